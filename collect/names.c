@@ -85,23 +85,16 @@ static uint32_t tracer_name(struct names *names, uint32_t slot)
   return store_string(names->store, name, strnlen(name, sizeof name));
 }
 
-static bool make_tag(struct names *names, const struct catalog_site_tag *from, struct store_tag *ret_tag)
+bool names_tag(struct names *names, uint32_t key, uint32_t type, uint64_t value, struct store_tag *ret_tag)
 {
-  *ret_tag = (struct store_tag){.key = names_string(names, from->key)};
-  switch (from->value_type) {
-  case VALUE_INT:
-    ret_tag->type = STORE_INT;
-    ret_tag->value.integer = (int64_t)from->value;
-    break;
-  case VALUE_DOUBLE:
+  *ret_tag = (struct store_tag){.key = names_string(names, key), .type = STORE_INT, .value.integer = (int64_t)value};
+  if (type == VALUE_DOUBLE) {
     ret_tag->type = STORE_DOUBLE;
-    memcpy(&ret_tag->value.real, &from->value, sizeof from->value);
-    break;
-  case VALUE_STRING:
+    memcpy(&ret_tag->value.real, &value, sizeof value);
+  } else if (type == VALUE_STRING) {
     ret_tag->type = STORE_TEXT;
-    ret_tag->value.string = from->value > UINT32_MAX ? 0 : names_string(names, (uint32_t)from->value);
-    break;
-  default:
+    ret_tag->value.string = value > UINT32_MAX ? 0 : names_string(names, (uint32_t)value);
+  } else if (type != VALUE_INT) {
     return false;
   }
   return ret_tag->key != 0;
@@ -128,7 +121,7 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
     if (is_step_mark(names, &tag))
       is_step = true;
     else
-      count += make_tag(names, &tag, &tags[count]);
+      count += names_tag(names, tag.key, tag.value_type, tag.value, &tags[count]);
   }
   struct store_tag *kept = memory_new(count, sizeof *kept);
   for (uint32_t i = 0; i < count; i++)

@@ -269,33 +269,29 @@ void rows_fact(void *context, int64_t span_id, const struct record *record)
   struct names *names = &drain->session->names;
   if (drain->session->known_count && is_known(drain->session, span_id))
     return;
-  struct store_tag tag = {.span_id = span_id, .type = STORE_INT};
+  struct store_tag tag = {.key = drain->key_correlation, .type = STORE_INT, .value.integer = (int64_t)record->start};
+  bool is_known_tag = true;
   switch (record->type) {
   case RECORD_LOG:
     add_log(drain, span_id, record);
     return;
   case RECORD_TAG_INT:
-    tag.value.integer = (int64_t)record->start;
+    is_known_tag = names_tag(names, record->site, VALUE_INT, record->start, &tag);
     break;
   case RECORD_TAG_DOUBLE:
-    tag.type = STORE_DOUBLE;
-    memcpy(&tag.value.real, &record->start, sizeof record->start);
+    is_known_tag = names_tag(names, record->site, VALUE_DOUBLE, record->start, &tag);
     break;
   case RECORD_TAG_STRING:
-    tag.type = STORE_TEXT;
-    tag.value.string = record->start > UINT32_MAX ? 0 : names_string(names, (uint32_t)record->start);
+    is_known_tag = names_tag(names, record->site, VALUE_STRING, record->start, &tag);
     break;
   case RECORD_CORRELATION: // too late for the span's row: kept as a tag
-    tag.key = drain->key_correlation;
-    tag.value.integer = (int64_t)record->start;
-    add_tag(drain, tag);
-    return;
+    break;
   default:
     drain->session->counts.orphans++;
     return;
   }
-  tag.key = names_string(names, record->site);
-  if (tag.key)
+  tag.span_id = span_id;
+  if (is_known_tag)
     add_tag(drain, tag);
   else
     drain->session->counts.malformed++;
