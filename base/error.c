@@ -37,6 +37,16 @@ enum status error_set_errno(struct error *err, enum status status, const char *w
   return error_set(err, number == ENOMEM ? STATUS_MEMORY : status, what, where, advice, "%s", strerror(number));
 }
 
+void error_prefix(struct error *err, const char *prefix)
+{
+  const size_t room = sizeof err->what - 1, length = strnlen(prefix, room);
+  if (err == NULL)
+    return;
+  memmove(err->what + length, err->what, room - length);
+  memcpy(err->what, prefix, length);
+  err->what[room] = '\0';
+}
+
 struct line {
   char *text;
   size_t size;

@@ -38,6 +38,7 @@ __attribute__((format(printf, 6, 7))) enum status error_set(struct error *err, e
 // As error_set with errno's text after `what`; ENOMEM becomes STATUS_MEMORY, all else `status`.
 enum status error_set_errno(struct error *err, enum status status, const char *what, const char *where,
                             const char *advice);
+void error_prefix(struct error *err, const char *prefix); // puts text in front of `what`
 // Writes `xsp: WHAT: WHERE: WHY; try: ADVICE` without a newline; control bytes and invalid UTF-8 are escaped (\xNN).
 // Returns the length written (< size).
 size_t error_line(const struct error *err, char *line, size_t size);

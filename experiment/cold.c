@@ -85,9 +85,10 @@ static enum status repeat(void *context, size_t number, size_t batch_unused, uns
   if (is_first)
     XSP_TRY(begin(cold, cell, cold->first_run_id + (int64_t)number, batch, err));
   enum status status = observe(cold, cell, err);
-  if (status != STATUS_OK && err != NULL) {
-    struct error own = *err;
-    snprintf(err->what, sizeof err->what, "cold repetition %u of %u: %.100s", repetition + 1, options->cold, own.what);
+  if (status != STATUS_OK) {
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "cold repetition %u of %u: ", repetition + 1, options->cold);
+    error_prefix(err, prefix);
   }
   XSP_TRY(variant_blame(options->variants, options->variant_count, cell->variant, status, err));
   progress_step(cold->progress, options->variant_count > 1 ? options->variants[cell->variant].predictor : NULL, batch,

@@ -24,11 +24,11 @@ enum status variant_blame(const struct profile_variant *variants, size_t count, 
                           struct error *err)
 {
   char name[64];
-  if (status != STATUS_OK && count > 1 && err != NULL) {
-    struct error own = *err;
-    variant_as_given(variants, count, variant, name, sizeof name);
-    snprintf(err->what, sizeof err->what, "%s: %.90s", name, own.what);
-  }
+  if (status == STATUS_OK || count == 1)
+    return status;
+  variant_as_given(variants, count, variant, name, sizeof name);
+  error_prefix(err, ": ");
+  error_prefix(err, name);
   return status;
 }
 
