@@ -4,6 +4,7 @@
 #include "frameworks/common/layer_publish.h"
 
 #include "base/hash.h"
+#include "frameworks/common/sites.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -11,18 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SITES_MAXIMUM ((size_t)1 << 16)
-#define SLOTS (2 * SITES_MAXIMUM)
+#define SLOTS ((size_t)1 << 17)
 #define LANES_MAXIMUM 64u
 #define DEPTH_MAXIMUM 32u
-
-struct identity { // 128 bits of hash over all that a site carries
-  uint64_t first, second;
-};
-struct known {
-  struct identity identity;
-  struct xsp_site *site; // NULL: the slot is free
-};
 
 struct lane { // a track on which spans nest, and the ends of those that are open there
   uint16_t track;
@@ -33,8 +25,7 @@ struct lane { // a track on which spans nest, and the ends of those that are ope
 
 struct layer_publisher {
   struct layer_publisher_options options;
-  struct known *slots; // open addressing, at most half full. Pages of it that no site needs are never touched
-  size_t known_count;
+  struct site_table sites;
   uint64_t seed;
   struct lane *lanes;
 };
@@ -61,9 +52,9 @@ struct layer_publisher *layer_publisher_create(const struct layer_publisher_opti
     return NULL;
   publisher->options = *options;
   publisher->seed = hash_new_seed();
-  publisher->slots = calloc(SLOTS, sizeof *publisher->slots);
+  publisher->sites = (struct site_table){calloc(SLOTS, sizeof(struct site_slot)), SLOTS, 0};
   publisher->lanes = calloc(LANES_MAXIMUM, sizeof *publisher->lanes);
-  if (publisher->slots != NULL && publisher->lanes != NULL)
+  if (publisher->sites.slots != NULL && publisher->lanes != NULL)
     return publisher;
   layer_publisher_free(publisher);
   return NULL;
@@ -73,7 +64,7 @@ void layer_publisher_free(struct layer_publisher *publisher)
 {
   if (publisher == NULL)
     return;
-  free(publisher->slots);
+  free(publisher->sites.slots);
   free(publisher->lanes);
   free(publisher);
 }
@@ -87,41 +78,23 @@ static const char *span_name(const struct layer_report *layer)
   return layer->type != NULL && layer->type[0] != 0 ? layer->type : "(unnamed layer)";
 }
 
-static void add_bytes(struct identity *identity, const void *bytes, size_t length)
+static uint64_t add_text(uint64_t hash, const char *text)
 {
-  identity->first = hash_text(bytes, length, identity->first);
-  identity->second = hash_text(bytes, length, hash_number(identity->second, 1));
+  return hash_text(text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1, hash);
 }
 
-static void add_text(struct identity *identity, const char *text)
+// A hash of all that the layer's site carries.
+static uint64_t hash_of(const struct layer_publisher *publisher, const struct layer_report *layer)
 {
-  add_bytes(identity, text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1);
-}
-
-static struct identity identify(const struct layer_publisher *publisher, const struct layer_report *layer)
-{
-  struct identity identity = {publisher->seed, hash_number(publisher->seed, 2)};
-  add_text(&identity, span_name(layer));
-  add_text(&identity, layer->type);
-  add_text(&identity, layer->category);
-  add_text(&identity, layer->shape);
-  add_bytes(&identity, &layer->index, sizeof layer->index);
+  const char *const texts[] = {span_name(layer), layer->type, layer->category, layer->shape};
+  uint64_t hash = hash_number((uint64_t)layer->index, publisher->seed);
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    hash = add_text(hash, texts[i]);
   for (size_t i = 0; i < layer->tag_count; i++) {
-    add_text(&identity, layer->tags[i].key);
-    add_text(&identity, layer->tags[i].text);
-    add_bytes(&identity, &layer->tags[i].number, sizeof layer->tags[i].number);
+    hash = add_text(add_text(hash, layer->tags[i].key), layer->tags[i].text);
+    hash = hash_number((uint64_t)layer->tags[i].number, hash);
   }
-  return identity;
-}
-
-// The slot of the site with this identity, or the free one for it.
-static struct known *find_slot(const struct layer_publisher *publisher, struct identity identity)
-{
-  size_t at = identity.first % SLOTS;
-  while (publisher->slots[at].site != NULL && (publisher->slots[at].identity.first != identity.first ||
-                                               publisher->slots[at].identity.second != identity.second))
-    at = (at + 1) % SLOTS;
-  return &publisher->slots[at];
+  return hash | 1;
 }
 
 static struct xsp_site *common_site(const struct layer_publisher *publisher)
@@ -150,21 +123,19 @@ static void tag_site(const struct layer_publisher *publisher, const struct layer
 
 static struct xsp_site *site_of(struct layer_publisher *publisher, const struct layer_report *layer)
 {
-  struct identity identity = identify(publisher, layer);
-  struct known *slot = find_slot(publisher, identity);
-  if (slot->site != NULL)
-    return slot->site;
-  if (publisher->known_count >= SITES_MAXIMUM)
+  uint64_t hash = hash_of(publisher, layer);
+  struct xsp_site *site = sites_find(&publisher->sites, hash);
+  if (site != NULL)
+    return site;
+  if (!sites_have_room(&publisher->sites))
     return common_site(publisher);
   // One name has a site for every shape it is computed in: counted, so that the same run gives the same sites.
-  struct xsp_site *site = xsp_site_create_variant(publisher->options.tracer, XSP_LEVEL_LAYER, span_name(layer),
-                                                  layer->category, (uint32_t)publisher->known_count + 1);
+  site = xsp_site_create_variant(publisher->options.tracer, XSP_LEVEL_LAYER, span_name(layer), layer->category,
+                                 (uint32_t)publisher->sites.count + 1);
   if (site == NULL)
     return NULL;
-  *slot = (struct known){identity, site};
-  publisher->known_count++;
   tag_site(publisher, layer, site);
-  return site;
+  return sites_add(&publisher->sites, hash, site);
 }
 
 // ---- times and lanes -------------------------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layers that were seen so far: one site for each node and output shape, carrying the tags that are the same for
 // all its spans. Shared by the listener (this folder) and by the predictor's profile-file route, so that both routes
-// publish the same layers. Any thread; lock-free; memory comes from one mapping reserved at the first use, never from
-// malloc.
+// publish the same layers. Any thread; lock-free; never allocates.
 #ifndef XSP_FRAMEWORKS_ONNXRUNTIME_LAYERS_H
 #define XSP_FRAMEWORKS_ONNXRUNTIME_LAYERS_H
 
@@ -30,8 +29,8 @@ struct layer_facts {
 // The site of a layer that was added before; NULL: it is new, or layers are full.
 struct xsp_site *layers_find(const struct layer_key *key);
 // Adds it with its tags: layer_index, layer_type, layer_shape, provider, alloc_bytes, input_shape, parameter_bytes,
-// activation_bytes, output_bytes. The first to add a layer decides its tags. When no more layers can be kept (64 Ki, or
-// 32 MiB of text) one common site without tags is returned.
+// activation_bytes, output_bytes. The first to add a layer decides its tags. When no more layers can be kept (64 Ki)
+// one common site without tags is returned.
 struct xsp_site *layers_add(const struct layer_key *key, const struct layer_facts *facts);
 
 // [{"float":[1,64,112,112]},{"int64":[1]}] → "[1,64,112,112]" (first only) or "[1,64,112,112] [1]" (all): xsp's form of

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/library.h"
 #include "format/range.h"
+#include "frameworks/common/sites.h"
 #include "frameworks/tensorflow/tracer_recording.h"
 #include <xsp/tracer.h>
 
@@ -17,7 +18,7 @@
 #include <string.h>
 
 #define NAME_SIZE 256
-#define SITES 4096u
+#define SLOTS 8192u
 #define SESSIONS 256u
 
 static const struct tensorflow_functions *tf;
@@ -43,10 +44,8 @@ static bool is_async(const void *op, void *status)
 
 // ---- sites -----------------------------------------------------------------------------------------------------------
 
-static struct known_site { // by level and name
-  uint64_t key;            // atomic; 0: free
-  struct xsp_site *site;   // atomic; NULL: being made
-} sites[SITES];
+static struct site_slot slots[SLOTS]; // by level and name
+static struct site_table sites = {.slots = slots, .slot_count = SLOTS};
 
 static struct xsp_site *make_site(enum xsp_level level, const char *name)
 {
@@ -61,23 +60,10 @@ static struct xsp_site *make_site(enum xsp_level level, const char *name)
 static struct xsp_site *site_of(enum xsp_level level, const char *name)
 {
   uint64_t key = hash_text(name, strlen(name), (uint64_t)level) | 1;
-  for (size_t i = 0; i < 64; i++) {
-    struct known_site *known = &sites[(key + i) % SITES];
-    uint64_t there = __atomic_load_n(&known->key, __ATOMIC_ACQUIRE);
-    if (there == key) {
-      struct xsp_site *site = __atomic_load_n(&known->site, __ATOMIC_ACQUIRE);
-      return site != NULL ? site : make_site(level, name);
-    }
-    if (there != 0)
-      continue;
-    if (__atomic_compare_exchange_n(&known->key, &there, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      struct xsp_site *site = make_site(level, name);
-      __atomic_store_n(&known->site, site, __ATOMIC_RELEASE);
-      return site;
-    }
-    i--; // somebody else took it: for the same name, perhaps
-  }
-  return make_site(level, name);
+  struct xsp_site *site = sites_find(&sites, key);
+  if (site == NULL && (site = make_site(level, name)) != NULL && sites_have_room(&sites))
+    site = sites_add(&sites, key, site);
+  return site;
 }
 
 // ---- a call ----------------------------------------------------------------------------------------------------------
