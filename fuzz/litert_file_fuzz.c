@@ -24,7 +24,7 @@ static void match(const struct litert_graph *graph, struct arena *arena)
   }
   const struct litert_work *work = litert_work_read(graph, 3, arena);
   for (size_t i = 0; work != NULL && i < graph->node_count; i++)
-    if (work[i].tag_count > LITERT_WORK_TAGS)
+    if (work[i].tags.count > LAYER_TAGS_MOST)
       abort();
 }
 

@@ -27,9 +27,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                  .type = graph.items[nodes.count].type,
                                                  .primitive = "jit_bf16",
                                                  .fused = graph.items[graph.count - 1].name};
-    const struct openvino_work *work = openvino_work_read(&graph, &nodes, &arena);
-    for (size_t i = 0; work != NULL && i < nodes.count; i++)
-      if (work[i].tag_count > OPENVINO_WORK_TAGS)
+    const struct layer_report *layers = openvino_layers_read(&graph, &nodes, &arena);
+    for (size_t i = 0; i < nodes.count; i++)
+      if (layers[i].tags->count > LAYER_TAGS_MOST)
         abort();
   }
   arena_done(&arena);

@@ -42,12 +42,12 @@ static void check_prediction(const struct program_prediction *prediction, const 
     const struct layer_report *layer = &prediction->layers[i];
     if (layer->parent != LAYER_PARENT_MODEL && layer->parent >= i)
       abort();
-    if (layer->duration_ns > question->received_ns - question->sent_ns || layer->tag_count > PROGRAM_TAGS_MOST + 1)
+    if (layer->duration_ns > question->received_ns - question->sent_ns || layer->tags->count > PROGRAM_TAGS_MOST + 1)
       abort();
     if ((question->untold & PROGRAM_NO_NAME) == 0 && layer->name[0] == 0)
       abort();
-    for (size_t k = 0; k < layer->tag_count; k++)
-      if (layer->tags[k].key[0] == 0)
+    for (size_t k = 0; k < layer->tags->count; k++)
+      if (layer->tags->items[k].key[0] == 0)
         abort();
   }
 }

@@ -83,16 +83,15 @@ static uint64_t add_text(uint64_t hash, const char *text)
   return hash_text(text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1, hash);
 }
 
-// A hash of all that the layer's site carries.
-static uint64_t hash_of(const struct layer_publisher *publisher, const struct layer_report *layer)
+uint64_t layer_hash(const struct layer_report *layer, uint64_t seed)
 {
   const char *const texts[] = {span_name(layer), layer->type, layer->category, layer->shape};
-  uint64_t hash = hash_number((uint64_t)layer->index, publisher->seed);
+  uint64_t hash = hash_number((uint64_t)layer->index, seed);
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     hash = add_text(hash, texts[i]);
-  for (size_t i = 0; i < layer->tag_count; i++) {
-    hash = add_text(add_text(hash, layer->tags[i].key), layer->tags[i].text);
-    hash = hash_number((uint64_t)layer->tags[i].number, hash);
+  for (size_t i = 0; layer->tags != NULL && i < layer->tags->count; i++) {
+    const struct layer_tag *tag = &layer->tags->items[i];
+    hash = hash_number((uint64_t)tag->number, add_text(add_text(hash, tag->key), tag->text));
   }
   return hash | 1;
 }
@@ -102,7 +101,7 @@ static struct xsp_site *common_site(const struct layer_publisher *publisher)
   return xsp_site_create(publisher->options.tracer, XSP_LEVEL_LAYER, "(further layers)", NULL);
 }
 
-static void tag_site(const struct layer_publisher *publisher, const struct layer_report *layer, struct xsp_site *site)
+void layer_tag_site(const struct layer_report *layer, struct xsp_site *site)
 {
   if (layer->index >= 0)
     xsp_site_tag_int(site, "layer_index", layer->index);
@@ -110,10 +109,8 @@ static void tag_site(const struct layer_publisher *publisher, const struct layer
     xsp_site_tag_string(site, "layer_type", layer->type);
   if (layer->shape != NULL)
     xsp_site_tag_string(site, "layer_shape", layer->shape);
-  if (publisher->options.untold != NULL)
-    xsp_site_tag_string(site, "untold", publisher->options.untold);
-  for (size_t i = 0; i < layer->tag_count; i++) {
-    const struct layer_tag *tag = &layer->tags[i];
+  for (size_t i = 0; layer->tags != NULL && i < layer->tags->count; i++) {
+    const struct layer_tag *tag = &layer->tags->items[i];
     if (tag->text != NULL)
       xsp_site_tag_string(site, tag->key, tag->text);
     else
@@ -123,7 +120,7 @@ static void tag_site(const struct layer_publisher *publisher, const struct layer
 
 static struct xsp_site *site_of(struct layer_publisher *publisher, const struct layer_report *layer)
 {
-  uint64_t hash = hash_of(publisher, layer);
+  uint64_t hash = layer_hash(layer, publisher->seed);
   struct xsp_site *site = sites_find(&publisher->sites, hash);
   if (site != NULL)
     return site;
@@ -134,7 +131,9 @@ static struct xsp_site *site_of(struct layer_publisher *publisher, const struct 
                                  (uint32_t)publisher->sites.count + 1);
   if (site == NULL)
     return NULL;
-  tag_site(publisher, layer, site);
+  layer_tag_site(layer, site);
+  if (publisher->options.untold != NULL)
+    xsp_site_tag_string(site, "untold", publisher->options.untold);
   return sites_add(&publisher->sites, hash, site);
 }
 

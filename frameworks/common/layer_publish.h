@@ -24,6 +24,24 @@ struct layer_tag {
   const char *text; // NULL: `number` counts
   int64_t number;
 };
+#define LAYER_TAGS_MOST 17u
+struct layer_tags { // further ones are dropped
+  struct layer_tag items[LAYER_TAGS_MOST];
+  size_t count;
+};
+
+static inline void layer_tags_add(struct layer_tags *tags, struct layer_tag tag)
+{
+  if (tags->count < LAYER_TAGS_MOST)
+    tags->items[tags->count++] = tag;
+}
+
+// Not where `text` is NULL or empty.
+static inline void layer_tags_add_text(struct layer_tags *tags, const char *key, const char *text)
+{
+  if (text != NULL && text[0] != 0)
+    layer_tags_add(tags, (struct layer_tag){.key = key, .text = text});
+}
 
 #define LAYER_PARENT_MODEL SIZE_MAX
 struct layer_report { // strings are read during the call only; NULL where not reported
@@ -35,9 +53,8 @@ struct layer_report { // strings are read during the call only; NULL where not r
   int64_t alloc_bytes; // negative: not reported
   uint64_t start_ns;   // not read where times are laid out
   uint64_t duration_ns;
-  size_t parent;                // place in the same array of the layer that ran this one, or LAYER_PARENT_MODEL
-  const struct layer_tag *tags; // further tags
-  size_t tag_count;
+  size_t parent;                 // place in the same array of the layer that ran this one, or LAYER_PARENT_MODEL
+  const struct layer_tags *tags; // further tags; NULL: none
 };
 
 struct layer_publisher;
@@ -54,6 +71,10 @@ void layer_publisher_free(struct layer_publisher *publisher); // NULL is legal
 // CLOCK_MONOTONIC, which only laid out layers need. STATUS_MEMORY: nothing was published. Without a session nothing is.
 enum status layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
                           struct xsp_context model, uint64_t model_start_ns, struct error *err) MUST_CHECK;
+
+// For sites of layers that are not published here: a hash of all that the site carries, and these as its tags.
+uint64_t layer_hash(const struct layer_report *layer, uint64_t seed);
+void layer_tag_site(const struct layer_report *layer, struct xsp_site *site);
 
 // "[1,64,112,112]" of a shape, cut to `size`; returns `text`.
 const char *layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size);

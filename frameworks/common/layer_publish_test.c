@@ -93,7 +93,7 @@ static void publish(const struct layer_publisher_options *options, const struct 
 
 static void two_inferences(void)
 {
-  const struct layer_tag fused[] = {{"fused", "conv1 relu1", 0}, {"windows", NULL, 7}};
+  const struct layer_tags fused = {{{"fused", "conv1 relu1", 0}, {"windows", NULL, 7}}, 2};
   const struct layer_report layers[] = {
       {.name = "conv1",
        .type = "Conv2D",
@@ -104,8 +104,7 @@ static void two_inferences(void)
        .start_ns = 1000,
        .duration_ns = 500,
        .parent = LAYER_PARENT_MODEL,
-       .tags = fused,
-       .tag_count = 2},
+       .tags = &fused},
       {.type = "Relu", .index = -1, .alloc_bytes = -1, .start_ns = 1500, .duration_ns = 100, .parent = 99},
   };
   publish(&(struct layer_publisher_options){"some", "thread,name", LAYER_TIMES_REALTIME}, layers, 2, 2, 0);

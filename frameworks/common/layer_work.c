@@ -42,22 +42,14 @@ void layer_work_add(struct layer_work *work, enum layer_tensor kind, const int64
     add_shape(work, shape, rank);
 }
 
-size_t layer_work_tags(const struct layer_work *work, struct arena *arena, struct layer_tag tags[LAYER_WORK_TAGS])
+void layer_work_tags(const struct layer_work *work, struct arena *arena, struct layer_tags *tags)
 {
-  size_t count = 0;
   if (work->input_length > 0)
-    tags[count++] = (struct layer_tag){"input_shape", arena_copy(arena, work->inputs, work->input_length), 0};
+    layer_tags_add_text(tags, "input_shape", arena_copy(arena, work->inputs, work->input_length));
   static const char *const keys[] = {"activation_bytes", "parameter_bytes", "output_bytes"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
     if (work->bytes[i] >= 0 && (i < LAYER_OUTPUT || work->has_outputs))
-      tags[count++] = (struct layer_tag){keys[i], NULL, work->bytes[i]};
-  return count;
-}
-
-void layer_work_add_text(struct layer_tag *tags, size_t *count, const char *key, const char *text)
-{
-  if (text != NULL && text[0] != 0)
-    tags[(*count)++] = (struct layer_tag){key, text, 0};
+      layer_tags_add(tags, (struct layer_tag){.key = keys[i], .number = work->bytes[i]});
 }
 
 const char *layer_work_shape(struct arena *arena, const int64_t *shape, size_t rank)

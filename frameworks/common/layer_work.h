@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAYER_WORK_TAGS 4u
 #define LAYER_RANK_UNKNOWN SIZE_MAX
 
 enum layer_tensor { LAYER_ACTIVATION, LAYER_PARAMETER, LAYER_OUTPUT };
@@ -26,10 +25,8 @@ struct layer_work {    // zero: nothing is known yet
 // Adds a tensor, inputs in the order of the operator's arguments. `element_bytes` 0: not reported. Outputs add their bytes only.
 void layer_work_add(struct layer_work *work, enum layer_tensor kind, const int64_t *shape, size_t rank,
                     size_t element_bytes);
-// input_shape, activation_bytes, parameter_bytes, output_bytes, as far as they are known; their texts in `arena`.
-size_t layer_work_tags(const struct layer_work *work, struct arena *arena, struct layer_tag tags[LAYER_WORK_TAGS]);
-// Adds a tag to `tags`, whose count is `*count`; not where `text` is NULL or empty.
-void layer_work_add_text(struct layer_tag *tags, size_t *count, const char *key, const char *text);
+// Adds input_shape, activation_bytes, parameter_bytes, output_bytes, as far as they are known; their texts in `arena`.
+void layer_work_tags(const struct layer_work *work, struct arena *arena, struct layer_tags *tags);
 // layer_shape_text in the arena.
 const char *layer_work_shape(struct arena *arena, const int64_t *shape, size_t rank);
 

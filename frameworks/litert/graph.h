@@ -57,11 +57,9 @@ struct litert_match {
 bool litert_graph_match(const struct litert_graph *graph, const struct litert_event *events, size_t count,
                         struct litert_match *ret_matches);
 
-#define LITERT_WORK_TAGS (3u + LAYER_WORK_TAGS)
 struct litert_work {        // of one operator
   const char *name, *shape; // of its first output; NULL: not known
-  struct layer_tag tags[LITERT_WORK_TAGS];
-  size_t tag_count;
+  struct layer_tags tags;
   const char *activation; // its type, the last of the tags: fused_ops; NULL: none
   const char *activation_name;
 };

@@ -61,9 +61,9 @@ static void test_another_order_is_not_believed(void **unused)
 
 static const char *text_of(const struct litert_work *work, const char *key)
 {
-  for (size_t i = 0; i < work->tag_count; i++)
-    if (strcmp(work->tags[i].key, key) == 0)
-      return work->tags[i].text;
+  for (size_t i = 0; i < work->tags.count; i++)
+    if (strcmp(work->tags.items[i].key, key) == 0)
+      return work->tags.items[i].text;
   return "";
 }
 
@@ -92,7 +92,7 @@ static void test_work_of_a_batch(void **unused)
   assert_string_equal(work[0].shape, "[4,6,6,16]");
   assert_string_equal(text_of(&work[0], "input_shape"), "[4,8,8,3] [16,3,3,3] []");
   assert_string_equal(text_of(&work[0], "operator"), "CONV_2D");
-  assert_string_equal(work[0].tags[work[0].tag_count - 1].text, "RELU6");
+  assert_string_equal(work[0].tags.items[work[0].tags.count - 1].text, "RELU6");
   assert_string_equal(work[0].activation_name, "y (RELU6)");
   assert_null(work[1].shape);
   assert_string_equal(text_of(&work[1], "input_shape"), "[-1] [-1]");

@@ -28,25 +28,8 @@ void litert_read_work(struct litert_state *state, const struct tensor *inputs)
   state->work = litert_work_read(&state->graph, has_others ? 0 : batch < 0 ? 1 : batch, &state->work_arena);
 }
 
-enum { TAGS_MOST = 1 + LITERT_WORK_TAGS };
-
-static void describe_operator(const struct litert_work *work, enum litert_part part, struct layer_tag *tags,
-                              struct layer_report *reports)
-{
-  reports->shape = work->shape;
-  if (part == LITERT_ACTIVATION) { // on the operator's result, in place or not
-    reports->name = work->activation_name;
-    tags[reports->tag_count++] = (struct layer_tag){.key = "operator", .text = work->activation};
-    return;
-  }
-  reports->name = work->name;
-  size_t count = work->tag_count - (part == LITERT_MAIN); // without fused_ops, the last
-  memcpy(&tags[reports->tag_count], work->tags, count * sizeof *tags);
-  reports->tag_count += count;
-}
-
 static struct layer_report report_of(const struct litert_state *state, const struct litert_event *event, size_t index,
-                                     struct litert_match match, struct layer_tag tags[TAGS_MOST])
+                                     struct litert_match match, struct layer_tags *tags)
 {
   struct layer_report report = {.type = event->tag,
                                 .index = (int64_t)index,
@@ -55,12 +38,21 @@ static struct layer_report report_of(const struct litert_state *state, const str
                                 .duration_ns = event->duration_us * 1000,
                                 .parent = LAYER_PARENT_MODEL,
                                 .tags = tags};
-  if (event->is_delegated && match.part != LITERT_UNKNOWN)
-    tags[report.tag_count++] = (struct layer_tag){.key = "name_by", .text = "order of the operators"};
+  const struct litert_work *work = match.part < LITERT_PUT_IN ? &state->work[match.node] : NULL;
+  if (match.part == LITERT_WHOLE || match.part == LITERT_MAIN) {
+    *tags = work->tags;
+    tags->count -= match.part == LITERT_MAIN; // without fused_ops, the last
+  }
+  if (match.part == LITERT_ACTIVATION) // on the operator's result, in place or not
+    layer_tags_add_text(tags, "operator", work->activation);
   if (match.part == LITERT_PUT_IN)
-    tags[report.tag_count++] = (struct layer_tag){.key = "operator", .text = "COPY"};
-  else if (match.part != LITERT_UNKNOWN)
-    describe_operator(&state->work[match.node], match.part, tags, &report);
+    layer_tags_add_text(tags, "operator", "COPY");
+  if (event->is_delegated && match.part != LITERT_UNKNOWN)
+    layer_tags_add_text(tags, "name_by", "order of the operators");
+  if (work != NULL) {
+    report.shape = work->shape;
+    report.name = match.part == LITERT_ACTIVATION ? work->activation_name : work->name;
+  }
   return report;
 }
 
@@ -68,11 +60,11 @@ static enum status publish_operators(struct litert_state *state, const struct li
                                      struct arena *arena, struct error *err)
 {
   struct layer_report *reports = arena_alloc_array(arena, count + 1, sizeof *reports);
-  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(arena, count + 1, sizeof *tags);
+  struct layer_tags *tags = arena_alloc_array(arena, count + 1, sizeof *tags);
   struct litert_match *matches = arena_alloc_array(arena, count + 1, sizeof *matches);
   (void)litert_graph_match(&state->graph, events, count, matches);
   for (size_t i = 0; i < count; i++)
-    reports[i] = report_of(state, &events[i], i, matches[i], tags[i]);
+    reports[i] = report_of(state, &events[i], i, matches[i], &tags[i]);
   return layer_publish(state->publisher, reports, count, state->model_span, state->start_ns, err);
 }
 

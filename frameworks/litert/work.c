@@ -196,11 +196,10 @@ static void read_work(const struct litert_graph *graph, const struct litert_node
     add_tensor(graph, node->inputs[i], false, batch, &tensors);
   for (size_t i = 0; i < node->output_count; i++)
     add_tensor(graph, node->outputs[i], true, batch, &tensors);
-  work->tag_count = layer_work_tags(&tensors, arena, work->tags);
-  layer_work_add_text(work->tags, &work->tag_count, "operator", node->type);
+  layer_work_tags(&tensors, arena, &work->tags);
+  layer_tags_add_text(&work->tags, "operator", node->type);
   if (node->window[0] > 0 && node->window[1] > 0)
-    layer_work_add_text(work->tags, &work->tag_count, "kernel_shape",
-                        arena_format(arena, "[%d,%d]", node->window[0], node->window[1]));
+    layer_tags_add_text(&work->tags, "kernel_shape", arena_format(arena, "[%d,%d]", node->window[0], node->window[1]));
   int64_t sizes[LITERT_GRAPH_RANK_MOST];
   bool has_output = node->output_count > 0 && node->outputs[0] >= 0 && (size_t)node->outputs[0] < graph->tensor_count;
   const struct litert_tensor *output = has_output ? &graph->tensors[node->outputs[0]] : NULL;
@@ -208,7 +207,7 @@ static void read_work(const struct litert_graph *graph, const struct litert_node
     work->shape = layer_work_shape(arena, sizes, output->rank);
   if (has_output && output->name[0] != 0)
     work->name = output->name;
-  layer_work_add_text(work->tags, &work->tag_count, "fused_ops", node->activation); // the last
+  layer_tags_add_text(&work->tags, "fused_ops", node->activation); // the last
   work->activation = node->activation;
   if (node->activation != NULL && work->name != NULL)
     work->activation_name = arena_format(arena, "%s (%s)", work->name, node->activation);

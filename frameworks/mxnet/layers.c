@@ -34,24 +34,19 @@ static bool match(const struct mxnet_event *events, size_t count, const struct m
 }
 
 #define LAYERS_BYTES_MAXIMUM ((size_t)1 << 30)
-enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
 
 // The operator's name and tags, in addition to the profile's.
-static void describe_operator(const struct mxnet_node *node, const struct mxnet_work *work,
-                              struct layer_tag tags[TAGS_MOST], struct layer_report *reports)
+static void describe_operator(const struct mxnet_node *node, const struct mxnet_work *work, struct layer_tags *tags,
+                              struct layer_report *report)
 {
-  size_t count = 0;
-  tags[count++] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
-  if (node->fused != NULL)
-    tags[count++] = (struct layer_tag){.key = "fused", .text = node->fused};
   if (work != NULL) {
-    memcpy(&tags[count], work->tags, work->tag_count * sizeof *tags);
-    count += work->tag_count;
-    reports->shape = work->shape;
+    *tags = work->tags;
+    report->shape = work->shape;
   }
-  reports->name = node->name;
-  reports->tags = tags;
-  reports->tag_count = count;
+  layer_tags_add_text(tags, "name_by", "position in the graph");
+  layer_tags_add_text(tags, "fused", node->fused);
+  report->name = node->name;
+  report->tags = tags;
 }
 
 enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
@@ -60,7 +55,7 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
 {
   struct pool pool = {.maximum_bytes = LAYERS_BYTES_MAXIMUM};
   struct layer_report *reports = pool_alloc(&pool, count + 1, sizeof *reports);
-  struct layer_tag(*tags)[TAGS_MOST] = pool_alloc(&pool, count + 1, sizeof *tags);
+  struct layer_tags *tags = pool_alloc(&pool, count + 1, sizeof *tags);
   const struct mxnet_node **nodes = pool_alloc(&pool, count + 1, sizeof *nodes);
   enum status status = STATUS_OK;
   if (reports == NULL || tags == NULL || nodes == NULL) {
@@ -81,7 +76,7 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
     reports[i].index = nodes[i] != NULL ? nodes[i] - operators : -1; // the same where other operators run concurrently
     if (nodes[i] == NULL)
       continue;
-    describe_operator(nodes[i], work != NULL ? &work[nodes[i] - operators] : NULL, tags[i], &reports[i]);
+    describe_operator(nodes[i], work != NULL ? &work[nodes[i] - operators] : NULL, &tags[i], &reports[i]);
   }
   status = layer_publish(publisher, reports, count, model, 0, err);
 done:

@@ -11,12 +11,9 @@
 
 #define MXNET_UNTOLD "name,thread"
 
-#define MXNET_WORK_TAGS (3u + LAYER_WORK_TAGS)
-
 struct mxnet_work {  // of one node
   const char *shape; // of its first output; NULL: not known
-  struct layer_tag tags[MXNET_WORK_TAGS];
-  size_t tag_count;
+  struct layer_tags tags;
 };
 
 // What MXNet's engine does for itself (frees memory, waits, copies between devices) is not a layer.

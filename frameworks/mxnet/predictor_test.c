@@ -126,16 +126,16 @@ static void work_is_read_from_inferred_shapes(void **state)
   struct mxnet_work *work = mxnet_work_read(&api, symbol, &graph, &input, 1, &arena);
   assert_non_null(work);
   assert_string_equal(work[2].shape, "[1,4,6,6]");
-  assert_int_equal(work[2].tag_count, 4);
-  assert_string_equal(work[2].tags[0].text, "[1,3,8,8] [4,3,3,3]");
-  assert_int_equal(work[2].tags[2].number, 4 * 4 * 27); // parameter_bytes
-  assert_string_equal(work[3].tags[4].text, "max_pool");
-  assert_string_equal(work[3].tags[5].text, "[2,2]");
+  assert_int_equal(work[2].tags.count, 4);
+  assert_string_equal(work[2].tags.items[0].text, "[1,3,8,8] [4,3,3,3]");
+  assert_int_equal(work[2].tags.items[2].number, 4 * 4 * 27); // parameter_bytes
+  assert_string_equal(work[3].tags.items[4].text, "max_pool");
+  assert_string_equal(work[3].tags.items[5].text, "[2,2]");
   output_count = 3; // another graph than the one that was read
   work = mxnet_work_read(&api, symbol, &graph, &input, 1, &arena);
   assert_non_null(work);
   assert_null(work[2].shape);
-  assert_int_equal(work[2].tag_count, 0);
+  assert_int_equal(work[2].tags.count, 0);
   arena_done(&arena);
 }
 

@@ -127,13 +127,13 @@ static void read_node(const struct shapes *shapes, size_t number, struct arena *
   for (uint32_t at = shapes->firsts[number]; at < shapes->firsts[number + 1]; at++)
     add(shapes, &tensors, LAYER_OUTPUT, at);
   work->shape = shape_of(shapes->inferred, shapes->firsts[number], arena);
-  work->tag_count = layer_work_tags(&tensors, arena, work->tags);
+  layer_work_tags(&tensors, arena, &work->tags);
   const char *operation = mxnet_operator(node);
-  layer_work_add_text(work->tags, &work->tag_count, "operator", operation != node->op ? operation : NULL);
-  layer_work_add_text(work->tags, &work->tag_count, "fused_ops", node->fused_ops);
+  layer_tags_add_text(&work->tags, "operator", operation != node->op ? operation : NULL);
+  layer_tags_add_text(&work->tags, "fused_ops", node->fused_ops);
   bool is_pool = strcmp(node->op, "Pooling") == 0 && strncmp(operation, "global_", 7) != 0;
   if (is_pool && node->kernel != NULL)
-    layer_work_add_text(work->tags, &work->tag_count, "kernel_shape", window_of(node->kernel, arena));
+    layer_tags_add_text(&work->tags, "kernel_shape", window_of(node->kernel, arena));
 }
 
 // The predict interface makes everything of floats, unless the graph itself changes types.

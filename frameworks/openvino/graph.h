@@ -38,15 +38,9 @@ struct openvino_graph {
 // False: not such an XML, or cut.
 bool openvino_graph_read(const char *text, size_t length, struct arena *arena, struct openvino_graph *ret_graph);
 
-#define OPENVINO_WORK_TAGS (4u + LAYER_WORK_TAGS)
-struct openvino_work { // of one executed node
-  const char *shape;   // of its first output; NULL: not known
-  struct layer_tag tags[OPENVINO_WORK_TAGS];
-  size_t tag_count;
-};
-// By node: what its operator and those fused into it are. NULL: no memory.
-struct openvino_work *openvino_work_read(const struct openvino_graph *graph, const struct openvino_nodes *nodes,
-                                         struct arena *arena);
+// The nodes as layers without times: what their operators and those fused into them are.
+struct layer_report *openvino_layers_read(const struct openvino_graph *graph, const struct openvino_nodes *nodes,
+                                          struct arena *arena);
 
 // What the bytes of an exported model hold of its graph: some versions have it plain, some veiled. The text is in `bytes`,
 // which are changed. NULL: there is none.

@@ -88,19 +88,19 @@ static void test_every_cut_is_refused(void **unused)
   }
 }
 
-static const char *tag_of(const struct openvino_work *work, const char *key)
+static const char *tag_of(const struct layer_report *layer, const char *key)
 {
-  for (size_t i = 0; i < work->tag_count; i++)
-    if (strcmp(work->tags[i].key, key) == 0)
-      return work->tags[i].text != NULL ? work->tags[i].text : "(number)";
+  for (size_t i = 0; i < layer->tags->count; i++)
+    if (strcmp(layer->tags->items[i].key, key) == 0)
+      return layer->tags->items[i].text != NULL ? layer->tags->items[i].text : "(number)";
   return "";
 }
 
-static int64_t number_of(const struct openvino_work *work, const char *key)
+static int64_t number_of(const struct layer_report *layer, const char *key)
 {
-  for (size_t i = 0; i < work->tag_count; i++)
-    if (strcmp(work->tags[i].key, key) == 0)
-      return work->tags[i].number;
+  for (size_t i = 0; i < layer->tags->count; i++)
+    if (strcmp(layer->tags->items[i].key, key) == 0)
+      return layer->tags->items[i].number;
   return -1;
 }
 
@@ -117,7 +117,7 @@ static void test_nodes_have_their_operators_work(void **unused)
       {.name = "s", .type = "Subgraph", .primitive = "jit_avx512_f32", .fused = "n2"},
       {.name = "p", .type = "Pooling", .primitive = "jit_avx512_f32"}};
   const struct openvino_nodes nodes = {list, sizeof list / sizeof list[0]};
-  const struct openvino_work *work = openvino_work_read(&graph, &nodes, &arena);
+  const struct layer_report *work = openvino_layers_read(&graph, &nodes, &arena);
   assert_non_null(work);
   assert_string_equal(work[0].shape, "[2,4,6,6]");
   assert_string_equal(tag_of(&work[0], "operator"), "Convolution");
@@ -127,7 +127,7 @@ static void test_nodes_have_their_operators_work(void **unused)
   assert_int_equal(number_of(&work[0], "output_bytes"), 4 * 2 * 4 * 36);
   assert_string_equal(tag_of(&work[1], "fused_ops"), "Add ?");
   assert_int_equal(number_of(&work[1], "output_bytes"), 2 * 2 * 4 * 36); // computed in 16 bits
-  assert_int_equal(work[2].tag_count, 0);                                // put in by the plug-in: no operator
+  assert_int_equal(work[2].tags->count, 1);                              // put in by the plug-in: a primitive only
   assert_null(work[2].shape);
   assert_string_equal(tag_of(&work[3], "operator"), "Multiply");
   assert_string_equal(tag_of(&work[3], "fused_ops"), "Sigmoid ReLU");

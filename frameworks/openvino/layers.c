@@ -61,18 +61,11 @@ enum status openvino_read_nodes(struct openvino_state *state, struct error *err)
   openvino_nodes_read(&list, &state->node_arena, &state->nodes);
   state->api.profiling_info_list_free(&list);
   state->sum_us = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *state->sum_us);
-  struct openvino_layer *layers = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *layers);
   struct openvino_graph graph; // its texts are the tags'
   openvino_graph_export(&state->api, state->compiled, &state->node_arena, &graph);
-  state->work = openvino_work_read(&graph, &state->nodes, &state->node_arena);
-  for (size_t i = 0; i < state->nodes.count; i++) {
-    const struct openvino_node *node = &state->nodes.nodes[i];
-    const struct openvino_work *work = &state->work[i];
-    layers[i] = (struct openvino_layer){node->name,  node->type,  node->primitive, node->fused,
-                                        node->index, work->shape, work->tags,      work->tag_count};
-  }
+  state->layers = openvino_layers_read(&graph, &state->nodes, &state->node_arena);
   if (state->route == OPENVINO_LISTENER)
-    state->listener->describe(layers, state->nodes.count);
+    state->listener->describe(state->layers, state->nodes.count);
   return STATUS_OK;
 }
 
@@ -96,32 +89,15 @@ enum status openvino_note_counters(struct openvino_state *state, struct xsp_cont
   return STATUS_OK;
 }
 
-enum { TAGS_MOST = 2 + OPENVINO_WORK_TAGS };
-
 static enum status publish_one(struct openvino_state *state, const struct inference *inference,
-                               struct layer_report *reports, struct layer_tag (*tags)[TAGS_MOST], struct error *err)
+                               struct layer_report *reports, struct error *err)
 {
   size_t count = 0;
   for (size_t i = 0; i < state->nodes.count; i++) {
-    const struct openvino_node *node = &state->nodes.nodes[i];
-    const struct openvino_work *work = &state->work[i];
     if (inference->durations_ns[i] == 0)
       continue;
-    size_t tag_count = 0;
-    tags[count][tag_count++] = (struct layer_tag){.key = "primitive", .text = node->primitive};
-    if (node->fused != NULL)
-      tags[count][tag_count++] = (struct layer_tag){.key = "fused", .text = node->fused};
-    memcpy(&tags[count][tag_count], work->tags, work->tag_count * sizeof *work->tags);
-    reports[count] = (struct layer_report){.name = node->name,
-                                           .type = node->type,
-                                           .shape = work->shape,
-                                           .index = node->index,
-                                           .alloc_bytes = -1,
-                                           .duration_ns = inference->durations_ns[i],
-                                           .parent = LAYER_PARENT_MODEL,
-                                           .tags = tags[count],
-                                           .tag_count = tag_count + work->tag_count};
-    count++;
+    reports[count] = state->layers[i];
+    reports[count++].duration_ns = inference->durations_ns[i];
   }
   return layer_publish(state->publisher, reports, count, inference->model, inference->start_ns, err);
 }
@@ -133,10 +109,9 @@ enum status openvino_flush(struct predictor_model *model, struct error *err)
     return STATUS_OK;
   struct arena arena = {0};
   struct layer_report *reports = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *reports);
-  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *tags);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++)
-    status = publish_one(state, &state->waiting.items[i], reports, tags, err);
+    status = publish_one(state, &state->waiting.items[i], reports, err);
   inferences_clear(&state->waiting);
   arena_done(&arena);
   return status;

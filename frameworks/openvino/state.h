@@ -33,7 +33,7 @@ struct openvino_state {
   // Of the compiled model
   struct arena node_arena;
   struct openvino_nodes nodes;
-  struct openvino_work *work; // by node, in node_arena
+  struct layer_report *layers; // by node, without times; in node_arena
   uint64_t inferences;
   const struct openvino_listener *listener;
   uint64_t own_ticks; // reading counters inside of inferences

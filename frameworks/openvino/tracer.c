@@ -97,43 +97,17 @@ static __thread struct {
   struct xsp_span spans[DEPTH_MOST];
 } open_nodes __attribute__((tls_model("initial-exec")));
 
-static void tag_text(struct xsp_site *site, const char *key, const char *text)
-{
-  if (text != NULL && text[0] != 0)
-    xsp_site_tag_string(site, key, text);
-}
-
-static void describe(const struct openvino_layer *layers, size_t count)
+static void describe(const struct layer_report *layers, size_t count)
 {
   for (size_t i = 0; i < count; i++) {
-    const struct openvino_layer *layer = &layers[i];
-    struct name *name = name_get(layer->name);
-    if (name == NULL)
-      continue;
+    struct name *name = name_get(layers[i].name);
     // A name belongs to several nodes where a model was compiled again: other tags, another site.
-    uint64_t variant = hash_number((uint64_t)layer->index, 3);
-    const char *const texts[] = {layer->type, layer->primitive, layer->fused, layer->shape};
-    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
-      variant = texts[k] != NULL ? hash_text(texts[k], strlen(texts[k]), variant | 1) : variant + k;
-    for (size_t k = 0; k < layer->tag_count; k++) {
-      const struct layer_tag *tag = &layer->tags[k];
-      variant = tag->text != NULL ? hash_text(tag->text, strlen(tag->text), variant | 1)
-                                  : hash_number((uint64_t)tag->number, variant | 1);
-    }
-    struct xsp_site *site = xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, layer->name, NULL, (uint32_t)variant | 1);
+    uint32_t variant = (uint32_t)layer_hash(&layers[i], 1) | 1;
+    struct xsp_site *site =
+        name == NULL ? NULL : xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, layers[i].name, NULL, variant);
     if (site == NULL)
       continue;
-    if (layer->index >= 0)
-      xsp_site_tag_int(site, "layer_index", layer->index);
-    tag_text(site, "layer_type", layer->type);
-    tag_text(site, "primitive", layer->primitive);
-    tag_text(site, "fused", layer->fused);
-    tag_text(site, "layer_shape", layer->shape);
-    for (size_t k = 0; k < layer->tag_count; k++)
-      if (layer->tags[k].text != NULL)
-        tag_text(site, layer->tags[k].key, layer->tags[k].text);
-      else
-        xsp_site_tag_int(site, layer->tags[k].key, layer->tags[k].number);
+    layer_tag_site(&layers[i], site);
     __atomic_store_n(&name->site, site, __ATOMIC_RELEASE);
   }
 }

@@ -12,21 +12,10 @@
 
 #define OPENVINO_NODE_DOMAIN "ov::op::cpu::details" // checked with 2026.4.1
 
-struct openvino_layer {         // strings are copied; NULL: not reported
-  const char *name;             // as the node's task is named
-  const char *type;             // tag layer_type
-  const char *primitive;        // tag primitive: the implementation that was chosen, with its precision
-  const char *fused;            // tag fused: what was fused into it
-  int64_t index;                // tag layer_index
-  const char *shape;            // tag layer_shape
-  const struct layer_tag *tags; // further ones
-  size_t tag_count;
-};
-
 struct openvino_listener { // static; appended to only
   uint32_t size;
-  // Tags for nodes of these names, from their next execution on. While no inference runs.
-  void (*describe)(const struct openvino_layer *layers, size_t count);
+  // Tags for nodes of these names, from their next execution on; copied. While no inference runs.
+  void (*describe)(const struct layer_report *layers, size_t count);
   // The calling thread begins an inference in this span: nodes on other threads become its children. Nodes outside of
   // inferences (constants, when a model is compiled) are counted and not recorded.
   void (*begin)(struct xsp_context model);

@@ -74,8 +74,11 @@ static void program(void)
   struct itt_domain *others = domain_create("tbb");
   if (nodes->flags != 1 || others->flags != 0 || string_create("a") != string_create("a"))
     _exit(92);
-  const struct openvino_layer layers[] = {{"conv", "Convolution", "brgconv_avx512_bf16", "relu,bias", 0, NULL, NULL, 0},
-                                          {"loop", "Loop", NULL, NULL, 1, NULL, NULL, 0}};
+  struct layer_tags tags = {0};
+  layer_tags_add_text(&tags, "primitive", "brgconv_avx512_bf16");
+  layer_tags_add_text(&tags, "fused", "relu,bias");
+  const struct layer_report layers[] = {{.name = "conv", .type = "Convolution", .index = 0, .tags = &tags},
+                                        {.name = "loop", .type = "Loop", .index = 1}};
   listener->describe(layers, 2);
   run(nodes, "constant"); // before any inference
   struct xsp_span model = xsp_span_start(&model_site);

@@ -150,8 +150,8 @@ static bool is_narrow(const struct openvino_node *node)
   return suffix != NULL && (strcmp(suffix, "_bf16") == 0 || strcmp(suffix, "_f16") == 0);
 }
 
-static void read_work(const struct by_name *names, const struct openvino_node *node, struct arena *arena,
-                      struct openvino_work *work)
+static void read_operator(const struct by_name *names, const struct openvino_node *node, struct arena *arena,
+                          struct layer_report *layer, struct layer_tags *tags)
 {
   const struct openvino_operator *operation = find_operator(names, node->name, strlen(node->name));
   if (operation == NULL)
@@ -162,30 +162,41 @@ static void read_work(const struct by_name *names, const struct openvino_node *n
                is_narrow(node));
   for (size_t i = 0; i < operation->output_count; i++)
     add_tensor(&tensors, LAYER_OUTPUT, &operation->outputs[i], is_narrow(node));
-  work->tag_count = layer_work_tags(&tensors, arena, work->tags);
+  layer_work_tags(&tensors, arena, tags);
   if (operation->output_count > 0 && operation->outputs[0].rank != LAYER_RANK_UNKNOWN)
-    work->shape = layer_work_shape(arena, operation->outputs[0].sizes, operation->outputs[0].rank);
+    layer->shape = layer_work_shape(arena, operation->outputs[0].sizes, operation->outputs[0].rank);
   const char *type = operation->type, *first = NULL;
   if (operation->inner != NULL) { // "Multiply Add": the first is the operator, the others work on its result
     size_t length = strcspn(operation->inner, " ");
     type = arena_copy(arena, operation->inner, length);
     first = operation->inner[length] != 0 ? operation->inner + length + 1 : NULL;
   }
-  layer_work_add_text(work->tags, &work->tag_count, "operator", type);
-  layer_work_add_text(work->tags, &work->tag_count, "fused_ops", fused_of(names, node, first, arena));
-  layer_work_add_text(work->tags, &work->tag_count, "kernel_shape", operation->kernel);
-  layer_work_add_text(work->tags, &work->tag_count, "mode", operation->mode);
+  layer_tags_add_text(tags, "operator", type);
+  layer_tags_add_text(tags, "fused_ops", fused_of(names, node, first, arena));
+  layer_tags_add_text(tags, "kernel_shape", operation->kernel);
+  layer_tags_add_text(tags, "mode", operation->mode);
 }
 
-struct openvino_work *openvino_work_read(const struct openvino_graph *graph, const struct openvino_nodes *nodes,
-                                         struct arena *arena)
+struct layer_report *openvino_layers_read(const struct openvino_graph *graph, const struct openvino_nodes *nodes,
+                                          struct arena *arena)
 {
-  struct openvino_work *works = arena_alloc_array(arena, nodes->count + 1, sizeof *works);
+  struct layer_report *layers = arena_alloc_array(arena, nodes->count + 1, sizeof *layers);
+  struct layer_tags *tags = arena_alloc_array(arena, nodes->count + 1, sizeof *tags);
   struct by_name names = {arena_alloc_array(arena, graph->count + 1, sizeof *names.sorted), graph->count};
   for (size_t i = 0; i < graph->count; i++)
     names.sorted[i] = &graph->items[i];
   qsort(names.sorted, names.count, sizeof *names.sorted, compare_names);
-  for (size_t i = 0; i < nodes->count; i++)
-    read_work(&names, &nodes->nodes[i], arena, &works[i]);
-  return works;
+  for (size_t i = 0; i < nodes->count; i++) {
+    const struct openvino_node *node = &nodes->nodes[i];
+    layers[i] = (struct layer_report){.name = node->name,
+                                      .type = node->type,
+                                      .index = node->index,
+                                      .alloc_bytes = -1,
+                                      .parent = LAYER_PARENT_MODEL,
+                                      .tags = &tags[i]};
+    layer_tags_add_text(&tags[i], "primitive", node->primitive);
+    layer_tags_add_text(&tags[i], "fused", node->fused);
+    read_operator(&names, node, arena, &layers[i], &tags[i]);
+  }
+  return layers;
 }

@@ -15,7 +15,7 @@
 #define PROGRAM_NAME_MOST 31                 // of the framework's name: it is the spans' tracer
 #define PROGRAM_INPUTS_MOST 1024
 #define PROGRAM_LAYERS_MOST 65536
-#define PROGRAM_TAGS_MOST 16
+#define PROGRAM_TAGS_MOST 16 // of a layer, without its thread
 
 enum program_untold { // what the program does not report of a layer
   PROGRAM_NO_START = 1,

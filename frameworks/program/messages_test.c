@@ -95,12 +95,12 @@ static void test_prediction(void **state)
   assert_int_equal(conv->duration_ns, 4900);
   assert_int_equal(conv->alloc_bytes, 256);
   assert_string_equal(conv->shape, "[1,64,7]");
-  assert_int_equal(conv->tag_count, 3);
-  assert_string_equal(conv->tags[0].key, "stride");
-  assert_int_equal(conv->tags[0].number, -2);
-  assert_string_equal(conv->tags[1].text, "direct");
-  assert_string_equal(conv->tags[2].key, "thread");
-  assert_int_equal(conv->tags[2].number, 5);
+  assert_int_equal(conv->tags->count, 3);
+  assert_string_equal(conv->tags->items[0].key, "stride");
+  assert_int_equal(conv->tags->items[0].number, -2);
+  assert_string_equal(conv->tags->items[1].text, "direct");
+  assert_string_equal(conv->tags->items[2].key, "thread");
+  assert_int_equal(conv->tags->items[2].number, 5);
 }
 
 static void test_durations_only(void **state)
@@ -114,7 +114,7 @@ static void test_durations_only(void **state)
   assert_int_equal(program_read_prediction(line, strlen(line), "p.py", &question, &arena, &read, &err), STATUS_OK);
   assert_null(read.layers[0].name);
   assert_int_equal(read.layers[0].duration_ns, 500);
-  assert_int_equal(read.layers[0].tag_count, 0);
+  assert_int_equal(read.layers[0].tags->count, 0);
   assert_int_equal(prediction("{" TIMES ",\"layers\":[{\"type\":\"C\",\"duration\":7001}]}", &question), STATUS_INPUT);
   EXPECT_CONTAINS(err.why, "predict: \"layers[0]\" is longer than the prediction");
 }

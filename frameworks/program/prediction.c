@@ -59,11 +59,6 @@ struct shape {
   size_t rank;
 };
 
-struct tag_list {
-  struct layer_tag tags[PROGRAM_TAGS_MOST + 1]; // the protocol's, and the thread
-  size_t count;
-};
-
 static bool read_size(struct program_reader *reader, void *target, size_t at)
 {
   struct shape *shape = target;
@@ -88,9 +83,9 @@ static bool is_own_key(const char *key)
   return text_is_one_of(key, "layer_index", "layer_type", "layer_shape", "alloc_bytes", "untold", "thread");
 }
 
-static bool read_tag(struct program_reader *reader, struct tag_list *list)
+static bool read_tag(struct program_reader *reader, struct layer_tags *list)
 {
-  struct layer_tag *tag = &list->tags[list->count];
+  struct layer_tag *tag = &list->items[list->count];
   size_t before = program_path_push(reader, ".%s", reader->json.text, 0);
   if (reader->json.length == 0 || reader->json.length > PROGRAM_NAME_MOST ||
       strlen(reader->json.text) != reader->json.length || is_own_key(reader->json.text))
@@ -98,7 +93,7 @@ static bool read_tag(struct program_reader *reader, struct tag_list *list)
                          "is no key for a tag: empty, longer than %d bytes, with a zero byte, or one of xsp's own",
                          PROGRAM_NAME_MOST);
   for (size_t i = 0; i < list->count; i++)
-    if (strcmp(list->tags[i].key, reader->json.text) == 0)
+    if (strcmp(list->items[i].key, reader->json.text) == 0)
       return program_wrong(reader, "is told twice");
   if (list->count == PROGRAM_TAGS_MOST)
     return program_wrong(reader, "is one tag more than the %d there may be", PROGRAM_TAGS_MOST);
@@ -114,7 +109,7 @@ static bool read_tag(struct program_reader *reader, struct tag_list *list)
 
 static bool read_tags(struct program_reader *reader, void *target)
 {
-  struct tag_list *list = target;
+  struct layer_tags *list = target;
   if (reader->json.event != JSON_OBJECT)
     return program_wrong(reader, "is no object");
   for (;;) {
@@ -137,26 +132,13 @@ static bool check_presence(struct program_reader *reader, const char *name, bool
                                           : "is missing, and \"untold\" does not have it");
 }
 
-static void set_tags(struct program_reader *reader, struct tag_list *list, bool has_thread, int64_t thread,
-                     struct layer_report *layer)
-{
-  if (has_thread)
-    list->tags[list->count++] = (struct layer_tag){.key = "thread", .number = thread};
-  if (list->count == 0)
-    return;
-  struct layer_tag *kept = arena_alloc_array(reader->arena, list->count, sizeof *kept);
-  memcpy(kept, list->tags, list->count * sizeof *kept);
-  layer->tags = kept;
-  layer->tag_count = list->count;
-}
-
 static bool read_layer_fields(struct program_reader *reader, struct layer_report *layer, size_t at)
 {
   const struct program_question *question = reader->question;
   struct predictor_interval times = {0};
-  struct tag_list tags = {0};
+  struct layer_tags *tags = arena_alloc(reader->arena, sizeof *tags);
   int64_t duration = 0, parent = 0, thread = 0;
-  *layer = (struct layer_report){.index = -1, .alloc_bytes = -1, .parent = LAYER_PARENT_MODEL};
+  *layer = (struct layer_report){.index = -1, .alloc_bytes = -1, .parent = LAYER_PARENT_MODEL, .tags = tags};
   enum { START, END, DURATION, NAME, TYPE, THREAD, PARENT };
   struct program_field fields[] = {
       [START] = {.name = "start", .read = read_time, .target = &times.start_ns},
@@ -169,7 +151,7 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_report
       {.name = "index", .read = program_read_count, .target = &layer->index},
       {.name = "shape", .read = read_layer_shape, .target = &layer->shape},
       {.name = "alloc_bytes", .read = program_read_count, .target = &layer->alloc_bytes},
-      {.name = "tags", .read = read_tags, .target = &tags},
+      {.name = "tags", .read = read_tags, .target = tags},
   };
   if (!program_read_object(reader, fields, sizeof fields / sizeof fields[0]) ||
       !check_presence(reader, "start", fields[START].is_present, question->untold & PROGRAM_NO_START) ||
@@ -187,7 +169,8 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_report
   layer->start_ns = times.start_ns;
   layer->duration_ns = fields[DURATION].is_present ? (uint64_t)duration : times.end_ns - times.start_ns;
   layer->parent = fields[PARENT].is_present ? (size_t)parent : LAYER_PARENT_MODEL;
-  set_tags(reader, &tags, fields[THREAD].is_present, thread, layer);
+  if (fields[THREAD].is_present)
+    layer_tags_add(tags, (struct layer_tag){.key = "thread", .number = thread});
   return true;
 }
 

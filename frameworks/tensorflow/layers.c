@@ -16,7 +16,6 @@
 
 #define LAYERS_MAXIMUM ((size_t)1 << 20)
 #define CALLS_MAXIMUM 64u
-#define TAGS_MAXIMUM (3u + TENSORFLOW_WORK_TAGS)
 
 struct layer {
   const char *node; // as TensorFlow names it; the key
@@ -26,8 +25,7 @@ struct layer {
   bool runs_graph;
   const struct tensorflow_wire *inputs; // of a node of the executed graph
   size_t input_count;
-  struct layer_tag tags[TAGS_MAXIMUM];
-  size_t tag_count;
+  struct layer_tags tags;
 };
 
 struct tensorflow_layers {
@@ -102,11 +100,6 @@ static void set_type(struct tensorflow_layers *layers, struct layer *layer, cons
 
 // ---- the executed graph ----------------------------------------------------------------------------------------------
 
-static void add_tag(struct layer *layer, const char *key, const char *text)
-{
-  layer->tags[layer->tag_count++] = (struct layer_tag){key, text, 0};
-}
-
 static bool add_node(struct tensorflow_layers *layers, const struct tensorflow_graph *graphs, size_t graph_count,
                      const struct tensorflow_node *node)
 {
@@ -117,15 +110,15 @@ static bool add_node(struct tensorflow_layers *layers, const struct tensorflow_g
     return true;
   layer->is_executed = true;
   set_type(layers, layer, node->op, strlen(node->op));
-  layer->tag_count = tensorflow_work_tags(node, &layers->arena, layer->tags);
+  tensorflow_work_tags(node, &layers->arena, &layer->tags);
   struct tensorflow_originals originals;
   tensorflow_originals_find(layers->model, graphs, graph_count, node, &layers->arena, &originals);
   if (originals.count == 0)
     return true;
   layer->name = originals.main;
-  add_tag(layer, "fused", originals.names);
-  add_tag(layer, "fused_types", originals.types);
-  add_tag(layer, "node", layer->node);
+  layer_tags_add_text(&layer->tags, "fused", originals.names);
+  layer_tags_add_text(&layer->tags, "fused_types", originals.types);
+  layer_tags_add_text(&layer->tags, "node", layer->node);
   return true;
 }
 
@@ -269,26 +262,16 @@ static bool add_steps(struct tensorflow_layers *layers, const struct tensorflow_
   return true;
 }
 
-// The layer's own tags, and those of its work in this step.
-static const struct layer_tag *tags_of(const struct layer *layer, const struct tensorflow_step *step,
-                                       const struct tensorflow_step *const *latest, struct arena *scratch,
-                                       size_t *ret_count)
+static void describe_step(const struct tensorflow_step *step, const struct layer *layer,
+                          const struct tensorflow_step *const *latest, struct arena *scratch,
+                          struct layer_report *ret_report)
 {
   struct layer_work work;
   tensorflow_work_read(step, layer->inputs, layer->input_count, latest, &work);
-  struct layer_tag *tags = arena_alloc_array(scratch, layer->tag_count + LAYER_WORK_TAGS, sizeof *tags);
-  memcpy(tags, layer->tags, layer->tag_count * sizeof *tags);
-  *ret_count = layer->tag_count + layer_work_tags(&work, scratch, tags + layer->tag_count);
-  return tags;
-}
-
-static void describe_step(const struct tensorflow_step *step, const struct layer *layer,
-                          const struct tensorflow_step *const *latest, struct arena *scratch,
-                          struct layer_report *ret_told)
-{
-  size_t tag_count = 0;
-  const struct layer_tag *tags = tags_of(layer, step, latest, scratch, &tag_count);
-  *ret_told = (struct layer_report){
+  struct layer_tags *tags = arena_alloc(scratch, sizeof *tags); // the layer's own, and those of its work in this step
+  *tags = layer->tags;
+  layer_work_tags(&work, scratch, tags);
+  *ret_report = (struct layer_report){
       .name = layer->name,
       .type = layer->type,
       .category = layer->category,
@@ -300,7 +283,6 @@ static void describe_step(const struct tensorflow_step *step, const struct layer
       .start_ns = step->start_ns,
       .duration_ns = step->duration_ns,
       .tags = tags,
-      .tag_count = tag_count,
   };
 }
 

@@ -12,20 +12,20 @@ static size_t element_bytes(uint32_t type) // DataType of TensorFlow; 0: texts, 
   return type < sizeof bytes ? bytes[type] : 0;
 }
 
-size_t tensorflow_work_tags(const struct tensorflow_node *node, struct arena *arena,
-                            struct layer_tag tags[TENSORFLOW_WORK_TAGS])
+static void add_text(struct layer_tags *tags, const char *key, const char *text, struct arena *arena)
 {
-  size_t count = 0;
+  layer_tags_add_text(tags, key, text != NULL ? arena_copy(arena, text, strlen(text)) : NULL);
+}
+
+void tensorflow_work_tags(const struct tensorflow_node *node, struct arena *arena, struct layer_tags *tags)
+{
   bool has_activation = node->activation != NULL && strcmp(node->activation, "Identity") != 0;
   const char *fused = node->fused_ops;
   if (strstr(node->op, "BatchNormEx") != NULL && has_activation) // with another input added before, if it has one
     fused = node->has_side_input ? arena_format(arena, "Add %s", node->activation) : node->activation;
-  layer_work_add_text(tags, &count, "kernel_shape", node->window);
-  layer_work_add_text(tags, &count, "fused_ops", fused);
-  layer_work_add_text(tags, &count, "operator", node->is_training ? "FusedBatchNormTraining" : NULL);
-  for (size_t i = 0; i < count; i++)
-    tags[i].text = arena_copy(arena, tags[i].text, strlen(tags[i].text));
-  return count;
+  add_text(tags, "kernel_shape", node->window, arena);
+  add_text(tags, "fused_ops", fused, arena);
+  layer_tags_add_text(tags, "operator", node->is_training ? "FusedBatchNormTraining" : NULL);
 }
 
 static void add(struct layer_work *work, enum layer_tensor kind, const struct tensorflow_output *output)

@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TENSORFLOW_WORK_TAGS 3u
 #define TENSORFLOW_NO_LAYER UINT32_MAX
 
 struct tensorflow_wire { // one input
@@ -21,10 +20,8 @@ struct tensorflow_wire { // one input
   bool is_parameter;     // a constant or a variable
 };
 
-// kernel_shape, fused_ops, operator, as far as there are attributes; texts are the node's or constants, and `arena`'s. Returns
-// how many.
-size_t tensorflow_work_tags(const struct tensorflow_node *node, struct arena *arena,
-                            struct layer_tag tags[TENSORFLOW_WORK_TAGS]);
+// kernel_shape, fused_ops, operator, as far as there are attributes; texts in `arena`.
+void tensorflow_work_tags(const struct tensorflow_node *node, struct arena *arena, struct layer_tags *tags);
 // Of one execution: `steps` are the latest executions before it by the caller's numbers, NULL where there is none.
 void tensorflow_work_read(const struct tensorflow_step *step, const struct tensorflow_wire *inputs, size_t input_count,
                           const struct tensorflow_step *const *steps, struct layer_work *ret_work);

@@ -30,25 +30,30 @@ static void test_inputs_are_outputs_of_others(void **unused)
       {0, 1, false}, {0, 0, true}, {0, 2, false}, {1, 0, false}, {TENSORFLOW_NO_LAYER, 0, false}};
   struct layer_work work;
   struct arena arena = {0};
-  struct layer_tag tags[LAYER_WORK_TAGS];
+  struct layer_tags tags = {0};
   tensorflow_work_read(&own, inputs, 2, latest, &work);
-  assert_int_equal(layer_work_tags(&work, &arena, tags), 4);
-  assert_string_equal(tags[0].text, "[5] [2,3]");
-  assert_int_equal(tags[1].number, 20);
-  assert_int_equal(tags[2].number, 24);
-  assert_int_equal(tags[3].number, 24);
+  layer_work_tags(&work, &arena, &tags);
+  assert_int_equal(tags.count, 4);
+  assert_string_equal(tags.items[0].text, "[5] [2,3]");
+  assert_int_equal(tags.items[1].number, 20);
+  assert_int_equal(tags.items[2].number, 24);
+  assert_int_equal(tags.items[3].number, 24);
+  tags.count = 0;
   tensorflow_work_read(&own, inputs, 5, latest, &work); // no such output, not executed before, no such node
-  assert_int_equal(layer_work_tags(&work, &arena, tags), 3);
-  assert_string_equal(tags[0].text, "[5] [2,3] [-1] [-1] [-1]");
-  assert_string_equal(tags[1].key, "parameter_bytes");
+  layer_work_tags(&work, &arena, &tags);
+  assert_int_equal(tags.count, 3);
+  assert_string_equal(tags.items[0].text, "[5] [2,3] [-1] [-1] [-1]");
+  assert_string_equal(tags.items[1].key, "parameter_bytes");
   arena_done(&arena);
 }
 
-static const char *tag_of(const struct layer_tag *tags, size_t count, const char *key)
+static const char *tag_of(const struct tensorflow_node *node, struct arena *arena, const char *key)
 {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(tags[i].key, key) == 0)
-      return tags[i].text;
+  struct layer_tags tags = {0};
+  tensorflow_work_tags(node, arena, &tags);
+  for (size_t i = 0; i < tags.count; i++)
+    if (strcmp(tags.items[i].key, key) == 0)
+      return tags.items[i].text;
   return "";
 }
 
@@ -56,22 +61,21 @@ static void test_attributes(void **unused)
 {
   (void)unused;
   struct arena arena = {0};
-  struct layer_tag tags[TENSORFLOW_WORK_TAGS];
+  struct layer_tags tags = {0};
   struct tensorflow_node node = {.op = "_FusedConv2D", .fused_ops = "BiasAdd Relu"};
-  size_t count = tensorflow_work_tags(&node, &arena, tags);
-  assert_int_equal(count, 1);
-  assert_string_equal(tag_of(tags, count, "fused_ops"), "BiasAdd Relu");
+  tensorflow_work_tags(&node, &arena, &tags);
+  assert_int_equal(tags.count, 1);
+  assert_string_equal(tag_of(&node, &arena, "fused_ops"), "BiasAdd Relu");
   node = (struct tensorflow_node){.op = "_FusedBatchNormEx", .activation = "Relu", .has_side_input = true};
-  count = tensorflow_work_tags(&node, &arena, tags);
-  assert_string_equal(tag_of(tags, count, "fused_ops"), "Add Relu");
+  assert_string_equal(tag_of(&node, &arena, "fused_ops"), "Add Relu");
   node.activation = "Identity";
-  assert_int_equal(tensorflow_work_tags(&node, &arena, tags), 0);
+  tags.count = 0;
+  tensorflow_work_tags(&node, &arena, &tags);
+  assert_int_equal(tags.count, 0);
   node = (struct tensorflow_node){.op = "FusedBatchNormV3", .is_training = true};
-  count = tensorflow_work_tags(&node, &arena, tags);
-  assert_string_equal(tag_of(tags, count, "operator"), "FusedBatchNormTraining");
+  assert_string_equal(tag_of(&node, &arena, "operator"), "FusedBatchNormTraining");
   node = (struct tensorflow_node){.op = "MaxPool", .window = "[1,3,3,1]"};
-  count = tensorflow_work_tags(&node, &arena, tags);
-  assert_string_equal(tag_of(tags, count, "kernel_shape"), "[1,3,3,1]");
+  assert_string_equal(tag_of(&node, &arena, "kernel_shape"), "[1,3,3,1]");
   arena_done(&arena);
 }
 
