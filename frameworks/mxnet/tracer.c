@@ -4,9 +4,8 @@
 //
 // MXNet computes asynchronously: a forward call returns before the computation ends. All forward calls until the results
 // are read (parts of a model, steps of a recurrent one) are one prediction; tag `forward_calls` counts them, if several.
-#include "base/library.h"
-
 #include "base/clock.h"
+#include "frameworks/common/guest.h"
 #include "frameworks/mxnet/tracer_models.h"
 #include "frameworks/mxnet/tracer_profile.h"
 #include <xsp/tracer.h>
@@ -24,18 +23,6 @@ struct open_prediction { // of a thread
 };
 static __thread struct open_prediction current;
 static uint32_t open_count; // atomic
-static const struct xsp_host *the_host;
-
-void profile_report(const char *message)
-{
-  if (the_host != NULL)
-    the_host->say(the_host, message);
-}
-
-static void hook_end(void)
-{
-  profile_end();
-}
 
 static void hook_start(const struct mxnet_functions *functions, const char *session, const char *model_range)
 {
@@ -46,9 +33,9 @@ static void hook_start(const struct mxnet_functions *functions, const char *sess
     char line[128];
     snprintf(line, sizeof line, "MXNet %d.%d.%d is not supported: this tracer was made for 1.9", version / 10000,
              version / 100 % 100, version % 100);
-    profile_report(line);
+    guest_report(line);
   }
-  atexit(hook_end); // before MXNet is torn down, which was there first
+  atexit(profile_end); // before MXNet is torn down, which was there first
 }
 
 static void hook_made(enum mxnet_model_kind kind, const void *handle, void *symbol, const char *json)
@@ -137,8 +124,8 @@ const struct mxnet_hooks *xsp_mxnet(void)
       .program_profiles = profile_give_up,
       .program_configured = profile_note_file,
       .program_dumped = profile_mend_file,
-      .ending = hook_end,
-      .report = profile_report,
+      .ending = profile_end,
+      .report = guest_report,
   };
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   return &hooks;
@@ -146,45 +133,33 @@ const struct mxnet_hooks *xsp_mxnet(void)
 
 // ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
 
-static const struct library_names library_names = {
-    .name = "mxnet",
-    .sonames = (const char *const[]){"libmxnet.so", NULL},
-    .package_glob = "mxnet/libmxnet.so*",
-    .advice = "pip install mxnet==1.9.1; a program that brings its own needs nothing",
-};
-
-// Does nothing in a traced process: there the program's own library counts.
-static int probe(const struct xsp_host *host, char *why, size_t why_size)
+static bool examine(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size)
 {
-  if (host == NULL || host->size < offsetof(struct xsp_host, advise) + sizeof host->advise ||
-      secure_getenv("XSP_SESSION") != NULL)
-    return 0;
-  struct library library;
-  struct error err = {0};
-  if (library_open(&library_names, NULL, &library, &err) != STATUS_OK) {
-    snprintf(why, why_size, "%s: %s", err.what, err.why);
-    host->advise(host, err.advice[0] != 0 ? err.advice : library_names.advice);
-    return -1;
-  }
+  static char version[32];
   int (*get_version)(int *) = NULL;
-  void *symbol = dlsym(library.handle, "MXGetVersion");
+  void *symbol = dlsym(handle, "MXGetVersion");
   memcpy(&get_version, &symbol, sizeof symbol);
   int number = 0;
-  char version[32] = "";
-  if (get_version != NULL && get_version(&number) == 0)
-    snprintf(version, sizeof version, "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
-  host->found(host, library.path, version[0] != 0 ? version : NULL);
-  if (version[0] != 0)
-    return 0;
-  snprintf(why, why_size, "not an MXNet library: it did not report its version");
-  host->advise(host, library_names.advice);
-  return -1;
+  if (get_version == NULL || get_version(&number) != 0) {
+    snprintf(why, why_size, "not an MXNet library: it did not report its version");
+    return false;
+  }
+  snprintf(version, sizeof version, "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
+  *ret_version = version;
+  return true;
 }
 
-static int start(const struct xsp_host *host)
+static const struct guest_library library = {
+    .names = {.name = "mxnet",
+              .sonames = (const char *const[]){"libmxnet.so", NULL},
+              .package_glob = "mxnet/libmxnet.so*",
+              .advice = "pip install mxnet==1.9.1; a program that brings its own needs nothing"},
+    .examine = examine,
+};
+
+static int probe(const struct xsp_host *host, char *why, size_t why_size)
 {
-  the_host = host;
-  return 0;
+  return guest_probe(&library, host, why, why_size);
 }
 
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
@@ -195,7 +170,7 @@ const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
       .name = "mxnet",
       .summary = "models and layers of MXNet 1.9, in C programs and in Python",
       .probe = probe,
-      .start = start,
+      .start = guest_start,
   };
   return &tracer;
 }

@@ -6,7 +6,7 @@
 #include "frameworks/mxnet/tracer_profile.h"
 
 #include "base/clock.h"
-
+#include "frameworks/common/guest.h"
 #include "frameworks/mxnet/layers.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ void profile_start(const struct mxnet_functions *functions, const char *session)
   const char *own = getenv("MXNET_PROFILER_AUTOSTART");
   if (own != NULL && strcmp(own, "0") != 0 && profile_layers_possible()) {
     is_programs = true;
-    profile_report("MXNET_PROFILER_AUTOSTART is set: the program has the profiler, and layers are not recorded");
+    guest_report("MXNET_PROFILER_AUTOSTART is set: the program has the profiler, and layers are not recorded");
   }
   pthread_atfork(NULL, NULL, forked);
 }
@@ -90,7 +90,7 @@ static void switch_on(void)
   snprintf(number, sizeof path - (size_t)(number - path), "-%d", (int)getpid());
   if (!configure(path) || mx->SetProcessProfilerState(1, 0, NULL) != 0) {
     __atomic_store_n(&is_programs, true, __ATOMIC_RELEASE);
-    profile_report("MXNet's profiler cannot be switched on: layers are not recorded");
+    guest_report("MXNet's profiler cannot be switched on: layers are not recorded");
     return;
   }
   began_us = (int64_t)(clock_now_ns(CLOCK_REALTIME) / 1000);
@@ -185,7 +185,7 @@ static void publish(const struct mxnet_profile *profile, size_t count)
       at++;
     if (!is_alone && !was_reported) {
       was_reported = true;
-      profile_report("predictions on several threads overlap: their layers cannot be told apart and are left out");
+      guest_report("predictions on several threads overlap: their layers cannot be told apart and are left out");
     }
     if (is_alone && prediction->span.id != 0 &&
         publish_one(prediction, profile->events + first, at - first) != STATUS_OK)
@@ -300,7 +300,7 @@ void profile_give_up(void)
     restore();
   pthread_mutex_unlock(&lock);
   if (profile_layers_possible())
-    profile_report("the program uses MXNet's profiler itself: layers are recorded up to there");
+    guest_report("the program uses MXNet's profiler itself: layers are recorded up to there");
 }
 
 void profile_note_file(int count, const char *const *keys, const char *const *values)
@@ -345,7 +345,7 @@ void profile_end(void)
   if (lost > 0) {
     char line[128];
     snprintf(line, sizeof line, "layers of %llu predictions were lost", (unsigned long long)lost);
-    profile_report(line);
+    guest_report(line);
   }
   pthread_mutex_unlock(&lock);
 }

@@ -31,6 +31,5 @@ void profile_give_up(void); // the program uses the profiler by itself from now 
 void profile_note_file(int count, const char *const *keys, const char *const *values);
 void profile_mend_file(void);
 void profile_end(void); // the last chance
-void profile_report(const char *message);
 
 #endif

@@ -5,12 +5,14 @@
 // ort.register_execution_provider_library(). A process may have several copies of the runtime, each with its own tables.
 // A guest: no lock, no allocation while nodes run, no output, and no failure that a session could see.
 #include "frameworks/onnxruntime/tracer.h"
+
+#include "frameworks/common/guest.h"
 #include "frameworks/onnxruntime/abi.h"
-#include "frameworks/onnxruntime/tracer_probe.h"
 #include "frameworks/onnxruntime/tracer_profiler.h"
 #include <xsp/span.h>
 #include <xsp/tracer.h>
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,6 @@ struct listener_ep {
 };
 
 static __thread const struct ort_api_base *last_base;
-
-static const struct xsp_host *the_host;
 
 XSP_API struct ort_status *CreateEpFactories(const char *registration_name, const struct ort_api_base *base,
                                              const struct ort_logger *logger, struct ort_ep_factory **factories,
@@ -236,25 +236,46 @@ static const struct ort_api_base *last_registered(void)
   return last_base;
 }
 
-static void say(const char *message)
-{
-  if (the_host != NULL)
-    the_host->say(the_host, message);
-}
-
 const struct ort_listener *xsp_listener(void)
 {
-  static const struct ort_listener listener = {sizeof listener, last_registered, profiler_set_model, say};
+  static const struct ort_listener listener = {sizeof listener, last_registered, profiler_set_model, guest_report};
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   return &listener;
 }
 
 // ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
 
-static int tracer_start(const struct xsp_host *host)
+static bool examine(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size)
 {
-  the_host = host;
-  return 0;
+  ort_get_api_base_fn get_base = NULL;
+  void *symbol = dlsym(handle, ORT_GET_API_BASE);
+  memcpy(&get_base, &symbol, sizeof symbol);
+  if (get_base == NULL) {
+    snprintf(why, why_size, "not an ONNX Runtime library: " ORT_GET_API_BASE " is missing");
+    return false;
+  }
+  *ret_version = get_base()->version_string();
+  if (ort_api_version(*ret_version) >= ORT_API_LISTENER)
+    return true;
+  snprintf(why, why_size, "ONNX Runtime %s calls no listener (1.25 or later does): models, but no layers",
+           *ret_version);
+  *ret_advice = "pip install --upgrade onnxruntime";
+  return false;
+}
+
+static const struct guest_library library = {
+    .names = {.name = "onnxruntime",
+              .sonames = (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL},
+              .package_glob = "onnxruntime/capi/libonnxruntime.so*",
+              .advice = "pip install onnxruntime; a program that brings its own needs nothing"},
+    .variable = "ORT_DISABLE_TELEMETRY",
+    .value = "1",
+    .examine = examine,
+};
+
+static int probe(const struct xsp_host *host, char *why, size_t why_size)
+{
+  return guest_probe(&library, host, why, why_size);
 }
 
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
@@ -264,8 +285,8 @@ const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
       .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
       .name = "onnxruntime",
       .summary = "models and (1.25 or later) layers of ONNX Runtime, in C programs and in Python",
-      .probe = onnxruntime_probe,
-      .start = tracer_start,
+      .probe = probe,
+      .start = guest_start,
   };
   return &tracer;
 }

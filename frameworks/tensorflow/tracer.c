@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/library.h"
 #include "format/range.h"
+#include "frameworks/common/guest.h"
 #include "frameworks/common/sites.h"
 #include "frameworks/tensorflow/tracer_recording.h"
 #include <xsp/tracer.h>
@@ -23,13 +23,6 @@
 
 static const struct tensorflow_functions *tf;
 static const char *the_model_range;
-static const struct xsp_host *the_host;
-
-void recording_report(const char *message)
-{
-  if (the_host != NULL)
-    the_host->say(the_host, message);
-}
 
 // Whether the call returns before its work is done: then querying its results would wait.
 static bool is_async(const void *op, void *status)
@@ -127,7 +120,7 @@ static void hook_execute_begins(struct tensorflow_call *call, const void *op)
   call->is_async = is_function && is_async(op, status);
   tf->delete_status(status);
   if (call->is_async && __atomic_exchange_n(&reported_async, 1, __ATOMIC_RELAXED) == 0)
-    recording_report(
+    guest_report(
         "TensorFlow executes functions asynchronously: they are recorded until the call returns, without layers");
   if (op_name == NULL)
     return;
@@ -234,7 +227,7 @@ const struct tensorflow_hooks *xsp_tensorflow(void)
       .session_freed = hook_session_freed,
       .run_begins = hook_run_begins,
       .run_ended = hook_run_ended,
-      .report = recording_report,
+      .report = guest_report,
       .program_begins = recording_program_begins,
       .program_began = recording_program_began,
   };
@@ -244,52 +237,40 @@ const struct tensorflow_hooks *xsp_tensorflow(void)
 
 // ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
 
-static const struct library_names library_names = {
-    .name = "tensorflow",
-    .sonames = (const char *const[]){"libtensorflow_cc.so.2", "libtensorflow.so.2", NULL},
-    .package_glob = "tensorflow/libtensorflow_cc.so*",
-    .advice = "pip install tensorflow-cpu; a program that brings its own needs nothing",
-};
-
-// Does nothing in a traced process: there the program's own library counts.
-static int probe(const struct xsp_host *host, char *why, size_t why_size)
+static bool examine(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size)
 {
-  if (host == NULL || host->size < offsetof(struct xsp_host, advise) + sizeof host->advise ||
-      secure_getenv("XSP_SESSION") != NULL)
-    return 0;
-  setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); // we are a process of our own here
-  struct library library;
-  struct error err = {0};
-  if (library_open(&library_names, NULL, &library, &err) != STATUS_OK) {
-    snprintf(why, why_size, "%s: %s", err.what, err.why);
-    host->advise(host, err.advice[0] != 0 ? err.advice : library_names.advice);
-    return -1;
-  }
   struct tensorflow_functions found;
   void *symbol;
-  bool is_whole = true, has_layers = true;
+  bool has_layers = true;
 #define X(member, name, result, parameters)                                                                            \
-  symbol = dlsym(library.handle, #name);                                                                               \
+  symbol = dlsym(handle, #name);                                                                                       \
   memcpy(&found.member, &symbol, sizeof symbol);                                                                       \
   has_layers = has_layers && symbol != NULL;
   TENSORFLOW_TRACER_FUNCTIONS(X)
-  is_whole = has_layers;
+  bool is_whole = has_layers;
   TENSORFLOW_RECORDER_FUNCTIONS(X)
 #undef X
-  host->found(host, library.path, found.version != NULL ? found.version() : NULL);
-  if (has_layers)
-    return 0;
-  snprintf(why, why_size, "%s",
-           is_whole ? "this TensorFlow has no known recorder: models, but no layers"
-                    : "this TensorFlow lacks functions that 2.x has");
-  host->advise(host, library_names.advice);
-  return -1;
+  *ret_version = found.version != NULL ? found.version() : NULL;
+  if (!has_layers)
+    snprintf(why, why_size, "%s",
+             is_whole ? "this TensorFlow has no known recorder: models, but no layers"
+                      : "this TensorFlow lacks functions that 2.x has");
+  return has_layers;
 }
 
-static int start(const struct xsp_host *host)
+static const struct guest_library library = {
+    .names = {.name = "tensorflow",
+              .sonames = (const char *const[]){"libtensorflow_cc.so.2", "libtensorflow.so.2", NULL},
+              .package_glob = "tensorflow/libtensorflow_cc.so*",
+              .advice = "pip install tensorflow-cpu; a program that brings its own needs nothing"},
+    .variable = "TF_CPP_MIN_LOG_LEVEL",
+    .value = "3",
+    .examine = examine,
+};
+
+static int probe(const struct xsp_host *host, char *why, size_t why_size)
 {
-  the_host = host;
-  return 0;
+  return guest_probe(&library, host, why, why_size);
 }
 
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
@@ -300,7 +281,7 @@ const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
       .name = "tensorflow",
       .summary = "models and layers of TensorFlow 2, in Python and in C programs",
       .probe = probe,
-      .start = start,
+      .start = guest_start,
   };
   return &tracer;
 }

@@ -7,6 +7,7 @@
 #include "frameworks/tensorflow/tracer_recording.h"
 
 #include "base/hash.h"
+#include "frameworks/common/guest.h"
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/tensorflow/activities.h"
 #include "frameworks/tensorflow/types.h"
@@ -47,7 +48,7 @@ static struct {
 static void report_once(uint32_t *was_reported, const char *message)
 {
   if (__atomic_exchange_n(was_reported, 1, __ATOMIC_RELAXED) == 0)
-    recording_report(message);
+    guest_report(message);
 }
 
 // Predictions of the parent's other threads do not go on here.
@@ -64,7 +65,7 @@ void recording_start(const struct tensorflow_functions *functions)
   pthread_atfork(NULL, NULL, forked);
   is_broken = tf->record == NULL || tf->take == NULL || tf->drop == NULL;
   if (is_broken && (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0)
-    recording_report("this TensorFlow has no known recorder: its models are recorded, its layers are not");
+    guest_report("this TensorFlow has no known recorder: its models are recorded, its layers are not");
 }
 
 bool recording_is_wanted(void)

@@ -15,6 +15,5 @@ void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns
 // Around the program's own start of the recorder, which a prediction that has it loses.
 void recording_program_begins(void);
 void recording_program_began(void);
-void recording_report(const char *message);
 
 #endif
