@@ -105,4 +105,23 @@ static inline bool wire_is(const struct wire_field *field, uint64_t number, enum
   return field->number == number && field->type == type;
 }
 
+// How many fields of `number` with bytes the rest of a message has.
+static inline size_t wire_count(struct wire message, uint64_t number)
+{
+  struct wire_field field;
+  size_t count = 0;
+  while (wire_next(&message, &field))
+    count += wire_is(&field, number, WIRE_BYTES);
+  return count;
+}
+
+// Reads on to the next field of `number` and `type`. False as wire_next.
+static inline bool wire_find(struct wire *wire, uint64_t number, enum wire_type type, struct wire_field *ret_field)
+{
+  while (wire_next(wire, ret_field))
+    if (wire_is(ret_field, number, type))
+      return true;
+  return false;
+}
+
 #endif

@@ -43,9 +43,7 @@ static bool stays_inside(const char *name, size_t length)
 static void visit_tensor(struct walk *walk, struct wire tensor)
 {
   struct wire_field entry, part;
-  while (wire_next(&tensor, &entry)) {
-    if (!wire_is(&entry, TENSOR_EXTERNAL_DATA, WIRE_BYTES))
-      continue;
+  while (wire_find(&tensor, TENSOR_EXTERNAL_DATA, WIRE_BYTES, &entry)) {
     struct wire pair = wire_inside(&entry);
     struct wire_field value = {0};
     bool is_location = false;

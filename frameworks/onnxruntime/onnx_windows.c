@@ -128,9 +128,8 @@ static bool read_node(struct list *list, struct wire node)
   entry.window.layer_names[1] =
       output.length > 0 ? arena_format(list->arena, "%.*s_nchwc", (int)output.length, output.data) : "";
   walk = node;
-  while (wire_next(&walk, &field))
-    if (wire_is(&field, NODE_ATTRIBUTE, WIRE_BYTES))
-      read_attribute(wire_inside(&field), &entry.window, list->arena);
+  while (wire_find(&walk, NODE_ATTRIBUTE, WIRE_BYTES, &field))
+    read_attribute(wire_inside(&field), &entry.window, list->arena);
   if (slice_is(type, "ConvTranspose") && entry.window.kernel_rank == 0)
     entry.weights = weights;
   return add_entry(list, &entry);
@@ -162,16 +161,15 @@ static bool read_graph(struct list *list, struct wire graph)
 {
   struct wire_field field;
   struct wire walk = graph;
-  while (wire_next(&walk, &field))
-    if (wire_is(&field, ONNX_GRAPH_NODE, WIRE_BYTES) && !read_node(list, wire_inside(&field)))
+  while (wire_find(&walk, ONNX_GRAPH_NODE, WIRE_BYTES, &field))
+    if (!read_node(list, wire_inside(&field)))
       return false;
   bool is_whole = walk.problem == NULL;
   bool has_open = false;
   for (size_t i = 0; i < list->items.count; i++)
     has_open |= list->items.items[i].weights.length > 0;
-  while (has_open && wire_next(&graph, &field))
-    if (wire_is(&field, ONNX_GRAPH_INITIALIZER, WIRE_BYTES))
-      read_weights(list, wire_inside(&field));
+  while (has_open && wire_find(&graph, ONNX_GRAPH_INITIALIZER, WIRE_BYTES, &field))
+    read_weights(list, wire_inside(&field));
   return is_whole;
 }
 
@@ -182,9 +180,8 @@ bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct
   struct wire model = wire_over(bytes, size);
   struct wire_field field;
   bool is_good = true;
-  while (is_good && wire_next(&model, &field))
-    if (wire_is(&field, ONNX_MODEL_GRAPH, WIRE_BYTES))
-      is_good = read_graph(&list, wire_inside(&field));
+  while (is_good && wire_find(&model, ONNX_MODEL_GRAPH, WIRE_BYTES, &field))
+    is_good = read_graph(&list, wire_inside(&field));
   is_good = is_good && model.problem == NULL;
   *ret_count = 0;
   *ret_windows = arena_alloc_array(arena, list.items.count + 1, sizeof **ret_windows);

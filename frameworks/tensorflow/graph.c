@@ -3,6 +3,7 @@
 #include "frameworks/tensorflow/graph.h"
 
 #include "base/hash.h"
+#include "base/slice.h"
 #include "base/wire.h"
 
 #include <inttypes.h>
@@ -24,14 +25,13 @@ static bool fail(struct reading *reading, const char *problem)
   return false;
 }
 
-// Damage of the bytes, with its place.
-static bool fail_at(struct reading *reading, const struct wire *message)
+// After a message's last field: was it damaged? The problem has the place.
+static bool is_whole(struct reading *reading, const struct wire *message)
 {
-  if (reading->problem != NULL)
-    return false;
-  const char *problem = arena_format(reading->arena, "not a TensorFlow graph, or damaged at byte %zu: %s",
-                                     (size_t)(message->at - reading->start), message->problem);
-  return fail(reading, problem);
+  if (message->problem == NULL)
+    return true;
+  return fail(reading, arena_format(reading->arena, "not a TensorFlow graph, or damaged at byte %zu: %s",
+                                    (size_t)(message->at - reading->start), message->problem));
 }
 
 static const char *copy(struct reading *reading, const struct wire_field *field)
@@ -46,9 +46,8 @@ static void read_dimension(struct wire message, struct tensorflow_shape *shape)
 {
   int64_t size = 0;
   struct wire_field field;
-  while (wire_next(&message, &field))
-    if (wire_is(&field, 1, WIRE_VARINT)) // size
-      size = (int64_t)field.value;
+  while (wire_find(&message, 1, WIRE_VARINT, &field)) // size
+    size = (int64_t)field.value;
   if (shape->rank >= TENSORFLOW_RANK_MAXIMUM)
     shape->rank = TENSORFLOW_NO_RANK;
   else
@@ -73,9 +72,7 @@ static const char *join_list(struct reading *reading, struct wire message)
 {
   const char *joined = NULL;
   struct wire_field field;
-  while (wire_next(&message, &field)) {
-    if (!wire_is(&field, 2, WIRE_BYTES)) // s
-      continue;
+  while (wire_find(&message, 2, WIRE_BYTES, &field)) { // s
     int length = field.length > 256 ? 256 : (int)field.length;
     joined = arena_format(reading->arena, "%s%s%.*s", joined != NULL ? joined : "", joined != NULL ? " " : "", length,
                           field.bytes);
@@ -107,36 +104,29 @@ static const char *join_numbers(struct reading *reading, struct wire message)
   return arena_format(reading->arena, "%s]", text);
 }
 
-static bool key_is(const struct wire_field *key, const char *text)
-{
-  return key->length == strlen(text) && memcmp(key->bytes, text, key->length) == 0;
-}
-
-static void read_value(struct reading *reading, const struct wire_field *key, struct wire value,
-                       struct tensorflow_node *node)
+static void read_value(struct reading *reading, struct slice key, struct wire value, struct tensorflow_node *node)
 {
   struct wire_field field;
   while (wire_next(&value, &field)) {
-    if (key_is(key, "dtype") && wire_is(&field, 6, WIRE_VARINT)) // type
+    if (slice_is(key, "dtype") && wire_is(&field, 6, WIRE_VARINT)) // type
       node->type = (uint32_t)field.value;
-    if (key_is(key, "shape") && wire_is(&field, 7, WIRE_BYTES)) // shape
+    if (slice_is(key, "shape") && wire_is(&field, 7, WIRE_BYTES)) // shape
       tensorflow_shape_read(field.bytes, field.length, &node->shape);
-    if (key_is(key, "fused_ops") && wire_is(&field, 1, WIRE_BYTES)) // list
+    if (slice_is(key, "fused_ops") && wire_is(&field, 1, WIRE_BYTES)) // list
       node->fused_ops = join_list(reading, wire_inside(&field));
-    if (key_is(key, "ksize") && wire_is(&field, 1, WIRE_BYTES)) // list
+    if (slice_is(key, "ksize") && wire_is(&field, 1, WIRE_BYTES)) // list
       node->window = join_numbers(reading, wire_inside(&field));
-    if (key_is(key, "activation_mode") && wire_is(&field, 2, WIRE_BYTES)) // s
+    if (slice_is(key, "activation_mode") && wire_is(&field, 2, WIRE_BYTES)) // s
       node->activation = copy(reading, &field);
-    if (key_is(key, "num_side_inputs") && wire_is(&field, 3, WIRE_VARINT)) // i
+    if (slice_is(key, "num_side_inputs") && wire_is(&field, 3, WIRE_VARINT)) // i
       node->has_side_input = field.value != 0;
-    if (key_is(key, "is_training") && wire_is(&field, 5, WIRE_VARINT)) // b
+    if (slice_is(key, "is_training") && wire_is(&field, 5, WIRE_VARINT)) // b
       node->is_training = field.value != 0;
-    if (key_is(key, "f") && wire_is(&field, 10, WIRE_BYTES)) { // func
+    if (slice_is(key, "f") && wire_is(&field, 10, WIRE_BYTES)) { // func
       struct wire function = wire_inside(&field);
       struct wire_field name;
-      while (wire_next(&function, &name))
-        if (wire_is(&name, 1, WIRE_BYTES))
-          node->function = copy(reading, &name);
+      while (wire_find(&function, 1, WIRE_BYTES, &name))
+        node->function = copy(reading, &name);
     }
   }
 }
@@ -151,28 +141,16 @@ static void read_attribute(struct reading *reading, struct wire entry, struct te
       value = field;
   }
   if (key.bytes != NULL && value.bytes != NULL)
-    read_value(reading, &key, wire_inside(&value), node);
+    read_value(reading, (struct slice){key.bytes, key.length}, wire_inside(&value), node);
 }
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------
-
-// How many fields of that number a message has; its problem, where it is damaged, becomes the reading's.
-static size_t count_fields(struct reading *reading, struct wire message, uint64_t number)
-{
-  size_t count = 0;
-  struct wire_field field;
-  while (wire_next(&message, &field))
-    count += wire_is(&field, number, WIRE_BYTES);
-  if (message.problem != NULL)
-    fail_at(reading, &message);
-  return count;
-}
 
 static bool read_node(struct reading *reading, struct wire message, struct tensorflow_node *node)
 {
   node->name = node->op = "";
   node->shape.rank = TENSORFLOW_NO_RANK; // without the attribute
-  node->inputs = arena_alloc_array(reading->arena, count_fields(reading, message, 3) + 1, sizeof *node->inputs);
+  node->inputs = arena_alloc_array(reading->arena, wire_count(message, 3) + 1, sizeof *node->inputs);
   struct wire_field field;
   while (wire_next(&message, &field)) {
     if (field.type != WIRE_BYTES)
@@ -187,7 +165,7 @@ static bool read_node(struct reading *reading, struct wire message, struct tenso
     else if (field.number == 5)
       read_attribute(reading, wire_inside(&field), node);
   }
-  return reading->problem == NULL;
+  return is_whole(reading, &message);
 }
 
 static void make_slots(struct reading *reading, struct tensorflow_graph *graph)
@@ -213,16 +191,16 @@ static void make_slots(struct reading *reading, struct tensorflow_graph *graph)
 // The nodes of a message in which they are fields of `number`.
 static bool read_nodes(struct reading *reading, struct wire message, uint64_t number, struct tensorflow_graph *graph)
 {
-  size_t count = count_fields(reading, message, number);
-  if (reading->problem != NULL || count > NODES_MAXIMUM)
+  size_t count = wire_count(message, number);
+  if (count > NODES_MAXIMUM)
     return fail(reading, "too many nodes");
   graph->nodes = arena_alloc_array(reading->arena, count + 1, sizeof *graph->nodes);
   struct wire_field field;
-  while (wire_next(&message, &field))
-    if (wire_is(&field, number, WIRE_BYTES) && !read_node(reading, wire_inside(&field), &graph->nodes[graph->count++]))
+  while (wire_find(&message, number, WIRE_BYTES, &field))
+    if (!read_node(reading, wire_inside(&field), &graph->nodes[graph->count++]))
       return false;
   make_slots(reading, graph);
-  return true;
+  return is_whole(reading, &message);
 }
 
 static bool read_function(struct reading *reading, struct wire message, struct tensorflow_graph *function)
@@ -230,29 +208,24 @@ static bool read_function(struct reading *reading, struct wire message, struct t
   function->name = "";
   struct wire walk = message;
   struct wire_field field, name;
-  while (wire_next(&walk, &field)) {
-    if (!wire_is(&field, 1, WIRE_BYTES)) // signature
-      continue;
+  while (wire_find(&walk, 1, WIRE_BYTES, &field)) { // signature
     struct wire signature = wire_inside(&field);
-    while (wire_next(&signature, &name))
-      if (wire_is(&name, 1, WIRE_BYTES))
-        function->name = copy(reading, &name);
+    while (wire_find(&signature, 1, WIRE_BYTES, &name))
+      function->name = copy(reading, &name);
   }
   return read_nodes(reading, message, 3, function);
 }
 
 static bool read_library(struct reading *reading, struct wire message, struct tensorflow_graph *graph)
 {
-  size_t count = count_fields(reading, message, 1);
-  if (reading->problem != NULL || graph->functions != NULL)
+  if (graph->functions != NULL)
     return fail(reading, "it has two libraries of functions");
-  graph->functions = arena_alloc_array(reading->arena, count + 1, sizeof *graph->functions);
+  graph->functions = arena_alloc_array(reading->arena, wire_count(message, 1) + 1, sizeof *graph->functions);
   struct wire_field field;
-  while (wire_next(&message, &field))
-    if (wire_is(&field, 1, WIRE_BYTES) &&
-        !read_function(reading, wire_inside(&field), &graph->functions[graph->function_count++]))
+  while (wire_find(&message, 1, WIRE_BYTES, &field))
+    if (!read_function(reading, wire_inside(&field), &graph->functions[graph->function_count++]))
       return false;
-  return true;
+  return is_whole(reading, &message);
 }
 
 bool tensorflow_graph_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_graph *ret_graph,
@@ -263,9 +236,8 @@ bool tensorflow_graph_read(const void *bytes, size_t length, struct arena *arena
   struct reading reading = {arena, message.at, NULL};
   bool read = read_nodes(&reading, message, 1, ret_graph);
   struct wire_field field;
-  while (read && wire_next(&message, &field))
-    if (wire_is(&field, 2, WIRE_BYTES)) // library
-      read = read_library(&reading, wire_inside(&field), ret_graph);
+  while (read && wire_find(&message, 2, WIRE_BYTES, &field)) // library
+    read = read_library(&reading, wire_inside(&field), ret_graph);
   *ret_problem = reading.problem;
   return read && reading.problem == NULL;
 }
@@ -292,6 +264,25 @@ const struct tensorflow_graph *tensorflow_function_find(const struct tensorflow_
     if (strcmp(graph->functions[i].name, name) == 0)
       return &graph->functions[i];
   return NULL;
+}
+
+const struct tensorflow_node *tensorflow_graph_input(const struct tensorflow_graph *graph, const char *input)
+{
+  const char *name;
+  size_t length = tensorflow_input_node(input, &name);
+  return length > 0 ? tensorflow_graph_find(graph, name, length) : NULL;
+}
+
+bool *tensorflow_graph_consumed(const struct tensorflow_graph *graph, struct arena *arena)
+{
+  bool *is_consumed = arena_alloc_array(arena, graph->count + 1, sizeof *is_consumed);
+  for (size_t i = 0; i < graph->count; i++)
+    for (size_t k = 0; k < graph->nodes[i].input_count; k++) {
+      const struct tensorflow_node *from = tensorflow_graph_input(graph, graph->nodes[i].inputs[k]);
+      if (from != NULL)
+        is_consumed[from - graph->nodes] = true;
+    }
+  return is_consumed;
 }
 
 size_t tensorflow_input_node(const char *input, const char **ret_name)

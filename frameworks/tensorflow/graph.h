@@ -55,6 +55,11 @@ const struct tensorflow_graph *tensorflow_function_find(const struct tensorflow_
 // The length of the node's name in an input's text, which it begins at *ret_name; 0: the input is order only.
 size_t tensorflow_input_node(const char *input, const char **ret_name);
 
+// The node that an input's text names; NULL: none in this graph, or the input is order only.
+const struct tensorflow_node *tensorflow_graph_input(const struct tensorflow_graph *graph, const char *input);
+// By node: is it another's input? In the arena.
+bool *tensorflow_graph_consumed(const struct tensorflow_graph *graph, struct arena *arena);
+
 struct tensorflow_port { // a named input or output
   const char *name;      // in the signature, or the node's
   const char *node;

@@ -125,28 +125,12 @@ static bool add_node(struct tensorflow_layers *layers, const struct tensorflow_g
 struct numbering {
   const struct tensorflow_graph *graphs, *graph; // all of them, and the one at hand
   size_t graph_count;
-  bool *is_consumed, *is_reached;
+  bool *is_reached;
   struct visit {
     uint32_t node;
     uint32_t next_input;
   } * stack;
 };
-
-static void start_numbering(struct numbering *numbering, struct arena *scratch)
-{
-  const struct tensorflow_graph *graph = numbering->graph;
-  numbering->is_consumed = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering->is_consumed);
-  numbering->is_reached = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering->is_reached);
-  numbering->stack = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering->stack);
-  for (size_t i = 0; i < graph->count; i++)
-    for (size_t k = 0; k < graph->nodes[i].input_count; k++) {
-      const char *name;
-      size_t length = tensorflow_input_node(graph->nodes[i].inputs[k], &name);
-      const struct tensorflow_node *from = length > 0 ? tensorflow_graph_find(graph, name, length) : NULL;
-      if (from != NULL)
-        numbering->is_consumed[from - graph->nodes] = true;
-    }
-}
 
 static bool number_from(struct tensorflow_layers *layers, struct numbering *numbering, size_t root)
 {
@@ -163,9 +147,9 @@ static bool number_from(struct tensorflow_layers *layers, struct numbering *numb
         return false;
       continue;
     }
-    const char *input = node->inputs[visit->next_input++], *name;
-    size_t length = tensorflow_input_node(input + (input[0] == '^'), &name); // order only: before it all the same
-    const struct tensorflow_node *from = tensorflow_graph_find(graph, name, length);
+    const char *input = node->inputs[visit->next_input++];
+    input += input[0] == '^'; // order only: before it all the same
+    const struct tensorflow_node *from = tensorflow_graph_input(graph, input);
     if (from == NULL || numbering->is_reached[from - graph->nodes])
       continue;
     numbering->is_reached[from - graph->nodes] = true;
@@ -179,12 +163,17 @@ static bool number_from(struct tensorflow_layers *layers, struct numbering *numb
 static bool number_graph(struct tensorflow_layers *layers, const struct tensorflow_graph *graphs, size_t graph_count,
                          const struct tensorflow_graph *graph, struct arena *scratch)
 {
-  struct numbering numbering = {.graphs = graphs, .graph = graph, .graph_count = graph_count};
-  start_numbering(&numbering, scratch);
+  struct numbering numbering = {
+      .graphs = graphs,
+      .graph = graph,
+      .graph_count = graph_count,
+      .is_reached = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering.is_reached),
+      .stack = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering.stack),
+  };
+  const bool *is_consumed = tensorflow_graph_consumed(graph, scratch);
   for (unsigned round = 0; round < 2; round++) // from nodes that nothing consumes, then the rest (loops)
     for (size_t root = 0; root < graph->count; root++)
-      if (!numbering.is_reached[root] && (round == 1 || !numbering.is_consumed[root]) &&
-          !number_from(layers, &numbering, root))
+      if (!numbering.is_reached[root] && (round == 1 || !is_consumed[root]) && !number_from(layers, &numbering, root))
         return false;
   return true;
 }

@@ -50,8 +50,8 @@ static uint64_t allocated(struct wire memory)
 {
   struct wire_field field;
   uint64_t bytes = 0;
-  while (wire_next(&memory, &field))
-    if (wire_is(&field, 2, WIRE_VARINT) && field.value <= INT64_MAX) // total_bytes
+  while (wire_find(&memory, 2, WIRE_VARINT, &field)) // total_bytes
+    if (field.value <= INT64_MAX)
       bytes = field.value;
   return bytes;
 }
@@ -80,12 +80,10 @@ static void read_output(struct wire output, struct tensorflow_output *ret_output
 bool tensorflow_output_next(struct wire *message, struct tensorflow_output *ret_output)
 {
   struct wire_field field;
-  while (wire_next(message, &field))
-    if (wire_is(&field, NODE_OUTPUT, WIRE_BYTES)) {
-      read_output(wire_inside(&field), ret_output);
-      return true;
-    }
-  return false;
+  bool is_found = wire_find(message, NODE_OUTPUT, WIRE_BYTES, &field);
+  if (is_found)
+    read_output(wire_inside(&field), ret_output);
+  return is_found;
 }
 
 static uint64_t add_bounded(uint64_t a, uint64_t b)
@@ -144,9 +142,7 @@ static bool is_host_lane(struct wire device)
 {
   struct wire_field field;
   bool is_host = true;
-  while (wire_next(&device, &field)) {
-    if (!wire_is(&field, DEVICE_NAME, WIRE_BYTES))
-      continue;
+  while (wire_find(&device, DEVICE_NAME, WIRE_BYTES, &field)) {
     const char *name = field.bytes;
     is_host = find_text(name, field.length, "/stream:") == NULL && find_text(name, field.length, "/memcpy") == NULL &&
               find_text(name, field.length, "/host:") == NULL;
@@ -190,18 +186,12 @@ static const char *walk(const void *bytes, size_t length, struct tensorflow_step
   struct wire_field field, device_field, node_field;
   const char *problem = NULL;
   *ret_most = 0;
-  while (wire_next(&metadata, &field)) {
-    if (!wire_is(&field, METADATA_STEP_STATS, WIRE_BYTES))
-      continue;
+  while (wire_find(&metadata, METADATA_STEP_STATS, WIRE_BYTES, &field)) {
     struct wire stats = wire_inside(&field);
-    while (wire_next(&stats, &device_field)) {
-      if (!wire_is(&device_field, STEP_STATS_DEVICE, WIRE_BYTES))
-        continue;
+    while (wire_find(&stats, STEP_STATS_DEVICE, WIRE_BYTES, &device_field)) {
       struct wire device = wire_inside(&device_field);
       bool is_host = is_host_lane(device);
-      while (wire_next(&device, &node_field)) {
-        if (!wire_is(&node_field, DEVICE_NODE, WIRE_BYTES))
-          continue;
+      while (wire_find(&device, DEVICE_NODE, WIRE_BYTES, &node_field)) {
         ++*ret_most;
         if (steps->items == NULL)
           continue;
@@ -235,18 +225,15 @@ bool tensorflow_steps_read(const void *bytes, size_t length, struct arena *arena
 bool tensorflow_partitions_read(const void *bytes, size_t length, struct arena *arena,
                                 struct tensorflow_graph **ret_graphs, size_t *ret_count, const char **ret_problem)
 {
-  struct wire metadata = wire_over(bytes, length), walk = metadata;
+  struct wire metadata = wire_over(bytes, length);
   struct wire_field field;
-  size_t count = 0;
   *ret_count = 0;
   *ret_problem = NULL;
-  while (wire_next(&walk, &field))
-    count += wire_is(&field, METADATA_PARTITION_GRAPHS, WIRE_BYTES);
-  *ret_problem = walk.problem;
-  *ret_graphs = arena_alloc_array(arena, count + 1, sizeof **ret_graphs);
-  while (*ret_problem == NULL && wire_next(&metadata, &field))
-    if (wire_is(&field, METADATA_PARTITION_GRAPHS, WIRE_BYTES) &&
-        tensorflow_graph_read(field.bytes, field.length, arena, &(*ret_graphs)[*ret_count], ret_problem))
+  *ret_graphs = arena_alloc_array(arena, wire_count(metadata, METADATA_PARTITION_GRAPHS) + 1, sizeof **ret_graphs);
+  while (*ret_problem == NULL && wire_find(&metadata, METADATA_PARTITION_GRAPHS, WIRE_BYTES, &field))
+    if (tensorflow_graph_read(field.bytes, field.length, arena, &(*ret_graphs)[*ret_count], ret_problem))
       ++*ret_count;
+  if (*ret_problem == NULL)
+    *ret_problem = metadata.problem;
   return *ret_problem == NULL;
 }

@@ -31,9 +31,7 @@ struct flow {
 
 static size_t number_of(const struct tensorflow_graph *graph, const char *input)
 {
-  const char *name;
-  size_t length = tensorflow_input_node(input, &name);
-  const struct tensorflow_node *node = length > 0 ? tensorflow_graph_find(graph, name, length) : NULL;
+  const struct tensorflow_node *node = tensorflow_graph_input(graph, input);
   return node != NULL ? (size_t)(node - graph->nodes) : SIZE_MAX;
 }
 
@@ -44,7 +42,7 @@ static bool make_flow(const struct tensorflow_graph *graph, struct arena *arena,
     edge_count += graph->nodes[i].input_count;
   if (edge_count > UINT32_MAX)
     return false;
-  flow->is_consumed = arena_alloc_array(arena, graph->count + 1, sizeof *flow->is_consumed);
+  flow->is_consumed = tensorflow_graph_consumed(graph, arena);
   flow->is_fed = arena_alloc_array(arena, graph->count + 1, sizeof *flow->is_fed);
   flow->first_edge = arena_alloc_array(arena, graph->count + 2, sizeof *flow->first_edge);
   flow->edges = arena_alloc_array(arena, edge_count + 1, sizeof *flow->edges);
@@ -52,10 +50,8 @@ static bool make_flow(const struct tensorflow_graph *graph, struct arena *arena,
   for (size_t i = 0; i < graph->count; i++) // count the consumers of each, then place them
     for (size_t k = 0; k < graph->nodes[i].input_count; k++) {
       size_t from = number_of(graph, graph->nodes[i].inputs[k]);
-      if (from != SIZE_MAX) {
+      if (from != SIZE_MAX)
         flow->first_edge[from + 2]++; // two places on: filling moves each on by one, to where it belongs
-        flow->is_consumed[from] = true;
-      }
     }
   for (size_t i = 2; i < graph->count + 2; i++)
     flow->first_edge[i] += flow->first_edge[i - 1];
@@ -161,25 +157,15 @@ static bool read_port(struct wire entry, struct arena *arena, struct tensorflow_
   return *ret_problem == NULL;
 }
 
-static size_t count_fields(struct wire message, uint64_t number)
-{
-  size_t count = 0;
-  struct wire_field field;
-  while (wire_next(&message, &field))
-    count += wire_is(&field, number, WIRE_BYTES);
-  return count;
-}
-
 static bool read_ports(struct wire signature, uint64_t number, struct arena *arena, struct tensorflow_port **ret_ports,
                        size_t *ret_count, const char **ret_problem)
 {
-  size_t count = count_fields(signature, number);
+  size_t count = wire_count(signature, number);
   struct tensorflow_port *ports = arena_alloc_array(arena, count + 1, sizeof *ports);
   *ret_count = 0;
   struct wire_field field;
-  while (wire_next(&signature, &field))
-    if (wire_is(&field, number, WIRE_BYTES) &&
-        !read_port(wire_inside(&field), arena, &ports[(*ret_count)++], ret_problem))
+  while (wire_find(&signature, number, WIRE_BYTES, &field))
+    if (!read_port(wire_inside(&field), arena, &ports[(*ret_count)++], ret_problem))
       return false;
   qsort(ports, count, sizeof *ports, compare_ports);
   *ret_ports = ports;
@@ -199,9 +185,7 @@ static bool read_tags(struct wire info, struct arena *arena, struct part *part)
 {
   struct wire_field field;
   bool serves = false;
-  while (wire_next(&info, &field)) {
-    if (!wire_is(&field, 4, WIRE_BYTES) || part->tag_count == TENSORFLOW_TAGS_MAXIMUM)
-      continue;
+  while (part->tag_count < TENSORFLOW_TAGS_MAXIMUM && wire_find(&info, 4, WIRE_BYTES, &field)) {
     const char *tag = copy(arena, &field);
     part->tags[part->tag_count++] = tag;
     serves = serves || strcmp(tag, "serve") == 0;
@@ -276,10 +260,8 @@ bool tensorflow_saved_read(const void *bytes, size_t length, struct arena *arena
   struct wire_field field;
   struct part part;
   bool has_part = false;
-  while (wire_next(&message, &field)) {
-    bool is_part = wire_is(&field, 2, WIRE_BYTES); // meta_graphs
-    has_part = has_part || (is_part && read_part(wire_inside(&field), arena, &part));
-  }
+  while (wire_find(&message, 2, WIRE_BYTES, &field)) // meta_graphs
+    has_part = has_part || read_part(wire_inside(&field), arena, &part);
   if (message.problem != NULL) {
     *ret_problem = arena_format(arena, "it is damaged at byte %zu: %s", (size_t)(message.at - (const char *)bytes),
                                 message.problem);
