@@ -125,6 +125,18 @@ void predictor_close(const struct predictor *predictor, struct predictor_model *
   *model = (struct predictor_model){0};
 }
 
+enum status predictor_failed(const struct predictor_state *state, const char *what, const char *message,
+                             const char *advice, struct error *err)
+{
+  static const char *const of_memory[] = {"bad_alloc", "std::bad", "of memory", "ailed to allocate",
+                                          "llocation failed"};
+  bool is_memory = false;
+  for (size_t i = 0; i < sizeof of_memory / sizeof of_memory[0]; i++)
+    is_memory = is_memory || strstr(message, of_memory[i]) != NULL;
+  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->options.model_path,
+                   is_memory ? "a smaller batch, or a machine with more memory" : advice, "%s", message);
+}
+
 enum status predictor_check_file(const char *path, bool may_be_folder, const char *advice, struct error *err)
 {
   const char *what = "cannot open model";
@@ -134,4 +146,22 @@ enum status predictor_check_file(const char *path, bool may_be_folder, const cha
   if (!S_ISREG(info.st_mode) && !(may_be_folder && S_ISDIR(info.st_mode)))
     return error_set(err, STATUS_INPUT, what, path, advice, "not a file");
   return STATUS_OK;
+}
+
+enum status predictor_map_file(const char *path, size_t most, const char *advice, struct mapped *ret_file,
+                               struct error *err)
+{
+  const char *what = "cannot open model";
+  *ret_file = (struct mapped){0};
+  struct mapped file;
+  XSP_TRY(predictor_check_file(path, false, advice, err));
+  if (!mapped_open(path, &file))
+    return error_set_errno(err, STATUS_INPUT, what, path, advice);
+  if (file.size <= most) {
+    *ret_file = file;
+    return STATUS_OK;
+  }
+  enum status status = error_set(err, STATUS_INPUT, what, path, advice, "it is larger than %zu bytes", most);
+  mapped_close(&file);
+  return status;
 }

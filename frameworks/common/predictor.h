@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/library.h"
+#include "base/mapped.h"
 #include <xsp/span.h>
 
 #include <stdbool.h>
@@ -175,8 +176,16 @@ enum status predictor_open(const struct predictor *predictor, const struct predi
                            struct arena *arena, struct predictor_model *ret_model, struct error *err) MUST_CHECK;
 void predictor_close(const struct predictor *predictor, struct predictor_model *model);
 
+// A framework's message as an error about the model: STATUS_MEMORY with advice of its own where it is about memory, else
+// STATUS_INPUT.
+enum status predictor_failed(const struct predictor_state *state, const char *what, const char *message,
+                             const char *advice, struct error *err) MUST_CHECK;
+
 // For `check`: the path can be read, and is a file, or a folder where that may be. Advice: what to give instead.
 enum status predictor_check_file(const char *path, bool may_be_folder, const char *advice,
                                  struct error *err) MUST_CHECK;
+// The same for a file, which is then mapped; at most `most` bytes. On failure nothing is mapped.
+enum status predictor_map_file(const char *path, size_t most, const char *advice, struct mapped *ret_file,
+                               struct error *err) MUST_CHECK;
 
 #endif

@@ -66,13 +66,11 @@ enum status litert_failed(struct litert_state *state, int code, const char *what
 {
   const char *advice = state->profiler != NULL || state->is_waiting ? "other --dim or --input values"
                                                                     : "export the model again, for TFLite";
-  if (code == LITERT_NO_MEMORY || strstr(state->message, "bad_alloc") != NULL ||
-      strstr(state->message, "of memory") != NULL)
-    return error_set(err, STATUS_MEMORY, what, state->common.options.model_path, "a smaller batch, or more memory",
-                     "%s", state->message[0] != 0 ? state->message : "out of memory");
-  if (state->message[0] != 0)
-    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, advice, "%s", state->message);
-  return error_set(err, STATUS_INPUT, what, state->common.options.model_path, advice, "LiteRT's status %d", code);
+  if (state->message[0] == 0 && code == LITERT_NO_MEMORY)
+    snprintf(state->message, sizeof state->message, "out of memory");
+  if (state->message[0] == 0)
+    snprintf(state->message, sizeof state->message, "LiteRT's status %d", code);
+  return predictor_failed(&state->common, what, state->message, advice, err);
 }
 
 // ---- open -----------------------------------------------------------------------------------------------------------

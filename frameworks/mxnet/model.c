@@ -30,18 +30,11 @@ bool mxnet_recognises(const char *path)
 
 enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *ret_bytes, struct error *err)
 {
-  const char *what = "cannot open model";
   struct mapped file;
-  XSP_TRY(predictor_check_file(path, false, ADVICE_FILE, err));
-  if (!mapped_open(path, &file))
-    return error_set_errno(err, STATUS_INPUT, what, path, ADVICE_FILE);
-  enum status status = STATUS_OK;
-  if (file.size > most)
-    status = error_set(err, STATUS_INPUT, what, path, ADVICE_FILE, "it is larger than MXNet's interface takes");
-  else
-    *ret_bytes = (struct mxnet_bytes){memory_text_of(file.bytes, file.size), file.size};
+  XSP_TRY(predictor_map_file(path, most, ADVICE_FILE, &file, err));
+  *ret_bytes = (struct mxnet_bytes){memory_text_of(file.bytes, file.size), file.size};
   mapped_close(&file);
-  return status;
+  return STATUS_OK;
 }
 
 // NAME-NNNN.params, the latest epoch of those next to the symbol.

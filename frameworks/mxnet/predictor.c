@@ -52,13 +52,9 @@ enum status mxnet_failed(struct mxnet_state *state, const char *what, struct err
 {
   char why[sizeof err->why];
   one_line(state->api.GetLastError(), why, sizeof why);
-  bool is_memory = strstr(why, "bad_alloc") != NULL || strstr(why, "ut of memory") != NULL ||
-                   strstr(why, "Failed to allocate") != NULL || strstr(why, "llocation failed") != NULL;
-  const char *advice = is_memory                  ? "a smaller batch, or a machine with more memory"
-                       : state->predictor != NULL ? "other --input values"
-                                                  : "export the model again, or other --dim values";
-  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->common.options.model_path, advice, "%s",
-                   why);
+  const char *advice =
+      state->predictor != NULL ? "other --input values" : "export the model again, or other --dim values";
+  return predictor_failed(&state->common, what, why, advice, err);
 }
 
 // ---- open -----------------------------------------------------------------------------------------------------------

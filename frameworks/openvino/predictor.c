@@ -76,14 +76,10 @@ enum status openvino_failed(struct openvino_state *state, const char *what, stru
   const char *message = state->api.get_last_err_msg();
   char why[sizeof err->why];
   one_line(message != NULL && message[0] != 0 ? message : "OpenVINO gave no reason", why, sizeof why);
-  bool is_memory = strstr(why, "bad_alloc") != NULL || strstr(why, "out of memory") != NULL ||
-                   strstr(why, "std::bad") != NULL || strstr(why, "Failed to allocate") != NULL;
-  enum status kind = is_memory ? STATUS_MEMORY : STATUS_INPUT;
-  const char *advice = is_memory                ? "a smaller batch, or a machine with more memory"
-                       : state->request != NULL ? "other --dim or --input values"
-                       : state->model != NULL   ? "other --dim values, or export the model again"
-                                                : "open the model with openvino's Python package, or export it again";
-  return error_set(err, kind, what, state->common.options.model_path, advice, "%s", why);
+  const char *advice = state->request != NULL ? "other --dim or --input values"
+                       : state->model != NULL ? "other --dim values, or export the model again"
+                                              : "open the model with openvino's Python package, or export it again";
+  return predictor_failed(&state->common, what, why, advice, err);
 }
 
 // ---- open -----------------------------------------------------------------------------------------------------------

@@ -59,8 +59,7 @@ static void begin_request(struct state *state, struct json_writer *json, const c
   buf_clear(&state->request);
   json_start(json, &state->request);
   json_object(json);
-  json_key(json, "request");
-  json_string(json, name);
+  json_member_string(json, "request", name);
 }
 
 static void end_request(struct state *state, struct json_writer *json)
@@ -77,14 +76,11 @@ static enum status ask_open(struct state *state, const struct predictor_options 
     return error_set_errno(err, STATUS_INPUT, "cannot open model", options->model_path, "another path");
   struct json_writer json;
   begin_request(state, &json, "open");
-  json_key(&json, "version");
-  json_int(&json, PROGRAM_VERSION);
-  json_key(&json, "model");
-  json_string(&json, real);
+  json_member_int(&json, "version", PROGRAM_VERSION);
+  json_member_string(&json, "model", real);
   json_key(&json, "layers");
   json_bool(&json, state->common.has_layers);
-  json_key(&json, "threads");
-  json_int(&json, options->threads);
+  json_member_int(&json, "threads", options->threads);
   end_request(state, &json);
   XSP_TRY(program_ask(&state->program, "open", &state->request, err));
   return program_read_open(state->program.line.data, state->program.line.length, state->path, arena, &state->facts,
@@ -147,19 +143,14 @@ static enum status write_input(const struct state *state, const struct tensor *i
 static void describe_input(struct json_writer *json, const struct tensor *input, uint64_t offset)
 {
   json_object(json);
-  json_key(json, "name");
-  json_string(json, input->info->name);
-  json_key(json, "type");
-  json_string(json, tensor_type_facts(input->info->type)->name);
-  json_key(json, "shape");
-  json_array(json);
+  json_member_string(json, "name", input->info->name);
+  json_member_string(json, "type", tensor_type_facts(input->info->type)->name);
+  json_member_array(json, "shape");
   for (unsigned i = 0; i < input->info->rank; i++)
     json_int(json, input->shape[i]);
   json_array_end(json);
-  json_key(json, "offset");
-  json_int(json, (int64_t)offset);
-  json_key(json, "bytes");
-  json_int(json, (int64_t)input->size_bytes);
+  json_member_int(json, "offset", (int64_t)offset);
+  json_member_int(json, "bytes", (int64_t)input->size_bytes);
   json_object_end(json);
 }
 
@@ -172,10 +163,8 @@ static enum status program_prepare(struct predictor_model *model, const struct t
   struct json_writer json;
   uint64_t offset = 0;
   begin_request(state, &json, "prepare");
-  json_key(&json, "batch");
-  json_int(&json, model->batch);
-  json_key(&json, "inputs");
-  json_array(&json);
+  json_member_int(&json, "batch", model->batch);
+  json_member_array(&json, "inputs");
   for (size_t i = 0; i < model->input_count; i++) {
     XSP_TRY(write_input(state, &inputs[i], offset, err));
     describe_input(&json, &inputs[i], offset);
@@ -183,8 +172,7 @@ static enum status program_prepare(struct predictor_model *model, const struct t
   }
   json_array_end(&json);
   uint64_t bytes = offset > 0 ? offset : INPUT_ALIGNMENT; // a mapping of nothing is an error in most languages
-  json_key(&json, "bytes");
-  json_int(&json, (int64_t)bytes);
+  json_member_int(&json, "bytes", (int64_t)bytes);
   end_request(state, &json);
   if (ftruncate(state->program.inputs, (off_t)bytes) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot hand over the inputs", state->path, "a smaller batch");

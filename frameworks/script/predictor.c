@@ -90,9 +90,7 @@ static enum status script_open(struct predictor_model *model, struct arena *aren
   struct state *state = model->state;
   const char *path = state->common.options.model_path;
   struct mapped file;
-  XSP_TRY(predictor_check_file(path, false, NULL, err));
-  if (!mapped_open(path, &file))
-    return error_set_errno(err, STATUS_INPUT, "cannot open model", path, NULL);
+  XSP_TRY(predictor_map_file(path, SIZE_MAX, NULL, &file, err));
   enum status status = script_parse(file.bytes, file.size, path, arena, &state->model, err);
   mapped_close(&file);
   XSP_TRY(status);

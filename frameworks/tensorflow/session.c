@@ -15,14 +15,15 @@
 #define ADVICE_MODEL "give a SavedModel folder or a frozen graph (.pb)"
 #define GRAPH_BYTES_MAXIMUM ((size_t)INT32_MAX) // of any protobuf message
 
-static const struct {
-  uint32_t tensorflow;
-  enum tensor_type type;
-} types[] = {
-    {1, TENSOR_FLOAT},   {2, TENSOR_DOUBLE},   {3, TENSOR_INT32},   {4, TENSOR_UINT8},   {5, TENSOR_INT16},
-    {6, TENSOR_INT8},    {7, TENSOR_STRING},   {9, TENSOR_INT64},   {10, TENSOR_BOOL},   {14, TENSOR_BFLOAT16},
-    {17, TENSOR_UINT16}, {19, TENSOR_FLOAT16}, {22, TENSOR_UINT32}, {23, TENSOR_UINT64},
-};
+static enum tensor_type tensor_type_of(uint32_t type)
+{
+  static const enum tensor_type types[] = {
+      [1] = TENSOR_FLOAT,   [2] = TENSOR_DOUBLE,   [3] = TENSOR_INT32,   [4] = TENSOR_UINT8,   [5] = TENSOR_INT16,
+      [6] = TENSOR_INT8,    [7] = TENSOR_STRING,   [9] = TENSOR_INT64,   [10] = TENSOR_BOOL,   [14] = TENSOR_BFLOAT16,
+      [17] = TENSOR_UINT16, [19] = TENSOR_FLOAT16, [22] = TENSOR_UINT32, [23] = TENSOR_UINT64,
+  };
+  return type < sizeof types / sizeof types[0] ? types[type] : 0;
+}
 
 // ---- the model's file -----------------------------------------------------------------------------------------------
 
@@ -37,21 +38,6 @@ bool tensorflow_recognises(const char *path)
   char inside[PATH_MAX];
   return is_folder(path) && snprintf(inside, sizeof inside, "%s/saved_model.pb", path) < (int)sizeof inside &&
          access(inside, F_OK) == 0;
-}
-
-// Maps the file that describes the model.
-static enum status map_file(const char *path, struct mapped *ret_file, struct error *err)
-{
-  const char *what = "cannot open model";
-  XSP_TRY(predictor_check_file(path, false, ADVICE_MODEL, err));
-  if (!mapped_open(path, ret_file))
-    return error_set_errno(err, STATUS_INPUT, what, path, ADVICE_MODEL);
-  if (ret_file->size == 0)
-    return error_set(err, STATUS_INPUT, what, path, ADVICE_MODEL, "the file is empty");
-  if (ret_file->size > GRAPH_BYTES_MAXIMUM)
-    return error_set(err, STATUS_INPUT, what, path, "a SavedModel, which keeps its constants in files of their own",
-                     "it has %zu bytes, a graph at most %zu", ret_file->size, GRAPH_BYTES_MAXIMUM);
-  return STATUS_OK;
 }
 
 // The folder of a SavedModel, also where its saved_model.pb was named; "" for a frozen graph. `file` is what is read.
@@ -79,9 +65,7 @@ static enum status read_input(const struct tensorflow_state *state, const struct
   if (port->shape.rank > TENSOR_MAXIMUM_RANK)
     return error_set(err, STATUS_INPUT, what, path, "export the model with a shape for each input",
                      "input \"%s\" has no number of dimensions, or more than %d", port->name, TENSOR_MAXIMUM_RANK);
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (types[i].tensorflow == port->type)
-      info->type = types[i].type;
+  info->type = tensor_type_of(port->type);
   if (info->type == 0)
     return error_set(err, STATUS_INPUT, what, path, "export the model with plain tensors as inputs",
                      "input \"%s\" is of a type that cannot be fed (number %" PRIu32 ")", port->name, port->type);
@@ -95,9 +79,7 @@ static enum status read_input(const struct tensorflow_state *state, const struct
 static void read_output(const struct tensorflow_port *port, struct tensor_info *info)
 {
   info->name = port->name;
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (types[i].tensorflow == port->type)
-      info->type = types[i].type;
+  info->type = tensor_type_of(port->type);
   info->has_no_shape = port->shape.rank > TENSOR_MAXIMUM_RANK;
   info->rank = info->has_no_shape ? 0 : port->shape.rank;
   for (unsigned i = 0; i < info->rank; i++)
@@ -193,7 +175,13 @@ enum status tensorflow_check(struct predictor_state *common, struct arena *arena
   const char *problem = NULL, *path = common->options.model_path;
   char file[PATH_MAX];
   XSP_TRY(find_files(path, state->folder, file, err));
-  XSP_TRY(map_file(file, &state->file, err));
+  XSP_TRY(predictor_map_file(file, SIZE_MAX, ADVICE_MODEL, &state->file, err));
+  if (state->file.size > GRAPH_BYTES_MAXIMUM)
+    return error_set(err, STATUS_INPUT, "cannot open model", path,
+                     "a SavedModel, which keeps its constants in files of their own",
+                     "it has %zu bytes, a graph at most %zu", state->file.size, GRAPH_BYTES_MAXIMUM);
+  if (state->file.size == 0)
+    return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_MODEL, "the file is empty");
   bool is_read = (state->folder[0] != 0 ? tensorflow_saved_read : tensorflow_frozen_read)(
       state->file.bytes, state->file.size, arena, &state->model, &problem);
   return is_read ? STATUS_OK : error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_MODEL, "%s", problem);
