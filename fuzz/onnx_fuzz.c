@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes frameworks/onnxruntime/onnx_file and onnx_external: any bytes are walked to an end or an error message, and no
 // file outside the model's folder is named.
-#include "frameworks/onnxruntime/onnx_external.h"
-#include "frameworks/onnxruntime/onnx_file.h"
+#include "frameworks/onnxruntime/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes frameworks/onnxruntime/onnx_windows: any bytes give windows whose parts are within bounds.
-#include "frameworks/onnxruntime/onnx_windows.h"
+#include "frameworks/onnxruntime/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

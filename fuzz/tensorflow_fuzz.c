@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes frameworks/tensorflow: the first byte chooses the message. Any bytes give an answer whose parts are within
 // bounds, or an error.
-#include "frameworks/tensorflow/fusion.h"
+#include "frameworks/tensorflow/graph.h"
 #include "frameworks/tensorflow/layers.h"
 #include "frameworks/tensorflow/metadata.h"
 

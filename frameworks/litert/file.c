@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the tables of a TFLite flatbuffer that LiteRT walks when it opens one; see file.h. Bounded: every offset is
+// Walks the tables of a TFLite flatbuffer that LiteRT walks when it opens one; see graph.h. Bounded: every offset is
 // checked before it is followed, tables lie at most four deep, and the work is limited by a count of objects.
-#include "frameworks/litert/file.h"
+#include "frameworks/litert/graph.h"
 
 #include "base/mapped.h"
 

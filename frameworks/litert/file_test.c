@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A TFLite model made by hand: whole it is taken, cut anywhere it is refused, and offsets that lead nowhere are not followed.
-#include "frameworks/litert/file.h"
+#include "frameworks/litert/graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

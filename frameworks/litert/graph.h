@@ -12,6 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// file.c: whether a file is whole. LiteRT follows offsets after the end of a truncated one, and crashes.
+// True where an offset of the flatbuffer leads out of it; `place` names the part. A file that is not a TFLite model is not damaged
+// of this function's business: false.
+bool litert_file_is_cut(const unsigned char *bytes, size_t size, char *place, size_t place_size);
+bool litert_file_damage(const char *path, char *place, size_t place_size); // the same of a file
+
 #define LITERT_GRAPH_RANK_MOST 8u
 
 struct litert_tensor {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a TFLite model takes and gives, as LiteRT reports it. Called by predictor.c while a model is opened.
-#include "frameworks/litert/file.h"
+#include "frameworks/litert/graph.h"
 #include "frameworks/litert/state.h"
 
 #include <string.h>

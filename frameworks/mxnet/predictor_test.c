@@ -2,7 +2,7 @@
 // What MXNet's files say: symbols (as Gluon exports them and as its backend rewrites them), signatures, profiles.
 #include "frameworks/mxnet/profile.h"
 #include "frameworks/mxnet/shapes.h"
-#include "frameworks/mxnet/work.h"
+#include "frameworks/mxnet/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/common/predictor.h"
 #include "frameworks/mxnet/abi.h"
+#include "frameworks/mxnet/layers.h"
 #include "frameworks/mxnet/shapes.h"
-#include "frameworks/mxnet/work.h"
 
 #include <limits.h>
 
@@ -60,7 +60,12 @@ enum status mxnet_read_files(struct mxnet_state *state, struct error *err) MUST_
 enum status mxnet_read_graph(struct mxnet_state *state, struct error *err) MUST_CHECK;
 enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model *model, struct error *err) MUST_CHECK;
 
-// layers.c
+// work.c: MXNet's own inference of shapes gives what operators read and write.
+// By node of `graph`, which was read from `symbol`, for inputs of these shapes. What MXNet cannot infer has no tags.
+struct mxnet_work *mxnet_work_read(const struct mxnet_api *api, mxnet_handle symbol, const struct mxnet_symbol *graph,
+                                   const struct tensor *inputs, size_t input_count, struct arena *arena);
+
+// predictor_layers.c
 enum status mxnet_configure_profiler(struct mxnet_state *state, struct error *err) MUST_CHECK;
 enum status mxnet_flush(struct predictor_model *model, struct error *err) MUST_CHECK;
 enum status mxnet_resume(struct predictor_model *model, struct error *err) MUST_CHECK;

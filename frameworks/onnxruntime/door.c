@@ -5,7 +5,7 @@
 // A function does not know which table it was called from: each copy of the runtime has its own set.
 #include "frameworks/onnxruntime/door_sessions.h"
 
-#include "frameworks/onnxruntime/door_python.h"
+#include "frameworks/onnxruntime/door_objects.h"
 #include "frameworks/onnxruntime/tracer.h"
 
 #include <dlfcn.h>

@@ -33,6 +33,9 @@ enum known_kind { SESSIONS, BINDINGS, OPTIONS, SESSION_OPTIONS };
 // What is known of `key`, as new, until `object` ends. NULL: nothing can be.
 struct known *object_know(enum known_kind kind, void *object, const void *key);
 
+// ---- door_python.c
+void onnxruntime_python_loaded(const struct python *python, void *module);
+
 // ---- door_python_runs.c: what methods of the module's classes are replaced by
 void *run_feed_in_span(void *original, void *arguments, void *keywords);
 void *run_values_in_span(void *original, void *arguments, void *keywords);

@@ -3,7 +3,6 @@
 // are what Python programs go through, whichever wrapper they use. So the methods of C.InferenceSession that make and run
 // sessions are replaced, the listener is registered into the module's copy, and what lists execution providers leaves
 // ours out. The module's RunOptions are the C API's: their address, taken from the object, is given to its functions.
-#include "frameworks/onnxruntime/door_python.h"
 
 #include "frameworks/onnxruntime/door_objects.h"
 #include "frameworks/onnxruntime/tracer.h"

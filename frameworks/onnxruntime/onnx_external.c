@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks an ONNX model for its external data; see onnx_external.h. Weights are walked over, never read.
-#include "frameworks/onnxruntime/onnx_external.h"
+// Walks an ONNX model for its external data; see onnx.h. Weights are walked over, never read.
+#include "frameworks/onnxruntime/onnx.h"
 
 #include "base/mapped.h"
 #include "base/wire.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where an .onnx file is cut; see onnx_file.h. Two levels deep (model, graph): deep enough to name a node or tensor.
-#include "frameworks/onnxruntime/onnx_file.h"
+// Finds where an .onnx file is cut; see onnx.h. Two levels deep (model, graph): deep enough to name a node or tensor.
+#include "frameworks/onnxruntime/onnx.h"
 
 #include "base/mapped.h"
 #include "base/wire.h"

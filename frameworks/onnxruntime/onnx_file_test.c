@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a model file is cut: every cut of a small model is found, and the place names the part.
-#include "frameworks/onnxruntime/onnx_file.h"
+#include "frameworks/onnxruntime/onnx.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a few attributes of a few kinds of nodes out of an .onnx file; see onnx_windows.h. Field numbers: onnx.proto.
-#include "frameworks/onnxruntime/onnx_windows.h"
+// Reads a few attributes of a few kinds of nodes out of an .onnx file; see onnx.h. Field numbers: onnx.proto.
 
 #include "base/mapped.h"
 #include "base/slice.h"
 #include "base/vector.h"
 #include "base/wire.h"
-#include "frameworks/onnxruntime/onnx_file.h"
+#include "frameworks/onnxruntime/onnx.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows from a small model's bytes, whole and cut at every byte.
-#include "frameworks/onnxruntime/onnx_windows.h"
+#include "frameworks/onnxruntime/onnx.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,7 @@
 // ONNX Runtime through its C API, opened at run time. Called by the runner (open, predict, flush, resume, close) and by
 // `xsp check` (probe). Layers come from xsp's listener where the library is 1.25 or later, else from the profile file.
 // One thread, one model.
-#include "frameworks/onnxruntime/onnx_external.h"
-#include "frameworks/onnxruntime/onnx_file.h"
-#include "frameworks/onnxruntime/onnx_windows.h"
+#include "frameworks/onnxruntime/onnx.h"
 #include "frameworks/onnxruntime/profile.h"
 #include "frameworks/onnxruntime/state.h"
 

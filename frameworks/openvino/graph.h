@@ -6,11 +6,31 @@
 
 #include "base/arena.h"
 #include "frameworks/common/layer_work.h"
-#include "frameworks/openvino/nodes.h"
+#include "frameworks/openvino/abi.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// nodes.c: the nodes that OpenVINO's list of profiling information has.
+struct openvino_node {
+  const char *name, *type, *primitive; // "" where not reported
+  const char *fused;                   // names that were fused into it, comma-separated; NULL: none
+  int64_t index;                       // in the list's order, fused ones not counted
+  size_t at;                           // its place in the list
+};
+struct openvino_nodes {
+  struct openvino_node *nodes; // in the arena, as the texts
+  size_t count;
+};
+
+// Inputs, outputs and constants are not nodes; one without a primitive was fused into the last before it that has one.
+void openvino_nodes_read(const struct ov_profiling_list *list, struct arena *arena, struct openvino_nodes *ret_nodes);
+
+// The list reports means over all inferences so far, in whole microseconds. The duration of inference n is n times the mean
+// minus the sum of the durations before it: sums are exact, one duration is exact to within n microseconds.
+// `inferences`: n. `sum_us`: that sum, 0 at first; it is advanced. Never negative.
+uint64_t openvino_duration_ns(int64_t mean_us, uint64_t inferences, uint64_t *sum_us);
 
 #define OPENVINO_RANK_MOST 8u
 #define OPENVINO_PORTS_MOST 64u // of one operator; what comes behind is not kept

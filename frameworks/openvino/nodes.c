@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads OpenVINO's list of profiling information; see nodes.h. The list comes from the framework and is not
+// Reads OpenVINO's list of profiling information; see graph.h. The list comes from the framework and is not
 // trusted: texts may be missing, times may be anything.
-#include "frameworks/openvino/nodes.h"
+#include "frameworks/openvino/graph.h"
 
 #include "base/slice.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenVINO's list of profiling information: what is a node, what was fused into it, and what one inference took.
-#include "frameworks/openvino/nodes.h"
+#include "frameworks/openvino/graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,6 @@
 #include "frameworks/common/predictor.h"
 #include "frameworks/openvino/abi.h"
 #include "frameworks/openvino/graph.h"
-#include "frameworks/openvino/nodes.h"
 #include "frameworks/openvino/tracer.h"
 
 #define OPENVINO_DEVICE "CPU"

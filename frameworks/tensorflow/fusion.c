@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// See fusion.h. From a node of the executed graph back through the model, as far as nodes are gone there: what
+// See graph.h. From a node of the executed graph back through the model, as far as nodes are gone there: what
 // is between was fused into it. Bounded: a walk that finds more than a fusion can hold finds nothing.
-#include "frameworks/tensorflow/fusion.h"
+#include "frameworks/tensorflow/graph.h"
 
 #include "base/slice.h"
 

@@ -6,7 +6,7 @@
 #include "base/interner.h"
 #include "base/vector.h"
 #include "frameworks/common/layer_publish.h"
-#include "frameworks/tensorflow/fusion.h"
+#include "frameworks/tensorflow/graph.h"
 #include "frameworks/tensorflow/metadata.h"
 #include "frameworks/tensorflow/types.h"
 #include "frameworks/tensorflow/work.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorFlow's messages, written here field by field: what is read of models and of run metadata, and what is refused.
 #include "base/wire.h"
-#include "frameworks/tensorflow/fusion.h"
+#include "frameworks/tensorflow/graph.h"
 #include "frameworks/tensorflow/metadata.h"
 
 #include <setjmp.h>
