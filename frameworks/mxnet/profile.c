@@ -17,7 +17,7 @@ struct open_event {
   const char *name;
 };
 struct reading {
-  struct json_file file;
+  struct json_file file; // first
   struct pool *pool;
   struct mxnet_event *events;
   size_t count, capacity;
@@ -90,9 +90,10 @@ static enum status read_field(struct reading *reading, struct raw *raw, struct e
   return json_skip(json) ? STATUS_OK : broken(reading, "a value is missing", err);
 }
 
-static enum status read_event(struct reading *reading, struct error *err)
+static enum status read_event(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
+  struct reading *reading = target;
+  struct json_reader *json = &file->json;
   struct raw raw = {.time_us = -1};
   while (json_next(json) == JSON_KEY)
     XSP_TRY(read_field(reading, &raw, err));
@@ -109,26 +110,9 @@ static enum status read_event(struct reading *reading, struct error *err)
   return STATUS_OK;
 }
 
-static enum status read_document(struct reading *reading, struct error *err)
+static enum status read_events(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
-  if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "not a profile", err);
-  while (json_next(json) == JSON_KEY) {
-    bool is_events = strcmp(json->text, "traceEvents") == 0;
-    if (json_next(json) != JSON_ARRAY || !is_events) {
-      if (!json_skip(json))
-        return broken(reading, "a value is missing", err);
-      continue;
-    }
-    while (json_next(json) == JSON_OBJECT)
-      XSP_TRY(read_event(reading, err));
-    if (json->event != JSON_ARRAY_END)
-      return broken(reading, "events end early", err);
-  }
-  if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
-    return broken(reading, "something follows the profile", err);
-  return STATUS_OK;
+  return json_file_objects(file, read_event, target, err);
 }
 
 static int compare_events(const void *left, const void *right)
@@ -157,9 +141,8 @@ enum status mxnet_profile_read(char *text, size_t length, const char *path, stru
   *ret_profile = (struct mxnet_profile){0};
   drop_first_comma(text, length);
   struct reading reading = {.file = {.path = path, .what = "cannot read MXNet's profile"}, .pool = pool};
-  json_read_start(&reading.file.json, text, length);
-  enum status status = read_document(&reading, err);
-  json_read_done(&reading.file.json);
+  const struct json_member members[] = {{"traceEvents", read_events, &reading}};
+  enum status status = json_file_read(&reading.file, text, length, members, 1, err);
   if (status != STATUS_OK || reading.count == 0)
     return status;
   qsort(reading.events, reading.count, sizeof *reading.events, compare_events);

@@ -150,84 +150,69 @@ bool mxnet_input_shape(const struct mxnet_symbol *symbol, size_t variable, const
 
 // ---- signatures ------------------------------------------------------------------------------------------------------
 
-static enum status read_signature_shape(struct json_file *file, struct tensor_info *info, bool *ret_is_shape,
-                                        struct error *err)
+struct signature { // what is looked for, and found
+  const char *name;
+  struct tensor_info *info;
+  bool is_found;
+};
+struct signature_input { // one of the file's
+  const char *wanted;
+  struct tensor_info info;
+  bool is_wanted;
+};
+
+static enum status read_signature_shape(struct json_file *file, void *target, struct error *err)
 {
   struct json_reader *json = &file->json;
+  struct tensor_info *info = target;
   if (json_next(json) != JSON_ARRAY)
     return json_file_broken(file, "a shape is not an array", err);
-  unsigned rank = 0;
-  while (json_next(json) == JSON_NUMBER) {
+  for (info->rank = 0; json_next(json) == JSON_NUMBER; info->rank++) {
     int64_t size = 0;
-    if (!json_int64(json, &size) || rank == TENSOR_MAXIMUM_RANK)
+    if (!json_int64(json, &size) || info->rank == TENSOR_MAXIMUM_RANK)
       return json_file_broken(file, "a shape has no such dimension", err);
-    info->shape[rank++] = size > 0 && size <= INT32_MAX ? size : -1;
+    info->shape[info->rank] = size > 0 && size <= INT32_MAX ? size : -1;
   }
-  if (json->event != JSON_ARRAY_END)
-    return json_file_broken(file, "a shape ends early", err);
-  info->rank = rank;
-  *ret_is_shape = rank > 0;
+  return json->event == JSON_ARRAY_END ? STATUS_OK : json_file_broken(file, "a shape ends early", err);
+}
+
+static enum status read_name(struct json_file *file, void *target, struct error *err)
+{
+  struct signature_input *input = target;
+  if (json_next(&file->json) != JSON_STRING)
+    return json_skip(&file->json) ? STATUS_OK : json_file_broken(file, "no text", err);
+  input->is_wanted = strcmp(file->json.text, input->wanted) == 0;
   return STATUS_OK;
 }
 
-// The reader is at a key whose value is a name.
-static enum status read_name(struct json_file *file, const char *wanted, bool *ret_is_wanted, struct error *err)
+static enum status read_signature_input(struct json_file *file, void *target, struct error *err)
 {
-  if (json_next(&file->json) == JSON_STRING) {
-    *ret_is_wanted = strcmp(file->json.text, wanted) == 0;
-    return STATUS_OK;
+  struct signature *signature = target;
+  struct signature_input input = {.wanted = signature->name};
+  const struct json_member members[] = {{"data_name", read_name, &input},
+                                        {"data_shape", read_signature_shape, &input.info}};
+  XSP_TRY(json_file_members(file, members, 2, err));
+  if (input.is_wanted && input.info.rank > 0) {
+    signature->info->rank = input.info.rank;
+    memcpy(signature->info->shape, input.info.shape, sizeof input.info.shape);
+    signature->is_found = true;
   }
-  return json_skip(&file->json) ? STATUS_OK : json_file_broken(file, "no text", err);
-}
-
-static enum status read_signature_inputs(struct json_file *file, const char *wanted, struct tensor_info *info,
-                                         bool *ret_found, struct error *err)
-{
-  struct json_reader *json = &file->json;
-  if (json_next(json) != JSON_ARRAY)
-    return json_file_broken(file, "inputs are not an array", err);
-  while (json_next(json) == JSON_OBJECT) {
-    struct tensor_info one = {0};
-    bool is_wanted = false, is_shape = false;
-    while (json_next(json) == JSON_KEY) {
-      if (strcmp(json->text, "data_name") == 0)
-        XSP_TRY(read_name(file, wanted, &is_wanted, err));
-      else if (strcmp(json->text, "data_shape") == 0)
-        XSP_TRY(read_signature_shape(file, &one, &is_shape, err));
-      else
-        XSP_TRY(json_file_skip(file, err));
-    }
-    if (is_wanted && is_shape) {
-      info->rank = one.rank;
-      memcpy(info->shape, one.shape, sizeof info->shape);
-      *ret_found = true;
-    }
-  }
-  return json->event == JSON_ARRAY_END ? STATUS_OK : json_file_broken(file, "inputs end early", err);
-}
-
-static enum status read_signature(struct json_file *file, const char *name, struct tensor_info *info, bool *ret_found,
-                                  struct error *err)
-{
-  struct json_reader *json = &file->json;
-  if (json_next(json) != JSON_OBJECT)
-    return json_file_broken(file, "not a signature", err);
-  while (json_next(json) == JSON_KEY)
-    XSP_TRY(strcmp(json->text, "inputs") == 0 ? read_signature_inputs(file, name, info, ret_found, err)
-                                              : json_file_skip(file, err));
-  if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
-    return json_file_broken(file, "something follows the signature", err);
   return STATUS_OK;
+}
+
+static enum status read_signature_inputs(struct json_file *file, void *target, struct error *err)
+{
+  return json_file_objects(file, read_signature_input, target, err);
 }
 
 enum status mxnet_signature_read(const char *text, size_t length, const char *path, const char *name,
                                  struct tensor_info *info, bool *ret_found, struct error *err)
 {
-  *ret_found = false;
+  struct signature signature = {.name = name, .info = info};
   struct json_file file = {
       .path = path, .what = "cannot read the model's signature", .advice = "export the model again"};
-  json_read_start(&file.json, text, length);
-  enum status status = read_signature(&file, name, info, ret_found, err);
-  json_read_done(&file.json);
+  const struct json_member members[] = {{"inputs", read_signature_inputs, &signature}};
+  enum status status = json_file_read(&file, text, length, members, 1, err);
+  *ret_found = signature.is_found;
   return status;
 }

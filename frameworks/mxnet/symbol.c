@@ -9,76 +9,72 @@
 #include <string.h>
 
 struct reading {
-  struct json_file file;
+  struct json_file file; // first
   struct pool *pool;
   struct mxnet_node *nodes;
   size_t count, capacity;
 };
+#define COUNT(members) (sizeof(members) / sizeof(members)[0])
 
-static enum status broken(struct reading *reading, const char *why, struct error *err)
+static enum status no_memory(const struct json_file *file, struct error *err)
 {
-  return json_file_broken(&reading->file, why, err);
+  return error_set(err, STATUS_MEMORY, file->what, file->path, NULL, "out of memory");
 }
 
-static enum status no_memory(struct reading *reading, struct error *err)
+static struct pool *pool_of(struct json_file *file)
 {
-  return error_set(err, STATUS_MEMORY, reading->file.what, reading->file.path, NULL, "out of memory");
+  return ((struct reading *)file)->pool;
 }
 
-// The reader is at a key: reads its value where that is a text, else skips it.
-static enum status take_text(struct reading *reading, const char **ret_text, struct error *err)
+// A text, into a const char *; other values are skipped.
+static enum status take_text(struct json_file *file, void *target, struct error *err)
 {
-  if (json_next(&reading->file.json) == JSON_STRING) {
-    *ret_text = pool_text(reading->pool, reading->file.json.text, strlen(reading->file.json.text));
-    return *ret_text != NULL ? STATUS_OK : no_memory(reading, err);
-  }
-  return json_skip(&reading->file.json) ? STATUS_OK : broken(reading, "not a text", err);
+  if (json_next(&file->json) != JSON_STRING)
+    return json_skip(&file->json) ? STATUS_OK : json_file_broken(file, "not a text", err);
+  const char *text = pool_text(pool_of(file), file->json.text, strlen(file->json.text));
+  *(const char **)target = text;
+  return text != NULL ? STATUS_OK : no_memory(file, err);
 }
 
-static enum status read_attributes(struct reading *reading, struct mxnet_node *node, struct error *err)
+static enum status read_attributes(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
-  if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "attributes are not an object", err);
-  while (json_next(json) == JSON_KEY) {
-    const struct {
-      const char *key, **target;
-    } known[] = {{"__shape__", &node->shape},  {"layout", &node->layout},       {"num_group", &node->groups},
-                 {"kernel", &node->kernel},    {"pool_type", &node->pool_type}, {"global_pool", &node->global_pool},
-                 {"act_type", &node->act_type}};
-    const char **target = NULL;
-    for (size_t i = 0; i < sizeof known / sizeof known[0] && target == NULL; i++)
-      target = strcmp(json->text, known[i].key) == 0 ? known[i].target : NULL;
-    XSP_TRY(target != NULL ? take_text(reading, target, err) : json_file_skip(&reading->file, err));
-  }
-  return STATUS_OK;
+  struct mxnet_node *node = target;
+  const struct json_member members[] = {
+      {"__shape__", take_text, &node->shape},     {"layout", take_text, &node->layout},
+      {"num_group", take_text, &node->groups},    {"kernel", take_text, &node->kernel},
+      {"pool_type", take_text, &node->pool_type}, {"global_pool", take_text, &node->global_pool},
+      {"act_type", take_text, &node->act_type}};
+  if (json_next(&file->json) != JSON_OBJECT)
+    return json_file_broken(file, "attributes are not an object", err);
+  return json_file_members(file, members, COUNT(members), err);
 }
 
 // [[node, output, version], …]
-static enum status read_inputs(struct reading *reading, struct mxnet_node *node, struct error *err)
+static enum status read_inputs(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
+  struct json_reader *json = &file->json;
+  struct mxnet_node *node = target;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "inputs are not an array", err);
+    return json_file_broken(file, "inputs are not an array", err);
   struct mxnet_entry *entries = NULL;
   size_t count = 0, capacity = 0;
   for (; json_next(json) == JSON_ARRAY; count++) {
     int64_t numbers[2] = {-1, 0};
     for (size_t k = 0; json_next(json) == JSON_NUMBER; k++)
       if (k < 2 && (!json_int64(json, &numbers[k]) || numbers[k] < 0))
-        return broken(reading, "an input is not a node", err);
+        return json_file_broken(file, "an input is not a node", err);
     if (json->event != JSON_ARRAY_END || numbers[0] < 0)
-      return broken(reading, "an input is not a node", err);
-    if (count < sizeof node->inputs / sizeof node->inputs[0])
+      return json_file_broken(file, "an input is not a node", err);
+    if (count < COUNT(node->inputs))
       node->inputs[count] = (size_t)numbers[0];
-    entries = pool_grow(reading->pool, entries, count, &capacity, 1, sizeof *entries);
+    entries = pool_grow(pool_of(file), entries, count, &capacity, 1, sizeof *entries);
     if (entries == NULL)
-      return no_memory(reading, err);
+      return no_memory(file, err);
     entries[count] = (struct mxnet_entry){(size_t)numbers[0], (size_t)numbers[1]};
   }
   node->entries = entries;
   node->entry_count = count;
-  return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "inputs end early", err);
+  return json->event == JSON_ARRAY_END ? STATUS_OK : json_file_broken(file, "inputs end early", err);
 }
 
 // What stays of a node that was fused into a convolution or product: nothing of these themselves, nor of a batch norm, which
@@ -110,103 +106,67 @@ static bool append(struct pool *pool, struct list *list, char separator, const c
   return true;
 }
 
-// The value of key "nodes" in a fused node's graph: names of its operators, and what they are.
-static enum status read_fused_nodes(struct reading *reading, struct fused *fused, struct error *err)
+// An operator in a fused node's graph: its name, and what it is.
+static enum status read_fused_node(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
-  if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "nodes are not an array", err);
-  while (json_next(json) == JSON_OBJECT) {
-    struct mxnet_node node = {0};
-    while (json_next(json) == JSON_KEY) {
-      bool has_attributes = strcmp(json->text, "attrs") == 0;
-      const char **target = strcmp(json->text, "op") == 0     ? &node.op
-                            : strcmp(json->text, "name") == 0 ? &node.name
-                                                              : NULL;
-      XSP_TRY(has_attributes   ? read_attributes(reading, &node, err)
-              : target != NULL ? take_text(reading, target, err)
-                               : json_file_skip(&reading->file, err));
-    }
-    if (node.op == NULL || node.name == NULL || strcmp(node.op, "null") == 0)
-      continue;
-    if (!append(reading->pool, &fused->names, ',', node.name) ||
-        (is_on_result(&node) && !append(reading->pool, &fused->operators, ' ', mxnet_operator(&node))))
-      return no_memory(reading, err);
-  }
-  return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "nodes end early", err);
+  struct fused *fused = target;
+  struct mxnet_node node = {0};
+  const struct json_member members[] = {
+      {"op", take_text, &node.op}, {"name", take_text, &node.name}, {"attrs", read_attributes, &node}};
+  XSP_TRY(json_file_members(file, members, COUNT(members), err));
+  if (node.op == NULL || node.name == NULL || strcmp(node.op, "null") == 0)
+    return STATUS_OK;
+  if (!append(pool_of(file), &fused->names, ',', node.name) ||
+      (is_on_result(&node) && !append(pool_of(file), &fused->operators, ' ', mxnet_operator(&node))))
+    return no_memory(file, err);
+  return STATUS_OK;
+}
+
+static enum status read_fused_nodes(struct json_file *file, void *target, struct error *err)
+{
+  return json_file_objects(file, read_fused_node, target, err);
+}
+
+static enum status read_subgraph(struct json_file *file, void *target, struct error *err)
+{
+  const struct json_member members[] = {{"nodes", read_fused_nodes, target}};
+  return json_file_members(file, members, COUNT(members), err);
 }
 
 // [{"nodes": […], …}, …]
-static enum status read_subgraphs(struct reading *reading, struct mxnet_node *node, struct error *err)
+static enum status read_subgraphs(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
-  if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "subgraphs are not an array", err);
+  struct mxnet_node *node = target;
   struct fused fused = {0};
-  while (json_next(json) == JSON_OBJECT) {
-    while (json_next(json) == JSON_KEY)
-      XSP_TRY(strcmp(json->text, "nodes") == 0 ? read_fused_nodes(reading, &fused, err)
-                                               : json_file_skip(&reading->file, err));
-  }
+  enum status status = json_file_objects(file, read_subgraph, &fused, err);
   node->fused = fused.names.text;
   node->fused_ops = fused.operators.text;
-  return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "subgraphs end early", err);
+  return status;
 }
 
-static enum status read_node(struct reading *reading, struct mxnet_node *node, struct error *err)
+static enum status read_node(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
+  struct reading *reading = target;
+  reading->nodes =
+      pool_grow(reading->pool, reading->nodes, reading->count, &reading->capacity, 1, sizeof *reading->nodes);
+  if (reading->nodes == NULL)
+    return no_memory(file, err);
+  struct mxnet_node *node = &reading->nodes[reading->count++];
   *node = (struct mxnet_node){.inputs = {MXNET_NO_NODE, MXNET_NO_NODE}};
-  while (json_next(json) == JSON_KEY) {
-    if (strcmp(json->text, "op") == 0)
-      XSP_TRY(take_text(reading, &node->op, err));
-    else if (strcmp(json->text, "name") == 0)
-      XSP_TRY(take_text(reading, &node->name, err));
-    else if (strcmp(json->text, "inputs") == 0)
-      XSP_TRY(read_inputs(reading, node, err));
-    else if (strcmp(json->text, "subgraphs") == 0)
-      XSP_TRY(read_subgraphs(reading, node, err));
-    else if (strcmp(json->text, "attrs") == 0 || strcmp(json->text, "attr") == 0 || strcmp(json->text, "param") == 0)
-      XSP_TRY(read_attributes(reading, node, err)); // older versions: attr, param
-    else
-      XSP_TRY(json_file_skip(&reading->file, err));
-  }
-  return node->op != NULL && node->name != NULL ? STATUS_OK : broken(reading, "a node has no op or no name", err);
+  const struct json_member members[] = {
+      {"op", take_text, &node->op},     {"name", take_text, &node->name},
+      {"inputs", read_inputs, node},    {"subgraphs", read_subgraphs, node},
+      {"attrs", read_attributes, node}, {"attr", read_attributes, node}, // older versions: attr, param
+      {"param", read_attributes, node}};
+  XSP_TRY(json_file_members(file, members, COUNT(members), err));
+  return node->op != NULL && node->name != NULL ? STATUS_OK
+                                                : json_file_broken(file, "a node has no op or no name", err);
 }
 
-static enum status read_nodes(struct reading *reading, struct error *err)
+static enum status read_nodes(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &reading->file.json;
-  if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "nodes are not an array", err);
-  while (json_next(json) == JSON_OBJECT) {
-    reading->nodes =
-        pool_grow(reading->pool, reading->nodes, reading->count, &reading->capacity, 1, sizeof *reading->nodes);
-    if (reading->nodes == NULL)
-      return no_memory(reading, err);
-    XSP_TRY(read_node(reading, &reading->nodes[reading->count], err));
-    reading->count++;
-  }
-  return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "nodes end early", err);
-}
-
-static enum status read_document(struct reading *reading, struct mxnet_symbol *ret_symbol, struct error *err)
-{
-  struct json_reader *json = &reading->file.json;
-  if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "not a symbol", err);
-  bool has_nodes = false;
-  while (json_next(json) == JSON_KEY) {
-    bool is_nodes = strcmp(json->text, "nodes") == 0 && !has_nodes;
-    has_nodes = has_nodes || is_nodes;
-    XSP_TRY(is_nodes ? read_nodes(reading, err) : json_file_skip(&reading->file, err));
-  }
-  if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
-    return broken(reading, "there is text after the symbol", err);
-  if (reading->count == 0)
-    return broken(reading, "a symbol has nodes", err);
-  *ret_symbol = (struct mxnet_symbol){reading->nodes, reading->count};
-  return STATUS_OK;
+  struct reading *reading = target;
+  return reading->count > 0 ? json_file_skip(file, err) : json_file_objects(file, read_node, reading, err);
 }
 
 enum status mxnet_symbol_read(const char *text, size_t length, const char *path, struct pool *pool,
@@ -215,10 +175,12 @@ enum status mxnet_symbol_read(const char *text, size_t length, const char *path,
   *ret_symbol = (struct mxnet_symbol){0};
   struct reading reading = {
       .file = {.path = path, .what = "cannot read MXNet's symbol", .advice = "export the model again"}, .pool = pool};
-  json_read_start(&reading.file.json, text, length);
-  enum status status = read_document(&reading, ret_symbol, err);
-  json_read_done(&reading.file.json);
-  return status;
+  const struct json_member members[] = {{"nodes", read_nodes, &reading}};
+  XSP_TRY(json_file_read(&reading.file, text, length, members, COUNT(members), err));
+  if (reading.count == 0)
+    return json_file_broken(&reading.file, "a symbol has nodes", err);
+  *ret_symbol = (struct mxnet_symbol){reading.nodes, reading.count};
+  return STATUS_OK;
 }
 
 const char *mxnet_operator(const struct mxnet_node *node)

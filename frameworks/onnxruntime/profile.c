@@ -23,65 +23,57 @@ struct event {
 };
 
 struct profile {
-  struct json_file file;
-  struct arena arena; // the events' text
+  struct json_file file; // first
+  struct arena arena;    // the events' text
   VECTOR(struct event) events;
 };
 
-static enum status broken(struct profile *profile, struct error *err)
+static enum status broken(const struct json_file *file, struct error *err)
 {
-  return json_file_broken(&profile->file, "no such profile", err);
+  return json_file_broken(file, "no such profile", err);
 }
 
-// The value at the reader as text: a string's content, anything else as it is written.
-static enum status take_text(struct profile *profile, const char **ret_text, struct error *err)
+// The value as text: a string's content, anything else as it is written.
+static enum status take_text(struct json_file *file, void *target, struct error *err)
 {
-  struct json_reader *json = &profile->file.json;
+  struct json_reader *json = &file->json;
+  json_next(json);
   size_t from = json->offset;
   const char *text = json->text;
   size_t length = json->length;
   if (json->event != JSON_STRING) {
     if (!json_skip(json))
-      return broken(profile, err);
+      return broken(file, err);
     text = json->start + from;
     length = (size_t)(json->at - text);
   }
-  *ret_text = arena_copy(&profile->arena, text, length);
+  *(const char **)target = arena_copy(&((struct profile *)file)->arena, text, length);
   return STATUS_OK;
 }
 
-static enum status read_arguments(struct profile *profile, struct event *event, struct error *err)
+static enum status take_string(struct json_file *file, void *target, struct error *err)
 {
-  const struct {
-    const char *key;
-    const char **target;
-  } wanted[] = {
-      {ORT_ARGUMENT_INDEX, &event->key.node_index},
-      {ORT_ARGUMENT_OUTPUTS, &event->key.outputs},
-      {ORT_ARGUMENT_OPERATOR, &event->facts.operator_type},
-      {ORT_ARGUMENT_PROVIDER, &event->facts.provider},
-      {ORT_ARGUMENT_INPUTS, &event->facts.inputs},
-      {ORT_ARGUMENT_PARAMETER_BYTES, &event->facts.parameter_bytes},
-      {ORT_ARGUMENT_ACTIVATION_BYTES, &event->facts.activation_bytes},
-      {ORT_ARGUMENT_OUTPUT_BYTES, &event->facts.output_bytes},
-      {ORT_ARGUMENT_ALLOC_BYTES, &event->facts.alloc_bytes},
+  XSP_TRY(take_text(file, target, err));
+  return file->json.event == JSON_STRING ? STATUS_OK : broken(file, err);
+}
+
+static enum status read_arguments(struct json_file *file, void *target, struct error *err)
+{
+  struct event *event = target;
+  const struct json_member members[] = {
+      {ORT_ARGUMENT_INDEX, take_text, &event->key.node_index},
+      {ORT_ARGUMENT_OUTPUTS, take_text, &event->key.outputs},
+      {ORT_ARGUMENT_OPERATOR, take_text, &event->facts.operator_type},
+      {ORT_ARGUMENT_PROVIDER, take_text, &event->facts.provider},
+      {ORT_ARGUMENT_INPUTS, take_text, &event->facts.inputs},
+      {ORT_ARGUMENT_PARAMETER_BYTES, take_text, &event->facts.parameter_bytes},
+      {ORT_ARGUMENT_ACTIVATION_BYTES, take_text, &event->facts.activation_bytes},
+      {ORT_ARGUMENT_OUTPUT_BYTES, take_text, &event->facts.output_bytes},
+      {ORT_ARGUMENT_ALLOC_BYTES, take_text, &event->facts.alloc_bytes},
   };
-  struct json_reader *json = &profile->file.json;
-  if (json_next(json) != JSON_OBJECT)
-    return broken(profile, err);
-  while (json_next(json) == JSON_KEY) {
-    const char **target = NULL;
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-      if (strcmp(json->text, wanted[i].key) == 0)
-        target = wanted[i].target;
-    if (json_next(json) == JSON_ERROR)
-      return broken(profile, err);
-    if (target != NULL)
-      XSP_TRY(take_text(profile, target, err));
-    else if (!json_skip(json))
-      return broken(profile, err);
-  }
-  return STATUS_OK;
+  if (json_next(&file->json) != JSON_OBJECT)
+    return broken(file, err);
+  return json_file_members(file, members, sizeof members / sizeof members[0], err);
 }
 
 static bool runs_graph(const char *operator_type)
@@ -89,11 +81,12 @@ static bool runs_graph(const char *operator_type)
   return operator_type != NULL && text_is_one_of(operator_type, "If", "Loop", "Scan");
 }
 
-static enum status read_time(struct profile *profile, int64_t *ret_us, struct error *err)
+static enum status read_time(struct json_file *file, void *target, struct error *err)
 {
-  json_next(&profile->file.json);
-  if (!json_int64(&profile->file.json, ret_us) || *ret_us < 0 || *ret_us > INT64_MAX / 4000)
-    return json_file_broken(&profile->file, "a time is no number of microseconds", err);
+  int64_t *time_us = target;
+  json_next(&file->json);
+  if (!json_int64(&file->json, time_us) || *time_us < 0 || *time_us > INT64_MAX / 4000)
+    return json_file_broken(file, "a time is no number of microseconds", err);
   return STATUS_OK;
 }
 
@@ -104,34 +97,23 @@ static void add_event(struct profile *profile, const struct event *event)
   added->order = profile->events.count - 1;
 }
 
-// One object of the array; the reader is behind its brace.
 static bool ends_with(const char *text, const char *suffix)
 {
   size_t length = strlen(text), suffix_length = strlen(suffix);
   return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
 }
 
+// One object of the array; the reader is after its brace.
 static enum status read_event(struct profile *profile, struct error *err)
 {
-  struct json_reader *json = &profile->file.json;
   struct event event = {.start_us = -1, .duration_us = -1};
   const char *category = NULL;
-  while (json_next(json) == JSON_KEY) {
-    if (strcmp(json->text, "ts") == 0) {
-      XSP_TRY(read_time(profile, &event.start_us, err));
-    } else if (strcmp(json->text, "dur") == 0) {
-      XSP_TRY(read_time(profile, &event.duration_us, err));
-    } else if (strcmp(json->text, "name") == 0 || strcmp(json->text, "cat") == 0) {
-      const char **target = json->text[0] == 'n' ? &event.key.name : &category;
-      if (json_next(json) != JSON_STRING)
-        return broken(profile, err);
-      XSP_TRY(take_text(profile, target, err));
-    } else if (strcmp(json->text, "args") == 0) {
-      XSP_TRY(read_arguments(profile, &event, err));
-    } else if (json_next(json) == JSON_ERROR || !json_skip(json)) {
-      return broken(profile, err);
-    }
-  }
+  const struct json_member members[] = {{"ts", read_time, &event.start_us},
+                                        {"dur", read_time, &event.duration_us},
+                                        {"name", take_string, &event.key.name},
+                                        {"cat", take_string, &category},
+                                        {"args", read_arguments, &event}};
+  XSP_TRY(json_file_members(&profile->file, members, sizeof members / sizeof members[0], err));
   if (category == NULL || event.key.name == NULL || event.start_us < 0 || event.duration_us < 0)
     return json_file_broken(&profile->file, "an event lacks cat, name, ts or dur", err);
   event.is_model_run = strcmp(category, "Session") == 0 && strcmp(event.key.name, "model_run") == 0;
@@ -146,11 +128,11 @@ static enum status read_events(struct profile *profile, struct error *err)
 {
   struct json_reader *json = &profile->file.json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(profile, err);
+    return broken(&profile->file, err);
   while (json_next(json) == JSON_OBJECT)
     XSP_TRY(read_event(profile, err));
   if (json->event != JSON_ARRAY_END || json_next(json) != JSON_END)
-    return broken(profile, err);
+    return broken(&profile->file, err);
   return STATUS_OK;
 }
 
