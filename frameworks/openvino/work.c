@@ -4,8 +4,7 @@
 // fusions, which are in the list of profiling information. Called in prepare, outside every span.
 #include "frameworks/openvino/graph.h"
 
-#include "base/slice.h"
-#include "base/sorted.h"
+#include "base/interner.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -95,40 +94,24 @@ void openvino_graph_export(const struct openvino_api *api, const struct ov_compi
 // ---- the work of nodes -----------------------------------------------------------------------------------------------
 
 struct by_name {
-  const struct openvino_operator **sorted;
-  size_t count;
+  const struct openvino_graph *graph;
+  struct interner names; // an operator's number
 };
 
-static int compare_names(const void *left, const void *right)
+static const struct openvino_operator *find_operator(struct by_name *operators, const char *name, size_t length)
 {
-  const struct openvino_operator *const *a = left, *const *b = right;
-  return strcmp((*a)->name, (*b)->name);
-}
-
-static int compare_to_name(const void *key, const void *item)
-{
-  const struct slice *name = key;
-  const char *other = (*(const struct openvino_operator *const *)item)->name;
-  int order = strncmp(name->data, other, name->length);
-  return order == 0 && other[name->length] != 0 ? -1 : order;
-}
-
-static const struct openvino_operator *find_operator(const struct by_name *names, const char *name, size_t length)
-{
-  const struct slice key = {name, length};
-  const struct openvino_operator **found =
-      sorted_find(&key, names->sorted, names->count, sizeof *names->sorted, compare_to_name);
-  return found != NULL ? *found : NULL;
+  uint32_t number;
+  return interner_find(&operators->names, name, length, &number) ? &operators->graph->items[number] : NULL;
 }
 
 // Operators after the first of a Subgraph, then those that were fused into the node. NULL: none.
-static const char *fused_of(const struct by_name *names, const struct openvino_node *node, const char *first,
+static const char *fused_of(struct by_name *operators, const struct openvino_node *node, const char *first,
                             struct arena *arena)
 {
   const char *joined = first;
   for (const char *at = node->fused; at != NULL && *at != 0;) {
     size_t length = strcspn(at, ",");
-    const struct openvino_operator *operation = find_operator(names, at, length);
+    const struct openvino_operator *operation = find_operator(operators, at, length);
     const char *type = operation != NULL ? operation->type : "?"; // which makes the whole unknown
     joined = joined == NULL ? type : arena_format(arena, "%s %s", joined, type);
     at += length + (at[length] == ',');
@@ -150,10 +133,10 @@ static bool is_narrow(const struct openvino_node *node)
   return suffix != NULL && (strcmp(suffix, "_bf16") == 0 || strcmp(suffix, "_f16") == 0);
 }
 
-static void read_operator(const struct by_name *names, const struct openvino_node *node, struct arena *arena,
+static void read_operator(struct by_name *operators, const struct openvino_node *node, struct arena *arena,
                           struct layer_report *layer, struct layer_tags *tags)
 {
-  const struct openvino_operator *operation = find_operator(names, node->name, strlen(node->name));
+  const struct openvino_operator *operation = find_operator(operators, node->name, strlen(node->name));
   if (operation == NULL)
     return;
   struct layer_work tensors = {0};
@@ -172,7 +155,7 @@ static void read_operator(const struct by_name *names, const struct openvino_nod
     first = operation->inner[length] != 0 ? operation->inner + length + 1 : NULL;
   }
   layer_tags_add_text(tags, "operator", type);
-  layer_tags_add_text(tags, "fused_ops", fused_of(names, node, first, arena));
+  layer_tags_add_text(tags, "fused_ops", fused_of(operators, node, first, arena));
   layer_tags_add_text(tags, "kernel_shape", operation->kernel);
   layer_tags_add_text(tags, "mode", operation->mode);
 }
@@ -182,10 +165,9 @@ struct layer_report *openvino_layers_read(const struct openvino_graph *graph, co
 {
   struct layer_report *layers = arena_alloc_array(arena, nodes->count + 1, sizeof *layers);
   struct layer_tags *tags = arena_alloc_array(arena, nodes->count + 1, sizeof *tags);
-  struct by_name names = {arena_alloc_array(arena, graph->count + 1, sizeof *names.sorted), graph->count};
+  struct by_name operators = {.graph = graph};
   for (size_t i = 0; i < graph->count; i++)
-    names.sorted[i] = &graph->items[i];
-  qsort(names.sorted, names.count, sizeof *names.sorted, compare_names);
+    interner_append(&operators.names, graph->items[i].name, strlen(graph->items[i].name));
   for (size_t i = 0; i < nodes->count; i++) {
     const struct openvino_node *node = &nodes->nodes[i];
     layers[i] = (struct layer_report){.name = node->name,
@@ -196,7 +178,8 @@ struct layer_report *openvino_layers_read(const struct openvino_graph *graph, co
                                       .tags = &tags[i]};
     layer_tags_add_text(&tags[i], "primitive", node->primitive);
     layer_tags_add_text(&tags[i], "fused", node->fused);
-    read_operator(&names, node, arena, &layers[i], &tags[i]);
+    read_operator(&operators, node, arena, &layers[i], &tags[i]);
   }
+  interner_done(&operators.names);
   return layers;
 }
