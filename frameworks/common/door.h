@@ -60,9 +60,8 @@ size_t framework_readable(const void *address);
 // ---- door_passing.c
 // The library of `function`, which then stays loaded: the tracer calls it. NULL: not known.
 void *framework_library_of(const void *function);
-// What the framework's tracer exports as `name`; NULL: it is not traced. Loads the tracer, which stays.
-void *framework_tracer_symbol(const struct framework *framework, const char *name);
-// The same for a function without arguments that returns the tracer's functions: its result. NULL: not traced.
+// Loads the framework's tracer, which stays, and calls its export `name`, which returns the tracer's functions. NULL: not
+// traced.
 const void *framework_hooks(const struct framework *framework, const char *name);
 
 // A framework whose C functions are exported here.

@@ -24,16 +24,11 @@ void *framework_library_of(const void *function)
   return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-void *framework_tracer_symbol(const struct framework *framework, const char *name)
+const void *framework_hooks(const struct framework *framework, const char *name)
 {
   const char *path = framework_tracer(framework);
   void *library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  return library == NULL ? NULL : frameworks_lookup(library, name);
-}
-
-const void *framework_hooks(const struct framework *framework, const char *name)
-{
-  void *symbol = framework_tracer_symbol(framework, name);
+  void *symbol = library == NULL ? NULL : frameworks_lookup(library, name);
   const void *(*get)(void);
   memcpy(&get, &symbol, sizeof get);
   return get == NULL ? NULL : get();

@@ -37,7 +37,6 @@ typedef intptr_t python_size;
   X(new_dict, PyDict_New, void *, (void))                                                                              \
   X(dict_size, PyDict_Size, python_size, (void *))                                                                     \
   X(dict_next, PyDict_Next, int, (void *, python_size *, void **key, void **value)) /* borrowed */                     \
-  X(dict_item, PyDict_GetItemString, void *, (void *, const char *))                /* borrowed; sets no error */      \
   X(delete_dict_item, PyDict_DelItemString, int, (void *, const char *))                                               \
   X(new_text, PyUnicode_FromString, void *, (const char *))                                                            \
   X(text, PyUnicode_AsUTF8, const char *, (void *)) /* as long as the object */                                        \

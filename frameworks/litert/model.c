@@ -7,8 +7,9 @@
 
 #define TENSORS_MOST 4096 // inputs or outputs
 
-enum status litert_check_file(const char *path, struct error *err)
+enum status litert_check(struct predictor_state *state, struct arena *arena, struct error *err)
 {
+  const char *path = state->options.model_path;
   XSP_TRY(predictor_check_file(path, false, "give the path of a .tflite file", err));
   char place[128];
   if (litert_file_damage(path, place, sizeof place))

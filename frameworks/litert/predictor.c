@@ -108,11 +108,6 @@ static enum status compile(struct litert_state *state, struct error *err)
   return STATUS_OK;
 }
 
-static enum status litert_check(struct predictor_state *state, struct arena *arena, struct error *err)
-{
-  return litert_check_file(state->options.model_path, err);
-}
-
 static enum status litert_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct litert_state *state = model->state;

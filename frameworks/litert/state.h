@@ -50,7 +50,7 @@ enum status litert_failed(struct litert_state *state, int code, const char *what
   } while (0)
 
 // model.c
-enum status litert_check_file(const char *path, struct error *err) MUST_CHECK;
+enum status litert_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
 enum status litert_read_interface(struct litert_state *state, struct arena *arena, struct predictor_model *model,
                                   struct error *err) MUST_CHECK;
 

@@ -5,6 +5,7 @@
 
 #include "base/mapped.h"
 #include "base/memory.h"
+#include "base/slice.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -17,15 +18,9 @@
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
-static bool ends_with(const char *text, const char *end)
-{
-  size_t length = strlen(text), end_length = strlen(end);
-  return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 bool mxnet_recognises(const char *path)
 {
-  return ends_with(path, SYMBOL_END);
+  return text_ends_with(path, SYMBOL_END);
 }
 
 enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *ret_bytes, struct error *err)
@@ -66,8 +61,9 @@ void mxnet_visit_files(const char *path, model_file_fn visit, void *context)
   visit(context, file, strlen(file));
 }
 
-enum status mxnet_read_files(struct mxnet_state *state, struct error *err)
+enum status mxnet_check(struct predictor_state *common, struct arena *arena, struct error *err)
 {
+  struct mxnet_state *state = (struct mxnet_state *)common;
   const char *path = state->common.options.model_path;
   if (!mxnet_recognises(path) || strlen(path) >= sizeof state->prefix)
     return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE,
@@ -164,7 +160,7 @@ enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model 
   model->inputs = arena_alloc_array(state->arena, state->symbol.count + 1, sizeof *model->inputs);
   for (size_t i = 0; i < state->symbol.count && status == STATUS_OK; i++) {
     const struct mxnet_node *node = &state->symbol.nodes[i];
-    if (!mxnet_is_variable(node) || is_parameter(node->name, parameters, count) || ends_with(node->name, "label"))
+    if (!mxnet_is_variable(node) || is_parameter(node->name, parameters, count) || text_ends_with(node->name, "label"))
       continue;
     model->inputs[model->input_count] = (struct tensor_info){0};
     status = read_input(state, i, parameters, count, &model->inputs[model->input_count], err);

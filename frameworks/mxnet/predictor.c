@@ -95,11 +95,6 @@ static const struct predictor_library library = {
     .load = load,
 };
 
-static enum status mxnet_check(struct predictor_state *state, struct arena *arena, struct error *err)
-{
-  return mxnet_read_files((struct mxnet_state *)state, err);
-}
-
 static enum status mxnet_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct mxnet_state *state = model->state;

@@ -56,7 +56,7 @@ enum status mxnet_failed(struct mxnet_state *state, const char *what, struct err
 bool mxnet_recognises(const char *path);
 void mxnet_visit_files(const char *path, model_file_fn visit, void *context);
 enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *ret_bytes, struct error *err) MUST_CHECK;
-enum status mxnet_read_files(struct mxnet_state *state, struct error *err) MUST_CHECK; // of options.model_path
+enum status mxnet_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
 enum status mxnet_read_graph(struct mxnet_state *state, struct error *err) MUST_CHECK;
 enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model *model, struct error *err) MUST_CHECK;
 

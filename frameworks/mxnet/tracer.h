@@ -56,7 +56,6 @@ struct mxnet_hooks { // static; appended to only
   void (*report)(const char *message); // to xsp, for its notes on the run
 };
 #define MXNET_HOOKS_SYMBOL "xsp_mxnet"
-typedef const struct mxnet_hooks *(*mxnet_hooks_fn)(void);
 XSP_API const struct mxnet_hooks *xsp_mxnet(void);
 
 #endif

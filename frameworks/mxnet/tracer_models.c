@@ -6,6 +6,7 @@
 #include "frameworks/mxnet/tracer_models.h"
 
 #include "base/hash.h"
+#include "base/slice.h"
 #include "format/range.h"
 #include "frameworks/mxnet/layers.h"
 
@@ -130,9 +131,7 @@ static void first_output(void *symbol, char *name)
   const char **names = NULL;
   if (mx->SymbolListOutputs(symbol, &count, &names) != 0 || count == 0)
     return;
-  size_t length = strlen(names[0]), end_length = sizeof end - 1;
-  if (length > end_length && strcmp(names[0] + length - end_length, end) == 0)
-    length -= end_length;
+  size_t length = strlen(names[0]) - (text_ends_with(names[0], end) ? sizeof end - 1 : 0);
   snprintf(name, NAME_SIZE, "%.*s", (int)length, names[0]);
 }
 
@@ -184,9 +183,8 @@ static bool file_of(void *symbol, char *name)
 static bool is_parameter(const char *name)
 {
   static const char *const ends[] = {"_weight", "_bias", "_gamma", "_beta"};
-  size_t length = strlen(name);
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-    if (length > strlen(ends[i]) && strcmp(name + length - strlen(ends[i]), ends[i]) == 0)
+    if (text_ends_with(name, ends[i]))
       return true;
   return false;
 }

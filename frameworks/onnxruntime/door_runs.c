@@ -88,11 +88,7 @@ const struct ort_listener *runs_listener(void)
   const struct ort_listener *listener = __atomic_load_n(&the_listener, __ATOMIC_ACQUIRE);
   if (listener != NULL || __atomic_load_n(&was_tried, __ATOMIC_RELAXED) != 0 || runs_listener_path() == NULL)
     return listener;
-  void *symbol = framework_tracer_symbol(&framework_onnxruntime, ORT_LISTENER_SYMBOL); // there already: of the session
-  ort_listener_fn get;
-  memcpy(&get, &symbol, sizeof get);
-  if (get != NULL)
-    listener = get();
+  listener = framework_hooks(&framework_onnxruntime, ORT_LISTENER_SYMBOL); // loaded already, for the session
   __atomic_store_n(&the_listener, listener, __ATOMIC_RELEASE);
   __atomic_store_n(&was_tried, 1, __ATOMIC_RELAXED);
   return listener;

@@ -97,12 +97,6 @@ static void add_event(struct profile *profile, const struct event *event)
   added->order = profile->events.count - 1;
 }
 
-static bool ends_with(const char *text, const char *suffix)
-{
-  size_t length = strlen(text), suffix_length = strlen(suffix);
-  return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
-}
-
 // One object of the array; the reader is after its brace.
 static enum status read_event(struct profile *profile, struct error *err)
 {
@@ -119,7 +113,7 @@ static enum status read_event(struct profile *profile, struct error *err)
   event.is_model_run = strcmp(category, "Session") == 0 && strcmp(event.key.name, "model_run") == 0;
   event.runs_graph = runs_graph(event.facts.operator_type);
   // Older versions (1.20, for one) also write a _fence_before and a _fence_after around each node: no work of the model.
-  if (event.is_model_run || (strcmp(category, "Node") == 0 && ends_with(event.key.name, ORT_NODE_NAME_SUFFIX)))
+  if (event.is_model_run || (strcmp(category, "Node") == 0 && text_ends_with(event.key.name, ORT_NODE_NAME_SUFFIX)))
     add_event(profile, &event);
   return STATUS_OK;
 }

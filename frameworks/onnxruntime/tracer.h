@@ -19,7 +19,6 @@ struct ort_listener { // static; appended to only
   void (*say)(const char *message);
 };
 #define ORT_LISTENER_SYMBOL "xsp_listener"
-typedef const struct ort_listener *(*ort_listener_fn)(void);
 XSP_API const struct ort_listener *xsp_listener(void);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/slice.h"
 
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/program/messages.h"
@@ -34,12 +35,6 @@ extern char **environ;
 
 // ---- start -----------------------------------------------------------------------------------------------------------
 
-static bool ends_with(const char *text, const char *end)
-{
-  size_t length = strlen(text), end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static enum status find_command(const char *path, char real[PATH_MAX], const char *arguments[3], struct error *err)
 {
   struct stat info;
@@ -51,7 +46,7 @@ static enum status find_command(const char *path, char real[PATH_MAX], const cha
   if (access(real, X_OK) == 0) {
     arguments[0] = real;
     arguments[1] = NULL;
-  } else if (ends_with(path, ".py")) {
+  } else if (text_ends_with(path, ".py")) {
     arguments[0] = "python3";
     arguments[1] = real;
     arguments[2] = NULL;

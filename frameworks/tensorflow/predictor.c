@@ -80,14 +80,9 @@ static void keep(void *data, size_t length, void *unused)
   // the runner's memory
 }
 
-static size_t string_count(const struct tensor *tensor)
-{
-  return tensor->size_bytes / sizeof(const char *);
-}
-
 static void *make_strings(struct tensorflow_state *state, int type, const struct tensor *tensor)
 {
-  size_t count = string_count(tensor);
+  size_t count = tensor->size_bytes / sizeof(const char *);
   void *made = state->tf.AllocateTensor(type, tensor->shape, (int)tensor->info->rank, count * sizeof(struct tf_string));
   struct tf_string *strings = made != NULL ? state->tf.TensorData(made) : NULL;
   for (size_t i = 0; strings != NULL && i < count; i++) {
@@ -147,8 +142,10 @@ static const struct tf_buffer *run_options(const struct tensorflow_state *state)
   return &options[tensorflow_layers_has_graph(state->layers) ? 0 : 1];
 }
 
-static enum status publish(struct tensorflow_state *state, struct error *err)
+// Also before each inference, outside every span: never more than one inference's metadata is kept.
+static enum status tensorflow_flush(struct predictor_model *model, struct error *err)
 {
+  struct tensorflow_state *state = model->state;
   if (state->pending == NULL)
     return STATUS_OK;
   struct tf_buffer *metadata = state->pending;
@@ -184,23 +181,11 @@ static enum status tensorflow_predict(struct predictor_model *model, const struc
   return status;
 }
 
-static enum status tensorflow_flush(struct predictor_model *model, struct error *err)
-{
-  return publish(model->state, err);
-}
-
-// Before each inference, outside every span: what the last one left is published, so that never more than one is kept.
-static enum status tensorflow_resume(struct predictor_model *model, struct error *err)
-{
-  return publish(model->state, err);
-}
-
 static void tensorflow_close(struct predictor_model *model)
 {
   struct tensorflow_state *state = model->state;
   mapped_close(&state->file);
-  if (state->pending != NULL)
-    (void)publish(state, NULL);
+  (void)!tensorflow_flush(model, NULL);
   for (size_t i = 0; i < state->input_count; i++)
     release_fed(state, i);
   if (state->session != NULL) {
@@ -230,6 +215,6 @@ const struct predictor predictor_tensorflow = {
     .open = tensorflow_open,
     .predict = tensorflow_predict,
     .flush = tensorflow_flush,
-    .resume = tensorflow_resume,
+    .resume = tensorflow_flush,
     .close = tensorflow_close,
 };

@@ -64,7 +64,6 @@ struct tensorflow_hooks { // static; appended to only
   void (*program_began)(void);         // it tried to
 };
 #define TENSORFLOW_HOOKS_SYMBOL "xsp_tensorflow"
-typedef const struct tensorflow_hooks *(*tensorflow_hooks_fn)(void);
 XSP_API const struct tensorflow_hooks *xsp_tensorflow(void);
 
 #endif
