@@ -65,9 +65,7 @@ static bool ends(const char *text, const char *suffix)
 
 static enum event_class judge(struct text category)
 {
-  char lower[KINETO_WORD_BYTES + 1];
-  if (category.length > KINETO_WORD_BYTES)
-    return CLASS_RANGE;
+  char lower[KINETO_CATEGORY_BYTES + 1];
   for (size_t i = 0; i < category.length; i++)
     lower[i] = (char)tolower((unsigned char)category.at[i]);
   lower[category.length] = 0;
@@ -85,17 +83,17 @@ static enum event_class judge(struct text category)
 
 static enum event_class class_of(struct kineto *kineto, struct text category)
 {
-  unsigned place = category.length > 0 ? ((unsigned)category.length + (unsigned char)category.at[0]) % 8 : 0;
-  const struct kineto_word *word = kineto->recent_categories[place];
-  if (word == NULL || word->length != category.length || memcmp(word->text, category.at, category.length) != 0)
-    word = kineto_word_find(&kineto->categories, category);
-  if (word != NULL) {
-    kineto->recent_categories[place] = word;
-    return (enum event_class)word->meaning;
+  if (category.length == 0 || category.length > KINETO_CATEGORY_BYTES)
+    return CLASS_RANGE;
+  unsigned hash =
+      (unsigned)category.length + (unsigned char)category.at[0] + 5u * (unsigned char)category.at[category.length - 1];
+  struct kineto_category *recent = &kineto->categories[hash % KINETO_CATEGORIES];
+  if (recent->length != category.length || memcmp(recent->text, category.at, category.length) != 0) {
+    recent->length = (uint8_t)category.length;
+    memcpy(recent->text, category.at, category.length);
+    recent->event_class = (uint8_t)judge(category);
   }
-  enum event_class event_class = judge(category);
-  (void)kineto_word_add(&kineto->categories, category, event_class, 0); // no room: judged again next time
-  return event_class;
+  return (enum event_class)recent->event_class;
 }
 
 void kineto_events_start(struct kineto *kineto)
@@ -108,7 +106,6 @@ void kineto_events_start(struct kineto *kineto)
                            &strings->copy_kind, &strings->call_path};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
     *ids[i] = import_string(kineto->import, texts[i], strlen(texts[i]));
-  kineto_tags_start(kineto);
 }
 
 // ---- what is no span -------------------------------------------------------------------------------------------------

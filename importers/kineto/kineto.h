@@ -6,7 +6,6 @@
 //      tags.c     its arguments → tags, device, stream, correlation
 //      tracks.c   (process, thread) and (device, stream) → tracks, and their names
 //      system.c   deviceProperties, distributedInfo, versions → facts
-//      words.c    keys and categories → what they mean, by one look-up
 #ifndef XSP_IMPORTERS_KINETO_KINETO_H
 #define XSP_IMPORTERS_KINETO_KINETO_H
 
@@ -16,32 +15,33 @@
 #include "importers/importer.h"
 #include "importers/trace_events/trace_events.h"
 
-// ---- words
-#define KINETO_WORD_BYTES 48u
+// ---- keys and categories
 #define KINETO_KEY_NUMBERS 256u // of trace_argument.key_number, beyond which keys are looked up
-#define KINETO_WORDS_MOST 256u  // what a file brings beyond these is looked up the slow way
-struct kineto_word {
-  char text[KINETO_WORD_BYTES];
-  uint8_t length, meaning;
-  uint32_t string; // import_string of the key to store it under
+#define KINETO_CATEGORY_BYTES 48u
+struct kineto_word { // what an argument's key means
+  bool is_known;     // set; `string` is 0 where the key is empty
+  uint8_t meaning;   // enum kineto_key
+  uint32_t string;   // import_string of the key to store it under
 };
-struct kineto_words { // starts as {0}
-  struct kineto_word words[KINETO_WORDS_MOST];
-  uint16_t slots[2 * KINETO_WORDS_MOST]; // word + 1; 0: free
-  unsigned count;
+struct kineto_category { // one seen lately and its class
+  uint8_t length, event_class;
+  char text[KINETO_CATEGORY_BYTES];
 };
-const struct kineto_word *kineto_word_find(const struct kineto_words *words, struct text text); // NULL: not there
-// False: too long, or no room.
-bool kineto_word_add(struct kineto_words *words, struct text text, unsigned meaning, uint32_t string);
+#define KINETO_CATEGORIES 64u
 
 // ---- tracks
+enum kineto_place_kind { PLACE_NONE = 0, PLACE_NUMBER, PLACE_TEXT };
+enum kineto_track_kind { TRACK_HOST, TRACK_DEVICE, TRACK_NAME, TRACK_TOTAL };
 struct kineto_place { // a pid, tid, device or stream as the file says it
-  enum { PLACE_NONE = 0, PLACE_NUMBER, PLACE_TEXT } kind;
-  int64_t value; // the number, or import_string of the text
+  int64_t kind;       // enum kineto_place_kind
+  int64_t value;      // the number, or import_string of the text
+};
+struct kineto_track_key {       // hashed: without padding
+  int64_t kind;                 // enum kineto_track_kind
+  struct kineto_place place[2]; // process and thread, or device and stream
 };
 struct kineto_track {
-  enum kineto_track_kind { TRACK_HOST, TRACK_DEVICE, TRACK_NAME, TRACK_TOTAL } kind;
-  struct kineto_place place[2]; // process and thread, or device and stream
+  struct kineto_track_key key;
   struct kineto_place named[2]; // the pid and tid by which a name is given to it
   uint32_t track_id;            // 0: no span yet
   uint32_t name;                // TRACK_NAME: import_string
@@ -49,16 +49,10 @@ struct kineto_track {
   struct call_thread thread;
 };
 #define KINETO_RECENT 64u
-#define KINETO_RECENT_BYTES 40u
-struct kineto_recent {        // a pair of raw values seen lately and its track
-  struct kineto_track *track; // NULL: free
-  uint8_t kind, type[2], length[2];
-  char bytes[KINETO_RECENT_BYTES];
-};
 struct kineto_tracks { // starts as {0}
   struct interner keys;
-  VECTOR(struct kineto_track *) all; // by the key's id, so in the order of appearance; in the import's arena
-  struct kineto_recent recent[KINETO_RECENT];
+  VECTOR(struct kineto_track *) all;          // by the key's id, so in the order of appearance; in the import's arena
+  struct kineto_track *recent[KINETO_RECENT]; // seen lately, by a hash of the key; NULL: free
 };
 
 // ---- one file
@@ -94,10 +88,9 @@ struct kineto_facts {                        // of one event, by its arguments
 struct kineto {
   struct import *import;
   int64_t run_id, span_count;
-  struct kineto_words categories, keys;
-  const struct kineto_word *numbered_keys[KINETO_KEY_NUMBERS]; // by key_number, into `keys`; NULL: not seen yet
-  struct kineto_repeat repeats[KINETO_KEY_NUMBERS];            // by key_number
-  const struct kineto_word *recent_categories[8];              // by length and first letter
+  struct kineto_word keys[KINETO_KEY_NUMBERS];          // by key_number
+  struct kineto_repeat repeats[KINETO_KEY_NUMBERS];     // by key_number
+  struct kineto_category categories[KINETO_CATEGORIES]; // by length and two letters
   struct kineto_tracks tracks;
   struct kineto_strings strings;
   struct buf scratch;            // one text at a time
@@ -116,7 +109,6 @@ void kineto_events_start(struct kineto *kineto);
 enum status kineto_event(struct kineto *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
 
 // tags.c
-void kineto_tags_start(struct kineto *kineto);
 void kineto_tags_done(struct kineto *kineto);
 // Tags the span that is about to be added, and finds what that needs itself.
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,

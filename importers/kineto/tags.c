@@ -31,45 +31,30 @@ static const struct {
     {"Trace iteration", KEY_DROP, NULL},
 };
 
-void kineto_tags_start(struct kineto *kineto)
+static struct kineto_word find_word(struct kineto *kineto, struct text key)
 {
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    struct text key = {known[i].key, strlen(known[i].key)};
-    const char *tag = known[i].tag != NULL ? known[i].tag : known[i].key;
-    uint32_t string = import_string(kineto->import, tag, strlen(tag));
-    (void)kineto_word_add(&kineto->keys, key, known[i].meaning, string); // it has room for them
-  }
+  struct kineto_word word = {.is_known = true, .meaning = KEY_TAG};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (text_is(key, known[i].key)) {
+      word.meaning = (uint8_t)known[i].meaning;
+      if (known[i].tag != NULL)
+        key = (struct text){known[i].tag, strlen(known[i].tag)};
+      break;
+    }
+  word.string = import_string(kineto->import, key.at, key.length);
+  return word;
 }
 
-// What a key means; `spare` holds it where the table is full. NULL: a key without a text.
-static const struct kineto_word *find_word(struct kineto *kineto, struct text key, struct kineto_word *spare)
-{
-  const struct kineto_word *word = kineto_word_find(&kineto->keys, key);
-  if (word != NULL)
-    return word;
-  uint32_t string = import_string(kineto->import, key.at, key.length);
-  if (string == 0)
-    return NULL;
-  if (kineto_word_add(&kineto->keys, key, KEY_TAG, string))
-    return kineto_word_find(&kineto->keys, key);
-  *spare = (struct kineto_word){.meaning = KEY_TAG, .string = string};
-  return spare;
-}
-
-// The same by index: the reader numbers keys that it meets again and again.
-static const struct kineto_word *word_of(struct kineto *kineto, const struct trace_argument *argument,
-                                         struct kineto_word *spare)
+// The reader numbers keys that it meets again and again: those are looked up once.
+static struct kineto_word word_of(struct kineto *kineto, const struct trace_argument *argument)
 {
   uint32_t number = argument->key_number;
   if (number == 0 || number >= KINETO_KEY_NUMBERS)
-    return find_word(kineto, argument->key, spare);
-  const struct kineto_word *word = kineto->numbered_keys[number];
-  if (word != NULL)
-    return word;
-  word = find_word(kineto, argument->key, spare);
-  if (word != spare)
-    kineto->numbered_keys[number] = word;
-  return word;
+    return find_word(kineto, argument->key);
+  struct kineto_word *word = &kineto->keys[number];
+  if (!word->is_known)
+    *word = find_word(kineto, argument->key);
+  return *word;
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
@@ -291,12 +276,12 @@ static bool is_at_least(const struct trace_value *value, int64_t least)
   return !trace_int64(value, &number) || number >= least;
 }
 
-static void tag_argument(struct kineto *kineto, const struct kineto_word *word, const struct trace_argument *argument,
+static void tag_argument(struct kineto *kineto, struct kineto_word word, const struct trace_argument *argument,
                          int64_t span_id, enum kineto_kind kind, struct kineto_facts *facts)
 {
   const struct trace_value *value = &argument->value;
   int64_t number;
-  switch ((enum kineto_key)word->meaning) {
+  switch ((enum kineto_key)word.meaning) {
   case KEY_TAG:
     break;
   case KEY_DROP:
@@ -308,7 +293,7 @@ static void tag_argument(struct kineto *kineto, const struct kineto_word *word, 
   case KEY_STREAM: // on the host there is no track for them
     if (kind != KINETO_DEVICE)
       break;
-    *(word->meaning == KEY_DEVICE ? &facts->device : &facts->stream) = value;
+    *(word.meaning == KEY_DEVICE ? &facts->device : &facts->stream) = value;
     return;
   case KEY_EXTERNAL_ID:
     if (kind == KINETO_CALL)
@@ -317,7 +302,7 @@ static void tag_argument(struct kineto *kineto, const struct kineto_word *word, 
   case KEY_CALL_STACK:
     if (value->type != TRACE_STRING)
       break;
-    tag_text(kineto, span_id, word->string, reverse_stack(kineto, value->raw));
+    tag_text(kineto, span_id, word.string, reverse_stack(kineto, value->raw));
     return;
   case KEY_QUEUED:
     if (!is_at_least(value, 1))
@@ -328,7 +313,7 @@ static void tag_argument(struct kineto *kineto, const struct kineto_word *word, 
       return;
     break;
   }
-  tag_value(kineto, span_id, word->string, argument);
+  tag_value(kineto, span_id, word.string, argument);
 }
 
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
@@ -341,10 +326,9 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
     find_repeats(kineto, event);
   for (size_t i = 0; i < event->argument_count; i++) {
     const struct trace_argument *argument = &event->arguments[i];
-    struct kineto_word spare;
-    const struct kineto_word *word = word_of(kineto, argument, &spare);
+    struct kineto_word word = word_of(kineto, argument);
     bool comes_again = has_many ? kineto->repeated.items[i] : has_repeats && is_repeated(event, i);
-    if (word != NULL && !comes_again)
+    if (word.string != 0 && !comes_again)
       tag_argument(kineto, word, argument, span_id, kind, ret_facts);
   }
 }
