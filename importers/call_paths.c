@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs frames and spans while a file is read, then sweeps each thread by start time with two stacks, one of frames and
+// Keeps frames and spans while a file is read, then sweeps each thread by start time with two stacks, one of frames and
 // one of spans. Called by importers of profilers that record Python frames. Frames that cross others make no sense and
 // cost no more than those that nest: what starts later cuts what runs on after it.
 #include "importers/call_paths.h"
@@ -10,112 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- packing ---------------------------------------------------------------------------------------------------------
-#define BLOCK_BYTES_FIRST 256u
-#define BLOCK_BYTES_MOST ((size_t)64 << 10)
-#define PACKED_BYTES_MOST 30u // three numbers of at most 10 bytes
-
-struct call_block {
-  struct call_block *next;
-  size_t used, size;
-  uint8_t bytes[];
-};
-
-static uint64_t zigzag(int64_t before, int64_t now)
-{
-  uint64_t difference = (uint64_t)now - (uint64_t)before;
-  return (difference << 1) ^ (uint64_t)((int64_t)difference >> 63);
-}
-
-static int64_t unzigzag(int64_t before, uint64_t coded)
-{
-  return (int64_t)((uint64_t)before + ((coded >> 1) ^ (~(coded & 1) + 1)));
-}
-
-static uint8_t *put(uint8_t *at, uint64_t number)
-{
-  for (; number >= 0x80; number >>= 7)
-    *at++ = (uint8_t)(number | 0x80);
-  *at++ = (uint8_t)number;
-  return at;
-}
-
-static const uint8_t *get(const uint8_t *at, uint64_t *ret_number)
-{
-  uint64_t number = 0;
-  unsigned shift = 0;
-  for (; (*at & 0x80) != 0; at++, shift += 7)
-    number |= (uint64_t)(*at & 0x7f) << shift;
-  *ret_number = number | (uint64_t)*at << shift;
-  return at + 1;
-}
-
-static void add_block(struct call_list *list, struct arena *arena)
-{
-  size_t size = list->last == NULL ? BLOCK_BYTES_FIRST : 4 * list->last->size;
-  size = size < BLOCK_BYTES_MOST ? size : BLOCK_BYTES_MOST;
-  struct call_block *block = arena_alloc(arena, sizeof *block + size);
-  block->size = size;
-  *(list->last == NULL ? &list->first : &list->last->next) = block;
-  list->last = block;
-}
-
-static void add(struct call_list *list, struct arena *arena, int64_t start_ns, int64_t end_ns, int64_t what)
-{
-  if (list->last == NULL || list->last->size - list->last->used < PACKED_BYTES_MOST)
-    add_block(list, arena);
-  struct call_block *block = list->last;
-  uint8_t *at = block->bytes + block->used;
-  at = put(at, zigzag(list->last_start_ns, start_ns));
-  at = put(at, (uint64_t)end_ns - (uint64_t)start_ns);
-  at = put(at, zigzag(list->last_what, what));
-  block->used = (size_t)(at - block->bytes);
-  list->last_start_ns = start_ns;
-  list->last_what = what;
-  list->count++;
-}
-
-void call_thread_frame(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns, uint32_t name)
-{
-  add(&thread->frames, arena, start_ns, end_ns, name);
-}
-
-void call_thread_span(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
-                      int64_t span_id)
-{
-  add(&thread->spans, arena, start_ns, end_ns, span_id);
-}
-
 // ---- intervals of one thread -----------------------------------------------------------------------------------------
-struct interval {
-  int64_t start_ns, end_ns;
-  uint64_t what; // a frame: its number << 32 | its name; a span: IS_SPAN | its id
-};
-#define IS_SPAN (UINT64_C(1) << 63)
+#define IS_SPAN (UINT64_C(1) << 63) // `what` of a span: IS_SPAN | its id; of a frame: its number << 32 | its name
 #define FRAMES_MOST ((size_t)INT32_MAX)
 
-static void unpack(const struct call_list *list, bool are_spans, struct interval *to)
+void call_thread_frame(struct call_thread *thread, int64_t start_ns, int64_t end_ns, uint32_t name)
 {
-  int64_t start_ns = 0, what = 0;
-  uint64_t number = 0;
-  for (const struct call_block *block = list->first; block != NULL; block = block->next)
-    for (const uint8_t *at = block->bytes, *end = at + block->used; at < end; number++) {
-      uint64_t start_coded, duration_ns, what_coded;
-      at = get(at, &start_coded);
-      at = get(at, &duration_ns);
-      at = get(at, &what_coded);
-      start_ns = unzigzag(start_ns, start_coded);
-      what = unzigzag(what, what_coded);
-      *to++ = (struct interval){start_ns, (int64_t)((uint64_t)start_ns + duration_ns),
-                                (uint64_t)what | (are_spans ? IS_SPAN : number << 32)};
-    }
+  uint64_t what = (uint64_t)thread->frame_count++ << 32 | name;
+  *vector_add(&thread->intervals) = (struct call_interval){start_ns, end_ns, what};
+}
+
+void call_thread_span(struct call_thread *thread, int64_t start_ns, int64_t end_ns, int64_t span_id)
+{
+  *vector_add(&thread->intervals) = (struct call_interval){start_ns, end_ns, (uint64_t)span_id | IS_SPAN};
+}
+
+void call_thread_done(struct call_thread *thread)
+{
+  vector_done(&thread->intervals);
+  thread->frame_count = 0;
 }
 
 // By start; of equal starts what ends later is outside, of equal intervals the frame, then what came first (ids of spans
 // count up).
 static int compare(const void *left, const void *right)
 {
-  const struct interval *a = left, *b = right;
+  const struct call_interval *a = left, *b = right;
   if (a->start_ns != b->start_ns)
     return a->start_ns < b->start_ns ? -1 : 1;
   if (a->end_ns != b->end_ns)
@@ -214,25 +134,22 @@ static void hand_over(struct call_paths *paths, int64_t span_id, uint32_t at)
 }
 
 // ---- the sweep -------------------------------------------------------------------------------------------------------
-struct open_interval { // ends fall from the stack's bottom to its top
+struct open_interval {
   int64_t end_ns;
   uint32_t node;  // a frame: its path; a span: the path of its innermost frame
   uint32_t frame; // a span's innermost frame, 0: none; frames differ by their number
 };
-struct stack {
-  struct open_interval *items;
-  size_t count;
-};
+typedef VECTOR(struct open_interval) open_stack; // ends fall from its bottom to its top
 
-// Away with what ended before `start_ns`. What ends just there may still enclose what has no length.
-static void drop_ended(struct stack *stack, int64_t start_ns)
+// Pops what ended before `start_ns`. What ends just there may still enclose what has no length.
+static void drop_ended(open_stack *stack, int64_t start_ns)
 {
   while (stack->count > 0 && stack->items[stack->count - 1].end_ns < start_ns)
     stack->count--;
 }
 
 // The innermost one that ends no sooner, counted from 1; 0: none.
-static size_t find_enclosing(const struct stack *stack, int64_t end_ns)
+static size_t find_enclosing(const open_stack *stack, int64_t end_ns)
 {
   size_t low = 0, high = stack->count;
   while (low < high) {
@@ -245,16 +162,16 @@ static size_t find_enclosing(const struct stack *stack, int64_t end_ns)
   return low;
 }
 
-static void sweep_frame(struct call_paths *paths, struct stack *frames, const struct interval *frame)
+static void sweep_frame(struct call_paths *paths, open_stack *frames, const struct call_interval *frame)
 {
   frames->count = find_enclosing(frames, frame->end_ns);
   uint32_t parent = frames->count == 0 ? 0 : frames->items[frames->count - 1].node;
   uint32_t node = path_node(paths, parent, (uint32_t)frame->what);
-  frames->items[frames->count++] = (struct open_interval){frame->end_ns, node, (uint32_t)(frame->what >> 32) + 1};
+  *vector_add(frames) = (struct open_interval){frame->end_ns, node, (uint32_t)(frame->what >> 32) + 1};
 }
 
-static void sweep_span(struct call_paths *paths, const struct stack *frames, struct stack *spans,
-                       const struct interval *span)
+static void sweep_span(struct call_paths *paths, const open_stack *frames, open_stack *spans,
+                       const struct call_interval *span)
 {
   size_t at = find_enclosing(frames, span->end_ns);
   struct open_interval open = {.end_ns = span->end_ns};
@@ -266,26 +183,22 @@ static void sweep_span(struct call_paths *paths, const struct stack *frames, str
   uint32_t outer = spans->count == 0 ? 0 : spans->items[spans->count - 1].frame;
   if (open.frame != 0 && open.frame != outer)
     hand_over(paths, (int64_t)(span->what & ~IS_SPAN), open.node);
-  spans->items[spans->count++] = open;
+  *vector_add(spans) = open;
 }
 
-void call_paths_sweep(struct call_paths *paths, const struct call_thread *thread)
+void call_paths_sweep(struct call_paths *paths, struct call_thread *thread)
 {
-  size_t frame_count = thread->frames.count, span_count = thread->spans.count, count = frame_count + span_count;
-  if (frame_count == 0 || span_count == 0)
+  size_t count = thread->intervals.count, span_count = count - thread->frame_count;
+  if (thread->frame_count == 0 || span_count == 0)
     return;
-  if (frame_count > FRAMES_MOST) {
+  if (thread->frame_count > FRAMES_MOST) {
     paths->left_out += span_count;
     return;
   }
-  struct interval *intervals = memory_new(count, sizeof *intervals);
-  struct stack frames = {memory_new(frame_count, sizeof *frames.items), 0};
-  struct stack spans = {memory_new(span_count, sizeof *spans.items), 0};
-  unpack(&thread->frames, false, intervals);
-  unpack(&thread->spans, true, intervals + frame_count);
-  qsort(intervals, count, sizeof *intervals, compare);
+  open_stack frames = {0}, spans = {0};
+  qsort(thread->intervals.items, count, sizeof *thread->intervals.items, compare);
   for (size_t i = 0; i < count; i++) {
-    const struct interval *interval = &intervals[i];
+    const struct call_interval *interval = &thread->intervals.items[i];
     drop_ended(&frames, interval->start_ns);
     drop_ended(&spans, interval->start_ns);
     if ((interval->what & IS_SPAN) != 0)
@@ -293,7 +206,6 @@ void call_paths_sweep(struct call_paths *paths, const struct call_thread *thread
     else
       sweep_frame(paths, &frames, interval);
   }
-  free(intervals);
-  free(frames.items);
-  free(spans.items);
+  vector_done(&frames);
+  vector_done(&spans);
 }

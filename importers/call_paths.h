@@ -2,12 +2,12 @@
 // Which Python frames enclose which spans of a thread. A profiler records frames as intervals like all else; they become
 // one text a span, "outermost;…;innermost", on the outermost spans within a frame. Inside this room only. One thread.
 //
-// Frames and spans come in any order. They are kept at some 7 bytes each until the end, when one sweep a thread relates
-// them: only then is it known what encloses what.
+// Frames and spans come in any order. They are kept until the end, when one sweep per thread relates them: only then is it
+// known what encloses what.
 #ifndef XSP_IMPORTERS_CALL_PATHS_H
 #define XSP_IMPORTERS_CALL_PATHS_H
 
-#include "base/arena.h"
+#include "base/vector.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,20 +16,17 @@
 #define CALL_PATH_BYTES ((size_t)16 << 10)        // of one path; beyond, its outermost frames are left out: "…;inner"
 #define CALL_PATHS_BYTES_MOST ((size_t)128 << 20) // of all different paths of one file
 
-struct call_block;
-struct call_list { // intervals, packed
-  struct call_block *first, *last;
-  int64_t last_start_ns, last_what;
-  size_t count;
+struct call_interval {
+  int64_t start_ns, end_ns;
+  uint64_t what; // private: which frame or span
 };
 struct call_thread { // one host thread; starts as {0}
-  struct call_list frames, spans;
+  VECTOR(struct call_interval) intervals;
+  size_t frame_count; // of the intervals
 };
-// Memory comes from `arena` and lives as long as it does.
-void call_thread_frame(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
-                       uint32_t name);
-void call_thread_span(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
-                      int64_t span_id);
+void call_thread_frame(struct call_thread *thread, int64_t start_ns, int64_t end_ns, uint32_t name);
+void call_thread_span(struct call_thread *thread, int64_t start_ns, int64_t end_ns, int64_t span_id);
+void call_thread_done(struct call_thread *thread);
 
 struct call_sink { // what a sweep needs, and what it finds goes to
   void *context;
@@ -40,8 +37,8 @@ struct call_sink { // what a sweep needs, and what it finds goes to
 struct call_paths; // the different paths of one file
 struct call_paths *call_paths_create(const struct call_sink *sink);
 // Finds the spans of a thread whose innermost enclosing frame is another than that of the span around them, and hands
-// their paths over.
-void call_paths_sweep(struct call_paths *paths, const struct call_thread *thread);
+// their paths over. Sorts the thread's intervals.
+void call_paths_sweep(struct call_paths *paths, struct call_thread *thread);
 uint64_t call_paths_left_out(const struct call_paths *paths); // spans without their path: CALL_PATHS_BYTES_MOST reached
 void call_paths_free(struct call_paths *paths);               // NULL is fine
 

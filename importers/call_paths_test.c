@@ -3,6 +3,8 @@
 // a search through all frames.
 #include "importers/call_paths.h"
 
+#include "base/arena.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,12 +68,12 @@ static uint32_t name(struct world *world, const char *text)
 
 static void frame(struct world *world, const char *text, int64_t start_ns, int64_t end_ns)
 {
-  call_thread_frame(&world->thread, &world->arena, start_ns, end_ns, name(world, text));
+  call_thread_frame(&world->thread, start_ns, end_ns, name(world, text));
 }
 
 static void span(struct world *world, int64_t span_id, int64_t start_ns, int64_t end_ns)
 {
-  call_thread_span(&world->thread, &world->arena, start_ns, end_ns, span_id);
+  call_thread_span(&world->thread, start_ns, end_ns, span_id);
 }
 
 static uint64_t sweep(struct world *world)
@@ -105,6 +107,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
   struct world *world = *state;
+  call_thread_done(&world->thread);
   arena_done(&world->arena);
   free(world);
   return 0;
@@ -196,15 +199,15 @@ static void test_many_crossing_frames_cost_little(void **state)
   }
   sweep(world);
   assert_int_equal(world->found_count, 0);
+  call_thread_done(&world->thread);
+  for (int64_t i = 0; i < 300000; i++)
+    frame(world, "a", i, 1000000 + i);
   frame(world, "deep", -1, 3000000);
-  struct call_thread only = {.frames = world->thread.frames};
-  call_thread_span(&only, &world->arena, 999999, 1000001, 7);
-  world->thread = only;
+  span(world, 7, 999999, 1000001);
   sweep(world);
   assert_string_equal(path_of(world, 7), "deep;a");
 }
 
-// Times at the edges survive packing.
 static void test_extreme_times(void **state)
 {
   struct world *world = *state;
@@ -302,6 +305,7 @@ static void test_random_threads(void **state)
       else
         assert_null(path_of(world, items[i].number));
     }
+    call_thread_done(&world->thread);
     arena_done(&world->arena);
     free(world);
   }

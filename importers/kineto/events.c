@@ -325,7 +325,7 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
       set_range(kineto, event, &span);
     else
       set_host(kineto, event, event_class, &span);
-    call_thread_span(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, span.span_id);
+    call_thread_span(&track->thread, event->start_ns, event->end_ns, span.span_id);
   }
   span.correlation_id = span.level == XSP_LEVEL_KERNEL ? facts.correlation_id : 0;
   keep_times(kineto, event);
@@ -339,7 +339,7 @@ static void keep_frame(struct kineto *kineto, const struct trace_event *event)
 {
   struct kineto_track *track = kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
   uint32_t name = import_string(kineto->import, event->name.at, event->name.length);
-  call_thread_frame(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, name);
+  call_thread_frame(&track->thread, event->start_ns, event->end_ns, name);
   kineto->frame_count++;
   import_skip(kineto->import, "Python frame, now call path");
 }

@@ -127,6 +127,8 @@ int64_t kineto_busiest_device(struct kineto *kineto)
 
 void kineto_tracks_done(struct kineto_tracks *tracks)
 {
+  for (size_t i = 0; i < tracks->all.count; i++)
+    call_thread_done(&tracks->all.items[i]->thread);
   interner_done(&tracks->keys);
   vector_done(&tracks->all);
 }
