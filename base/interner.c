@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts in an arena and an index over their hashes, at most half full; see interner.h. Appending drops the
-// index; the next look-up builds it anew.
+// Texts in an arena and an index over their hashes, at most half full; see interner.h. A slot has its text's hash, so that
+// most look-ups touch one line of the index and the text that they find. Appending drops the index; the next look-up builds
+// it anew.
 #include "base/interner.h"
 
 #include "base/hash.h"
@@ -10,34 +11,57 @@
 
 #define FIRST_SLOTS 64u
 
+static uint32_t hash_of(const struct interner *interner, struct slice text)
+{
+  uint64_t hash = hash_text(text.data, text.length, interner->seed);
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
 // The slot of an equal text, or the free one where it belongs. The index has a free slot.
-static uint32_t *slot_of(const struct interner *interner, struct slice text)
+static struct interner_slot *find_slot(const struct interner *interner, struct slice text, uint32_t hash)
 {
   size_t mask = interner->slot_count - 1;
-  size_t at = (size_t)hash_text(text.data, text.length, interner->seed) & mask;
-  while (interner->slots[at] != 0 && !slice_equal(interner->texts.items[interner->slots[at] - 1], text))
-    at = (at + 1) & mask;
-  return &interner->slots[at];
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    struct interner_slot *slot = &interner->slots[at];
+    if (slot->number == 0 || (slot->hash == hash && slice_equal(interner->texts.items[slot->number - 1], text)))
+      return slot;
+  }
+}
+
+// Slots of an index that has become too small.
+static void move_slots(struct interner *interner, const struct interner_slot *slots, size_t count)
+{
+  size_t mask = interner->slot_count - 1;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = slots[i].hash & mask;
+    while (slots[i].number != 0 && interner->slots[at].number != 0)
+      at = (at + 1) & mask;
+    if (slots[i].number != 0)
+      interner->slots[at] = slots[i];
+  }
 }
 
 // Room for one more text in the index, which holds all texts afterwards.
 static void prepare_index(struct interner *interner)
 {
-  size_t wanted = interner->slot_count > 0 ? interner->slot_count : FIRST_SLOTS;
+  struct interner_slot *before = interner->slots;
+  size_t count_before = interner->slot_count, wanted = count_before > 0 ? count_before : FIRST_SLOTS;
   while (wanted / 2 <= interner->texts.count)
     wanted *= 2;
-  if (wanted == interner->slot_count)
+  if (wanted == count_before)
     return;
   if (interner->seed == 0)
     interner->seed = hash_new_seed();
-  free(interner->slots);
   interner->slots = memory_new(wanted, sizeof *interner->slots);
   interner->slot_count = wanted;
-  for (uint32_t id = 0; id < interner->texts.count; id++) {
-    uint32_t *slot = slot_of(interner, interner->texts.items[id]);
-    if (*slot == 0)
-      *slot = id + 1;
+  move_slots(interner, before, count_before);
+  for (uint32_t id = 0; id < interner->texts.count && before == NULL; id++) {
+    uint32_t hash = hash_of(interner, interner->texts.items[id]);
+    struct interner_slot *slot = find_slot(interner, interner->texts.items[id], hash);
+    if (slot->number == 0)
+      *slot = (struct interner_slot){hash, id + 1};
   }
+  free(before);
 }
 
 static uint32_t add(struct interner *interner, const char *text, size_t length)
@@ -52,10 +76,42 @@ static uint32_t add(struct interner *interner, const char *text, size_t length)
 uint32_t interner_at(struct interner *interner, const char *text, size_t length)
 {
   prepare_index(interner);
-  uint32_t *slot = slot_of(interner, (struct slice){text, length});
-  if (*slot == 0)
-    *slot = add(interner, text, length) + 1;
-  return *slot - 1;
+  return interner_at_hashed(interner, text, length, hash_of(interner, (struct slice){text, length}));
+}
+
+uint32_t interner_hash(struct interner *interner, const char *text, size_t length)
+{
+  prepare_index(interner);
+  uint32_t hash = hash_of(interner, (struct slice){text, length});
+  __builtin_prefetch(&interner->slots[hash & (interner->slot_count - 1)]);
+  return hash;
+}
+
+static const struct slice *likely_text(const struct interner *interner, uint32_t hash)
+{
+  const struct interner_slot *slot = &interner->slots[hash & (interner->slot_count - 1)];
+  return slot->number != 0 && slot->hash == hash ? &interner->texts.items[slot->number - 1] : NULL;
+}
+
+void interner_fetch(const struct interner *interner, uint32_t hash)
+{
+  __builtin_prefetch(likely_text(interner, hash));
+}
+
+void interner_fetch_text(const struct interner *interner, uint32_t hash)
+{
+  const struct slice *text = likely_text(interner, hash);
+  if (text != NULL)
+    __builtin_prefetch(text->data);
+}
+
+uint32_t interner_at_hashed(struct interner *interner, const char *text, size_t length, uint32_t hash)
+{
+  prepare_index(interner);
+  struct interner_slot *slot = find_slot(interner, (struct slice){text, length}, hash);
+  if (slot->number == 0)
+    *slot = (struct interner_slot){hash, add(interner, text, length) + 1};
+  return slot->number - 1;
 }
 
 uint32_t interner_append(struct interner *interner, const char *text, size_t length)
@@ -69,10 +125,11 @@ uint32_t interner_append(struct interner *interner, const char *text, size_t len
 bool interner_find(struct interner *interner, const char *text, size_t length, uint32_t *ret_id)
 {
   prepare_index(interner);
-  uint32_t slot = *slot_of(interner, (struct slice){text, length});
-  if (slot == 0)
+  const struct slice wanted = {text, length};
+  uint32_t number = find_slot(interner, wanted, hash_of(interner, wanted))->number;
+  if (number == 0)
     return false;
-  *ret_id = slot - 1;
+  *ret_id = number - 1;
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include "base/json_read.h"
 
 #include "base/json_text.h"
+#include "base/slice.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -291,22 +292,5 @@ bool json_skip(struct json_reader *reader)
 
 bool json_int64(const struct json_reader *reader, int64_t *ret_value)
 {
-  if (reader->event != JSON_NUMBER)
-    return false;
-  const char *at = reader->text;
-  bool negative = *at == '-';
-  if (negative)
-    at++;
-  uint64_t limit = negative ? UINT64_C(1) << 63 : INT64_MAX;
-  uint64_t value = 0;
-  for (; *at != 0; at++) {
-    if (*at < '0' || *at > '9')
-      return false;
-    uint64_t digit = (uint64_t)(*at - '0');
-    if (value > (limit - digit) / 10)
-      return false;
-    value = value * 10 + digit;
-  }
-  *ret_value = negative ? (int64_t)(0 - value) : (int64_t)value;
-  return true;
+  return reader->event == JSON_NUMBER && slice_int64((struct slice){reader->text, reader->length}, ret_value);
 }

@@ -261,15 +261,3 @@ size_t json_repair_utf8(const char *text, size_t length, char *to)
 {
   return copy_text(text, length, to, false);
 }
-
-bool json_is_utf8(const char *text, size_t length)
-{
-  const char *end = text + length;
-  while (text < end) {
-    size_t bytes = utf8_sequence((const unsigned char *)text, (size_t)(end - text));
-    if (bytes == 0)
-      return false;
-    text += bytes;
-  }
-  return true;
-}

@@ -46,7 +46,6 @@ const char *json_scan_short(struct json_scan *scan, const char *at, const char *
 size_t json_decode(const char *text, size_t length, char *to);
 // U+FFFD for invalid UTF-8, all else unchanged. Room as above.
 size_t json_repair_utf8(const char *text, size_t length, char *to);
-bool json_is_utf8(const char *text, size_t length);
 
 static inline const char *json_skip_space(const char *at) // json_scan_space, quick where there is none
 {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct slice {
@@ -31,6 +32,41 @@ static inline bool slice_starts_with(struct slice slice, const char *prefix)
 {
   size_t length = strlen(prefix);
   return slice.length >= length && (length == 0 || memcmp(slice.data, prefix, length) == 0);
+}
+
+// Without its first `count` bytes, which it has.
+static inline struct slice slice_after(struct slice slice, size_t count)
+{
+  return (struct slice){slice.data + count, slice.length - count};
+}
+
+static inline bool slice_ends_with(struct slice slice, const char *suffix)
+{
+  size_t length = strlen(suffix);
+  return slice.length >= length && slice_is(slice_after(slice, slice.length - length), suffix);
+}
+
+static inline bool slice_contains(struct slice slice, const char *text)
+{
+  return memmem(slice.data, slice.length, text, strlen(text)) != NULL;
+}
+
+// A whole decimal number and nothing else. False, and *ret_number as it was: not one, or beyond int64.
+static inline bool slice_int64(struct slice slice, int64_t *ret_number)
+{
+  size_t at = slice.length > 1 && slice.data[0] == '-';
+  bool is_negative = at == 1;
+  int64_t number = 0; // negative, since that range is the larger one
+  if (slice.length == 0)
+    return false;
+  for (; at < slice.length; at++)
+    if (slice.data[at] < '0' || slice.data[at] > '9' || __builtin_mul_overflow(number, 10, &number) ||
+        __builtin_sub_overflow(number, slice.data[at] - '0', &number))
+      return false;
+  if (!is_negative && __builtin_sub_overflow(0, number, &number))
+    return false;
+  *ret_number = number;
+  return true;
 }
 
 // Cuts *rest at the first `byte`: *ret_part is what was before it, *rest what is after it. Without `byte`, *ret_part is

@@ -19,6 +19,14 @@ size_t utf8_sequence(const unsigned char *text, size_t left)
   return length;
 }
 
+bool utf8_is_valid(const char *text, size_t length)
+{
+  for (size_t at = 0, bytes; at < length; at += bytes)
+    if ((bytes = utf8_sequence((const unsigned char *)text + at, length - at)) == 0)
+      return false;
+  return true;
+}
+
 size_t utf8_encode(uint32_t code, char *to)
 {
   size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;

@@ -11,6 +11,7 @@
 // Bytes of the well-formed sequence at `text`, of which `left` bytes may be read; 0: malformed (overlong, surrogate, cut,
 // beyond U+10FFFF).
 size_t utf8_sequence(const unsigned char *text, size_t left);
+bool utf8_is_valid(const char *text, size_t length); // well-formed from beginning to end
 
 // Writes a code point up to U+10FFFF; returns its bytes, at most 4.
 size_t utf8_encode(uint32_t code, char *to);

@@ -32,12 +32,12 @@ static void put_id(struct otlp_out *out, enum otlp_field_id field, size_t length
 
 static void put_text(struct otlp_out *out, const char *key, const char *text)
 {
-  otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", otlp_text(key), otlp_value_of_text(otlp_text(text)));
+  otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", slice_of(key), otlp_value_of_text(slice_of(text)));
 }
 
 static void put_int(struct otlp_out *out, const char *key, int64_t number)
 {
-  otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", otlp_text(key), otlp_value_of_int(number));
+  otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", slice_of(key), otlp_value_of_int(number));
 }
 
 static void put_attributes(struct otlp_out *out, unsigned number, bool is_full)
@@ -92,7 +92,7 @@ static enum status take_resource(void *context, const struct otlp_attribute *att
   return STATUS_OK;
 }
 
-static enum status take_scope(void *context, struct otlp_text name, struct error *err)
+static enum status take_scope(void *context, struct slice name, struct error *err)
 {
   (void)context;
   (void)err;

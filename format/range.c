@@ -22,11 +22,6 @@ static bool is_word(char byte)
   return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-static struct slice without(struct slice text, size_t count)
-{
-  return (struct slice){text.data + count, text.length - count};
-}
-
 // ---- globs
 // One element of a glob at `at` (not '*') against one byte. Returns the element's length, 0: no match. '[' without its
 // ']' is an ordinary character.
@@ -114,20 +109,11 @@ static bool is_node_domain(const char *domain)
 // Decimal number at the beginning of *text, which must end there or go on with ", ". False: not so, or beyond int64.
 static bool take_number(struct slice *text, int64_t *ret_number)
 {
-  bool negative = text->length > 0 && text->data[0] == '-';
-  size_t at = negative;
-  int64_t number = 0;
-  if (at == text->length || !is_digit(text->data[at]))
+  const char *comma = text->length > 0 ? memchr(text->data, ',', text->length) : NULL;
+  struct slice number = {text->data, comma != NULL ? (size_t)(comma - text->data) : text->length};
+  if (!slice_int64(number, ret_number))
     return false;
-  for (; at < text->length && is_digit(text->data[at]); at++)
-    if (__builtin_mul_overflow(number, 10, &number) || __builtin_sub_overflow(number, text->data[at] - '0', &number))
-      return false;
-  if (at < text->length && text->data[at] != ',')
-    return false;
-  if (!negative && __builtin_sub_overflow(0, number, &number))
-    return false;
-  *text = without(*text, at);
-  *ret_number = number;
+  *text = slice_after(*text, number.length);
   return true;
 }
 
@@ -144,7 +130,7 @@ static bool take_list(struct slice *text, struct slice *ret_list)
       depth--;
     if (depth == 0) {
       *ret_list = (struct slice){text->data, at + 1};
-      *text = without(*text, at + 1);
+      *text = slice_after(*text, at + 1);
       return true;
     }
   }
@@ -158,16 +144,16 @@ static bool take_field(struct slice *text, struct range *range)
   static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ";
   struct slice rest;
   if (slice_starts_with(*text, seq) && range->sequence == RANGE_NO_NUMBER) {
-    rest = without(*text, sizeof seq - 1);
+    rest = slice_after(*text, sizeof seq - 1);
     if (!take_number(&rest, &range->sequence))
       return false;
   } else if (slice_starts_with(*text, op_id) && range->op_id == RANGE_NO_NUMBER) {
-    rest = without(*text, sizeof op_id - 1);
+    rest = slice_after(*text, sizeof op_id - 1);
     if (!take_number(&rest, &range->op_id))
       return false;
   } else if (slice_starts_with(*text, sizes) && range->sizes == NULL) {
     struct slice list;
-    rest = without(*text, sizeof sizes - 1);
+    rest = slice_after(*text, sizeof sizes - 1);
     if (!take_list(&rest, &list))
       return false;
     range->sizes = list.data;
@@ -188,7 +174,7 @@ static void read_fields(struct slice text, struct range *range)
     const char *comma = memchr(rest.data, ',', rest.length);
     if (comma == NULL)
       return;
-    rest = without(rest, (size_t)(comma - rest.data));
+    rest = slice_after(rest, (size_t)(comma - rest.data));
     // A list that never closes is read to the end of the text: nothing after it can be a field of this name.
     bool is_list = slice_starts_with(rest, ", sizes = [");
     if (take_field(&rest, range)) {
@@ -199,7 +185,7 @@ static void read_fields(struct slice text, struct range *range)
     }
     if (is_list)
       return;
-    rest = without(rest, 1);
+    rest = slice_after(rest, 1);
   }
 }
 

@@ -4,8 +4,8 @@
 #ifndef XSP_FUZZ_IMPORT_FUZZ_H
 #define XSP_FUZZ_IMPORT_FUZZ_H
 
+#include "base/interner.h"
 #include "importers/importer.h"
-#include "importers/texts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define FUZZ_RUNS 64
 
 struct sink {
-  struct texts texts;
+  struct interner texts; // id of import_string - 1
   int64_t run_count, experiment_count;
   uint32_t tracks[FUZZ_RUNS], traces[FUZZ_RUNS];
   bool has_numbered_tracks;
@@ -41,7 +41,7 @@ static size_t fuzz_run(const struct import *import, int64_t run_id)
 
 static void fuzz_text(const struct import *import, uint32_t id)
 {
-  fuzz_must(id == 0 || id < import->sink->texts.count, "no such text");
+  fuzz_must(id <= interner_count(&import->sink->texts), "no such text");
 }
 
 enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id, struct error *err)
@@ -146,7 +146,7 @@ void import_note(struct import *import, const char *format, ...)
 
 uint32_t import_string(struct import *import, const char *text, size_t length)
 {
-  return texts_intern(&import->sink->texts, text, length);
+  return length == 0 ? 0 : interner_at(&import->sink->texts, text, length) + 1;
 }
 
 uint64_t import_text_bytes_most(const struct import *import)
@@ -164,9 +164,10 @@ enum status import_too_many_texts(const struct import *import, struct error *err
 const char *import_text(const struct import *import, uint32_t string, size_t *ret_length)
 {
   fuzz_text(import, string);
+  struct slice text = string == 0 ? slice_of("") : interner_text(&import->sink->texts, string - 1);
   if (ret_length != NULL)
-    *ret_length = string == 0 ? 0 : import->sink->texts.entries[string].length;
-  return string == 0 ? "" : import->sink->texts.entries[string].text;
+    *ret_length = text.length;
+  return text.data;
 }
 
 enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
@@ -310,13 +311,12 @@ static void fuzz_import_path(const struct importer *importer, const char *model_
   struct error err = {0};
   struct import import = {.input = &input, .options = &options, .importer = importer, .arena = &arena, .sink = &sink};
   if (input_open(path, 1 << 20, &input, &err) == STATUS_OK) {
-    size_t length = (size_t)(input.end - input.at);
-    (void)importer->recognize(input.at, length < INPUT_HEAD_BYTES ? length : INPUT_HEAD_BYTES, input.is_last);
+    (void)importer->recognize(input_head(&input), input.is_last);
     if (importer->read(&import, &err) != STATUS_OK)
       fuzz_must(err.what[0] != 0 && err.why[0] != 0, "a failure without a reason");
   }
   input_close(&input);
-  texts_done(&sink.texts);
+  interner_done(&sink.texts);
   arena_done(&arena);
 }
 

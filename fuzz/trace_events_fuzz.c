@@ -32,7 +32,7 @@ static void add_value(struct outcome *outcome, const struct trace_value *value)
   double real;
   add(outcome, &value->type, sizeof value->type);
   if (value->type != TRACE_NONE)
-    add(outcome, value->raw.at, value->raw.length);
+    add(outcome, value->raw.data, value->raw.length);
   if (trace_int64(value, &whole))
     add(outcome, &whole, sizeof whole);
   if (trace_double(value, &real))
@@ -41,8 +41,8 @@ static void add_value(struct outcome *outcome, const struct trace_value *value)
 
 static void add_event(struct outcome *outcome, const struct trace_event *event)
 {
-  add(outcome, event->name.at, event->name.length);
-  add(outcome, event->category.at, event->category.length);
+  add(outcome, event->name.data, event->name.length);
+  add(outcome, event->category.data, event->category.length);
   add(outcome, &event->phase, 1);
   if (event->has_start) {
     add(outcome, &event->start_ns, sizeof event->start_ns);
@@ -53,7 +53,7 @@ static void add_event(struct outcome *outcome, const struct trace_event *event)
   add_value(outcome, &event->id);
   add(outcome, &event->offset, sizeof event->offset);
   for (size_t i = 0; i < event->argument_count; i++) {
-    add(outcome, event->arguments[i].key.at, event->arguments[i].key.length);
+    add(outcome, event->arguments[i].key.data, event->arguments[i].key.length);
     add_value(outcome, &event->arguments[i].value);
   }
 }
@@ -75,7 +75,7 @@ static struct outcome read_all(const char *path, size_t window_bytes)
     if (item == TRACE_EVENT) {
       add_event(&outcome, &reader.event);
     } else {
-      add(&outcome, reader.key.at, reader.key.length);
+      add(&outcome, reader.key.data, reader.key.length);
       add_value(&outcome, &reader.value);
     }
   }

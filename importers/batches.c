@@ -39,9 +39,9 @@ static uint32_t mapped(const uint32_t *ids, size_t count, uint32_t id)
 static enum status store_new_ids(struct batches *batches, const struct batch *batch, struct error *err)
 {
   for (uint32_t i = 0; i < batch->text_count; i++) {
-    const struct text_entry *text = &batch->texts[i];
-    uint32_t id = batches->are_all_new ? store_new_string(batches->store, text->text, text->length)
-                                       : store_string(batches->store, text->text, text->length);
+    struct slice text = batch->texts[i];
+    uint32_t id = batches->are_all_new ? store_new_string(batches->store, text.data, text.length)
+                                       : store_string(batches->store, text.data, text.length);
     *vector_add(&batches->texts) = id;
   }
   for (uint32_t i = 0; i < batch->trace_count; i++) {

@@ -10,7 +10,7 @@
 #ifndef XSP_IMPORTERS_BATCHES_H
 #define XSP_IMPORTERS_BATCHES_H
 
-#include "importers/texts.h"
+#include "base/slice.h"
 #include "store/store.h"
 
 #define BATCH_SPANS 2048u // small enough that a batch is in the second-level cache when it is stored
@@ -39,7 +39,7 @@ struct batch {
   struct store_span spans[BATCH_SPANS]; // texts and traces as ids of the import
   struct store_tag tags[BATCH_TAGS];
   struct batch_segment segments[BATCH_SEGMENTS];
-  struct text_entry texts[BATCH_TEXTS];    // new ones, in the order of their ids
+  struct slice texts[BATCH_TEXTS];         // new ones, in the order of their ids
   struct batch_trace traces[BATCH_TRACES]; // new ones, in the order of their ids
   struct batch_log logs[BATCH_LOGS];
   uint32_t span_count, tag_count, segment_count, text_count, trace_count, log_count;

@@ -53,29 +53,24 @@ static const struct foreign_format *recognise_name(const char *path)
       {".pftrace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
       {".perfetto-trace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
   };
-  size_t length = strlen(path);
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    size_t ending = strlen(names[i].ending);
-    if (length > ending && strcmp(path + length - ending, names[i].ending) == 0)
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (slice_ends_with(slice_of(path), names[i].ending))
       return &names[i].format;
-  }
   return NULL;
 }
 
-const struct foreign_format *foreign_recognise(const char *path, const char *head, size_t length, bool is_all)
+const struct foreign_format *foreign_recognise(const char *path, struct slice head, bool is_all)
 {
   static const struct foreign_format json = {"it is JSON, but not a trace that xsp reads", NULL};
   static const struct foreign_format blank = {"it holds nothing but white space", "the trace that the profiler wrote"};
   for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
     const struct signature *signature = &signatures[i];
-    if (length >= signature->at + signature->length &&
-        memcmp(head + signature->at, signature->bytes, signature->length) == 0)
+    if (head.length >= signature->at + signature->length &&
+        memcmp(head.data + signature->at, signature->bytes, signature->length) == 0)
       return &signature->format;
   }
-  size_t at = 0;
-  while (at < length && strchr(" \t\r\n", head[at]) != NULL && head[at] != 0)
-    at++;
-  if (at == length)
+  head = slice_trim(head);
+  if (head.length == 0)
     return is_all ? &blank : NULL;
-  return head[at] == '{' || head[at] == '[' ? &json : recognise_name(path);
+  return head.data[0] == '{' || head.data[0] == '[' ? &json : recognise_name(path);
 }

@@ -46,13 +46,12 @@ static enum status named_importer(const char *name, const struct importer **ret_
 // The importer that claims the file with most certainty.
 static enum status recognise(const struct input *input, const struct importer **ret_importer, struct error *err)
 {
-  size_t left = (size_t)(input->end - input->at);
-  size_t length = left < INPUT_HEAD_BYTES ? left : INPUT_HEAD_BYTES;
-  bool is_all = input->is_last && length == left;
+  struct slice head = input_head(input);
+  bool is_all = input->is_last && head.data + head.length == input->end;
   int best = 0;
   *ret_importer = NULL;
   for (size_t i = 0; importers[i] != NULL; i++) {
-    int claim = importers[i]->recognize(input->at, length, is_all);
+    int claim = importers[i]->recognize(head, is_all);
     if (claim > best) {
       best = claim;
       *ret_importer = importers[i];
@@ -62,7 +61,7 @@ static enum status recognise(const struct input *input, const struct importer **
     return STATUS_OK;
   char names[160], advice[sizeof err->advice];
   list_names(names, sizeof names);
-  const struct foreign_format *foreign = foreign_recognise(input->path, input->at, length, is_all);
+  const struct foreign_format *foreign = foreign_recognise(input->path, head, is_all);
   if (foreign != NULL && foreign->advice != NULL)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, foreign->advice, "%s", foreign->what);
   snprintf(advice, sizeof advice, "--format %s", names);

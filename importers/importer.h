@@ -8,6 +8,7 @@
 #ifndef XSP_IMPORTERS_IMPORTER_H
 #define XSP_IMPORTERS_IMPORTER_H
 
+#include "base/slice.h"
 #include "importers/import.h"
 #include "importers/input.h"
 
@@ -18,7 +19,7 @@ struct importer {
   const char *summary; // "PyTorch profiler (Kineto) Chrome JSON"
   // How well the beginning of a file (decompressed, at most INPUT_HEAD_BYTES; `is_all`: the file is no longer) fits:
   // 0 not at all, 1 possible (a generic format), 2 likely, 3 certain. The highest wins, ties by order of the table.
-  int (*recognize)(const char *head, size_t length, bool is_all);
+  int (*recognize)(struct slice head, bool is_all);
   enum status (*read)(struct import *import, struct error *err);
 };
 
@@ -65,6 +66,14 @@ void import_note(struct import *import, const char *format, ...) __attribute__((
 // ---- spans
 // Interned text of this import; 0: empty.
 uint32_t import_string(struct import *import, const char *text, size_t length);
+static inline uint32_t import_slice(struct import *import, struct slice text)
+{
+  return import_string(import, text.data, text.length);
+}
+static inline uint32_t import_word(struct import *import, const char *text)
+{
+  return import_string(import, text, strlen(text));
+}
 // How many bytes of different texts one file may ask for, here or in an importer's own tables: a quarter of --limit-bytes, at
 // least 1 GiB; and what is said where they are more.
 uint64_t import_text_bytes_most(const struct import *import);
@@ -103,6 +112,17 @@ void import_skip_many(struct import *import, const char *reason, uint64_t count)
 void import_joined(struct import *import); // one event that became part of a span with another event
 void import_not_an_event(
     struct import *import); // takes back the event that import_span counted: two spans of one event
+
+// ---- recognizing
+// Without a byte order mark and white space before the JSON.
+static inline struct slice import_json_head(struct slice head)
+{
+  if (slice_starts_with(head, "\xef\xbb\xbf"))
+    head = slice_after(head, 3);
+  while (head.length > 0 && memchr(" \t\r\n", head.data[0], 4) != NULL)
+    head = slice_after(head, 1);
+  return head;
+}
 
 // ---- failing
 // STATUS_INPUT: "cannot import: FILE, byte N: WHY; try: …". `offset` counts decompressed bytes.

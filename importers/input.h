@@ -11,6 +11,7 @@
 #define XSP_IMPORTERS_INPUT_H
 
 #include "base/error.h"
+#include "base/slice.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -41,6 +42,11 @@ enum status input_open_window(const char *path, uint64_t limit_bytes, size_t win
 // See above. STATUS_INPUT: broken compression, truncated member, over the limit, an element over the largest window.
 // At the end of the file: STATUS_OK, `is_last` true and nothing new.
 enum status input_more(struct input *input, struct error *err) MUST_CHECK;
+static inline struct slice input_head(const struct input *input) // for recognizers
+{
+  size_t length = (size_t)(input->end - input->at);
+  return (struct slice){input->at, length < INPUT_HEAD_BYTES ? length : INPUT_HEAD_BYTES};
+}
 static inline uint64_t input_offset(const struct input *input, const char *at)
 {
   return input->end_offset - (uint64_t)(input->end - at);

@@ -28,8 +28,8 @@ static void forget_file(struct sink *sink)
   sink->runs.count = sink->run_notes.count = 0;
   sink->last_run = NULL;
   sink->last_run_id = 0;
-  texts_done(&sink->texts);
-  texts_done(&sink->track_texts);
+  interner_done(&sink->texts);
+  interner_done(&sink->track_texts);
   sink->track_count = 0;
   map_done(&sink->traces);
   arena_done(&sink->arena);
@@ -63,7 +63,7 @@ void sink_begin(struct sink *sink, struct import *import, const char *path)
   sink->first_run_id = sink->next_run_id;
   import->sink = sink;
   import->arena = &sink->arena;
-  sink->default_tracer = import_string(import, import->importer->name, strlen(import->importer->name));
+  sink->default_tracer = import_word(import, import->importer->name);
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------

@@ -184,15 +184,13 @@ enum status import_experiment_model(struct import *import, int64_t experiment_id
 // Names that many tracks share are stored once, cut between two characters where they are too long.
 static void copy_text(struct sink *sink, const char **text)
 {
-  struct texts *texts = &sink->track_texts;
   if (*text == NULL)
     return;
   size_t length = strnlen(*text, SINK_TRACK_TEXT_MOST + 1);
   if (length > SINK_TRACK_TEXT_MOST)
     for (length = SINK_TRACK_TEXT_MOST; length > 0 && ((*text)[length] & 0xc0) == 0x80;)
       length--;
-  uint32_t id = texts_intern(texts, *text, length);
-  *text = id == 0 ? "" : texts->entries[id].text;
+  *text = interner_text(&sink->track_texts, interner_at(&sink->track_texts, *text, length)).data;
 }
 
 static enum status add_track(struct import *import, struct sink_run *run, const struct store_track *track,

@@ -3,6 +3,7 @@
 #ifndef XSP_IMPORTERS_SINK_PRIVATE_H
 #define XSP_IMPORTERS_SINK_PRIVATE_H
 
+#include "base/interner.h"
 #include "base/map.h"
 #include "base/vector.h"
 #include "importers/batches.h"
@@ -55,8 +56,8 @@ struct sink {
   const char *path;
   unsigned file; // from 1
   struct arena arena;
-  struct texts texts;
-  struct texts track_texts; // names of tracks, of hosts and clocks
+  struct interner texts;       // id of import_string - 1
+  struct interner track_texts; // names of tracks, of hosts and clocks
   size_t track_count;
   struct batch *batch;  // the current one; NULL: to be taken
   int64_t batch_run_id; // whom its last segment belongs to; 0: it has none

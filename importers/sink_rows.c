@@ -122,43 +122,45 @@ static void check_texts(struct import *import)
 uint32_t import_string(struct import *import, const char *text, size_t length)
 {
   struct sink *sink = import->sink;
+  struct interner *texts = &sink->texts;
+  if (length == 0)
+    return 0;
   if (sink->batch == NULL || sink->batch->text_count >= BATCH_TEXTS - SINK_LATE_TEXTS)
     (void)open_batch(import);
-  uint32_t before = sink->texts.count;
-  uint32_t id = texts_intern(&sink->texts, text, length);
-  if (sink->texts.count != before && id != 0 && sink->batch != NULL && sink->status == STATUS_OK) {
-    sink->batch->texts[sink->batch->text_count++] = sink->texts.entries[id];
+  uint32_t before = interner_count(texts), id = interner_at(texts, text, length);
+  if (id == before && sink->batch != NULL && sink->status == STATUS_OK) {
+    sink->batch->texts[sink->batch->text_count++] = interner_text(texts, id);
     check_texts(import);
   }
-  return id;
+  return id + 1;
 }
 
 // Each step asks for the memory that the next one needs, for all texts; then they are looked up one after the other.
 void sink_resolve(struct sink *sink)
 {
-  struct texts *texts = &sink->texts;
+  struct interner *texts = &sink->texts;
   for (uint32_t i = 0; i < sink->late_count; i++)
-    texts_fetch_entry(texts, sink->late[i].hash);
+    interner_fetch(texts, sink->late[i].hash);
   for (uint32_t i = 0; i < sink->late_count; i++)
-    texts_fetch_text(texts, sink->late[i].hash);
+    interner_fetch_text(texts, sink->late[i].hash);
   for (uint32_t i = 0; i < sink->late_count; i++) {
     const struct sink_late *late = &sink->late[i];
-    uint32_t before = texts->count;
-    uint32_t id = texts_intern_hashed(texts, late->text, late->length, late->hash);
-    if (texts->count != before)
-      sink->batch->texts[sink->batch->text_count++] = texts->entries[id]; // has_room kept room for all of them
-    sink->batch->tags[late->tag].value.string = id;
+    uint32_t before = interner_count(texts), id = interner_at_hashed(texts, late->text, late->length, late->hash);
+    if (id == before)
+      sink->batch->texts[sink->batch->text_count++] = interner_text(texts, id); // has_room kept room for all of them
+    sink->batch->tags[late->tag].value.string = id + 1;
   }
   sink->late_count = 0;
 }
 
 const char *import_text(const struct import *import, uint32_t string, size_t *ret_length)
 {
-  const struct texts *texts = &import->sink->texts;
-  bool is_known = string > 0 && string < texts->count;
+  const struct interner *texts = &import->sink->texts;
+  bool is_known = string > 0 && string <= interner_count(texts);
+  struct slice text = is_known ? interner_text(texts, string - 1) : slice_of("");
   if (ret_length != NULL)
-    *ret_length = is_known ? texts->entries[string].length : 0;
-  return is_known ? texts->entries[string].text : "";
+    *ret_length = text.length;
+  return text.data;
 }
 
 // ---- spans and tags --------------------------------------------------------------------------------------------------
@@ -223,7 +225,7 @@ void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, ui
   if (batch == NULL)
     return;
   struct sink_late *late = &sink->late[sink->late_count++];
-  late->hash = texts_hash(&sink->texts, text, length);
+  late->hash = interner_hash(&sink->texts, text, length);
   late->length = (uint32_t)length;
   late->tag = batch->tag_count;
   memcpy(late->text, text, length);
@@ -236,7 +238,7 @@ enum status import_trace(struct import *import, int64_t run_id, const char *text
 {
   struct sink *sink = import->sink;
   *ret_trace_id = 0;
-  uint32_t string = import_string(import, text, strlen(text));
+  uint32_t string = import_word(import, text);
   if (sink_run(sink, run_id) == NULL)
     return wrong_run(import, run_id, err);
   uint64_t *id = map_at(&sink->traces, (struct map_key){(uint64_t)run_id, string}, NULL);

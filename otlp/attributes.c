@@ -2,8 +2,6 @@
 // Which attribute means what, and back. Pure tables; asked once per distinct key of a file.
 #include "otlp/attributes.h"
 
-#include <string.h>
-
 #define PREFIX "xsp."
 #define TAG_PREFIX "xsp.tag."
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -26,21 +24,10 @@ static const char *const well_known_tags[] = {
     "bytes",       "copy_kind",                                                     // kernel
 };
 
-static bool is(const char *text, size_t length, const char *word)
-{
-  return strlen(word) == length && memcmp(text, word, length) == 0;
-}
-
-static bool begins(const char *text, size_t length, const char *prefix)
-{
-  size_t size = strlen(prefix);
-  return length >= size && memcmp(text, prefix, size) == 0;
-}
-
-static bool is_well_known(const char *tag, size_t length)
+static bool is_well_known(struct slice tag)
 {
   for (size_t i = 0; i < COUNT(well_known_tags); i++)
-    if (is(tag, length, well_known_tags[i]))
+    if (slice_is(tag, well_known_tags[i]))
       return true;
   return false;
 }
@@ -50,38 +37,32 @@ const char *otlp_role_attribute(enum otlp_role role)
   return role_attributes[role];
 }
 
-enum otlp_role otlp_span_role(const char *key, size_t length, const char **ret_tag, size_t *ret_tag_length)
+enum otlp_role otlp_span_role(struct slice key, struct slice *ret_tag)
 {
-  const size_t prefix = strlen(PREFIX);
   *ret_tag = key;
-  *ret_tag_length = length;
-  if (!begins(key, length, PREFIX))
+  if (!slice_starts_with(key, PREFIX))
     return OTLP_IS_TAG;
   for (unsigned role = OTLP_IS_TAG + 1; role < OTLP_ROLE_COUNT; role++)
-    if (is(key, length, role_attributes[role]))
+    if (slice_is(key, role_attributes[role]))
       return (enum otlp_role)role;
-  size_t skipped = 0;
-  if (begins(key, length, TAG_PREFIX))
-    skipped = strlen(TAG_PREFIX);
-  else if (is_well_known(key + prefix, length - prefix))
-    skipped = prefix;
-  *ret_tag += skipped;
-  *ret_tag_length -= skipped;
+  struct slice well_known = slice_after(key, strlen(PREFIX));
+  if (slice_starts_with(key, TAG_PREFIX))
+    *ret_tag = slice_after(key, strlen(TAG_PREFIX));
+  else if (is_well_known(well_known))
+    *ret_tag = well_known;
   return OTLP_IS_TAG;
 }
 
-const char *otlp_tag_prefix(const char *key, size_t length)
+const char *otlp_tag_prefix(struct slice key)
 {
-  const char *tag;
-  size_t tag_length;
-  if (is_well_known(key, length))
+  struct slice tag;
+  if (is_well_known(key))
     return PREFIX;
-  bool survives = otlp_span_role(key, length, &tag, &tag_length) == OTLP_IS_TAG && tag_length == length;
-  return survives ? "" : TAG_PREFIX;
+  return otlp_span_role(key, &tag) == OTLP_IS_TAG && tag.length == key.length ? "" : TAG_PREFIX;
 }
 
-bool otlp_is_metric(const char *tag, size_t length)
+bool otlp_is_metric(struct slice tag)
 {
-  return is(tag, length, "flops") || begins(tag, length, "flops_") || is(tag, length, "dram_read_bytes") ||
-         is(tag, length, "dram_write_bytes") || is(tag, length, "achieved_occupancy_pct");
+  return slice_is(tag, "flops") || slice_starts_with(tag, "flops_") || slice_is(tag, "dram_read_bytes") ||
+         slice_is(tag, "dram_write_bytes") || slice_is(tag, "achieved_occupancy_pct");
 }

@@ -4,8 +4,7 @@
 #ifndef XSP_OTLP_ATTRIBUTES_H
 #define XSP_OTLP_ATTRIBUTES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/slice.h"
 
 // ---- attributes of spans ---------------------------------------------------------------------------------------------
 // X(role, attribute)
@@ -41,11 +40,11 @@ const char *otlp_role_attribute(enum otlp_role role); // NULL for OTLP_IS_TAG
 
 // What an attribute of a span means. OTLP_IS_TAG: *ret_tag is the tag's key, a part of `key` (a well-known tag
 // without its "xsp.", any other attribute as it is, what follows "xsp.tag." as it is).
-enum otlp_role otlp_span_role(const char *key, size_t length, const char **ret_tag, size_t *ret_tag_length);
+enum otlp_role otlp_span_role(struct slice key, struct slice *ret_tag);
 // The prefix of a tag's key so that otlp_span_role gives the tag back: "", "xsp." or "xsp.tag.".
-const char *otlp_tag_prefix(const char *key, size_t length);
+const char *otlp_tag_prefix(struct slice key);
 // A hardware metric: a run whose kernels have one is a run with metrics.
-bool otlp_is_metric(const char *tag, size_t length);
+bool otlp_is_metric(struct slice tag);
 
 // Attributes without "xsp." that say more than a tag.
 #define OTLP_THREAD_ID "thread.id"

@@ -12,13 +12,10 @@
 
 static void assert_role(const char *key, enum otlp_role role, const char *tag)
 {
-  const char *found;
-  size_t length;
-  assert_int_equal(otlp_span_role(key, strlen(key), &found, &length), role);
-  if (tag != NULL) {
-    assert_int_equal(length, strlen(tag));
-    assert_memory_equal(found, tag, length);
-  }
+  struct slice found;
+  assert_int_equal(otlp_span_role(slice_of(key), &found), role);
+  if (tag != NULL)
+    assert_true(slice_is(found, tag));
 }
 
 static void attributes_have_their_roles(void **state)
@@ -46,23 +43,23 @@ static void tags_survive(void **state)
                                      "xsp.track_name"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
     char attribute[64];
-    snprintf(attribute, sizeof attribute, "%s%s", otlp_tag_prefix(keys[i], strlen(keys[i])), keys[i]);
+    snprintf(attribute, sizeof attribute, "%s%s", otlp_tag_prefix(slice_of(keys[i])), keys[i]);
     assert_role(attribute, OTLP_IS_TAG, keys[i]);
   }
-  assert_string_equal(otlp_tag_prefix("flops", 5), "xsp.");
-  assert_string_equal(otlp_tag_prefix("flops_half", 10), "xsp.");
-  assert_string_equal(otlp_tag_prefix("own_ns", 6), "");
-  assert_string_equal(otlp_tag_prefix("xsp.level", 9), "xsp.tag.");
+  assert_string_equal(otlp_tag_prefix(slice_of("flops")), "xsp.");
+  assert_string_equal(otlp_tag_prefix(slice_of("flops_half")), "xsp.");
+  assert_string_equal(otlp_tag_prefix(slice_of("own_ns")), "");
+  assert_string_equal(otlp_tag_prefix(slice_of("xsp.level")), "xsp.tag.");
 }
 
 static void metrics_are_known(void **state)
 {
   (void)state;
-  assert_true(otlp_is_metric("flops", 5));
-  assert_true(otlp_is_metric("flops_half", 10));
-  assert_true(otlp_is_metric("achieved_occupancy_pct", 22));
-  assert_false(otlp_is_metric("grid", 4));
-  assert_false(otlp_is_metric("flopsy", 6));
+  assert_true(otlp_is_metric(slice_of("flops")));
+  assert_true(otlp_is_metric(slice_of("flops_half")));
+  assert_true(otlp_is_metric(slice_of("achieved_occupancy_pct")));
+  assert_false(otlp_is_metric(slice_of("grid")));
+  assert_false(otlp_is_metric(slice_of("flopsy")));
 }
 
 int main(void)

@@ -113,7 +113,7 @@ static void put_value(struct otlp_out *out, const struct otlp_value *value)
   char text[24];
   switch (value->type) {
   case OTLP_TEXT:
-    otlp_out_text(out, OTLP_VALUE_STRING, value->text.at, value->text.length);
+    otlp_out_text(out, OTLP_VALUE_STRING, value->text.data, value->text.length);
     return;
   case OTLP_INT:
     if (!out->is_json) {
@@ -144,18 +144,18 @@ static void put_value(struct otlp_out *out, const struct otlp_value *value)
   }
 }
 
-void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct otlp_text key,
+void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct slice key,
                         struct otlp_value value)
 {
   if (prefix[0] != 0) {
     buf_clear(&out->key);
     buf_text(&out->key, prefix);
-    buf_put(&out->key, key.at, key.length);
+    buf_put(&out->key, key.data, key.length);
     out->buf->failed |= out->key.failed;
-    key = (struct otlp_text){out->key.data != NULL ? out->key.data : "", out->key.length};
+    key = (struct slice){out->key.data != NULL ? out->key.data : "", out->key.length};
   }
   size_t pair = otlp_out_message(out, field);
-  otlp_out_text(out, OTLP_PAIR_KEY, key.at, key.length);
+  otlp_out_text(out, OTLP_PAIR_KEY, key.data, key.length);
   size_t place = otlp_out_message(out, OTLP_PAIR_VALUE);
   put_value(out, &value);
   otlp_out_message_end(out, place);

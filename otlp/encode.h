@@ -29,14 +29,10 @@ void otlp_out_enum(struct otlp_out *out, enum otlp_field_id field, unsigned valu
 void otlp_out_time(struct otlp_out *out, enum otlp_field_id field, uint64_t time_ns);
 
 // An item of the list `field`. The key is prefix and `key`. value: a TEXT, BOOL, INT or DOUBLE.
-void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct otlp_text key,
+void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct slice key,
                         struct otlp_value value);
 
-static inline struct otlp_text otlp_text(const char *text) // NULL: an empty text
-{
-  return (struct otlp_text){text != NULL ? text : "", text != NULL ? strlen(text) : 0};
-}
-static inline struct otlp_value otlp_value_of_text(struct otlp_text text)
+static inline struct otlp_value otlp_value_of_text(struct slice text)
 {
   return (struct otlp_value){.type = OTLP_TEXT, .text = text};
 }

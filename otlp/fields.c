@@ -32,27 +32,27 @@ const struct otlp_step otlp_steps[OTLP_MESSAGE_COUNT * OTLP_KEYS] = {
 };
 
 // ---- names -----------------------------------------------------------------------------------------------------------
-static bool is_snake_case(const struct otlp_field *field, struct otlp_text name)
+static bool is_snake_case(const struct otlp_field *field, struct slice name)
 {
   size_t at = 0;
   for (size_t i = 0; i < field->name_length; i++) {
     char byte = field->name[i];
     bool is_upper = byte >= 'A' && byte <= 'Z';
-    if (at + is_upper >= name.length || (is_upper && name.at[at] != '_') ||
-        name.at[at + is_upper] != (is_upper ? (char)(byte | 0x20) : byte))
+    if (at + is_upper >= name.length || (is_upper && name.data[at] != '_') ||
+        name.data[at + is_upper] != (is_upper ? (char)(byte | 0x20) : byte))
       return false;
     at += 1 + is_upper;
   }
   return at == name.length;
 }
 
-const struct otlp_field *otlp_field_named(enum otlp_message message, struct otlp_text name, unsigned *hint)
+const struct otlp_field *otlp_field_named(enum otlp_message message, struct slice name, unsigned *hint)
 {
   const struct otlp_field *fields = &otlp_fields[message * OTLP_NUMBERS];
   if (name.length == 0)
     return NULL;
   for (unsigned i = 0, number = *hint; i < OTLP_NUMBERS; i++, number = (number + 1) % OTLP_NUMBERS)
-    if (fields[number].name_length == name.length && memcmp(fields[number].name, name.at, name.length) == 0) {
+    if (fields[number].name_length == name.length && memcmp(fields[number].name, name.data, name.length) == 0) {
       *hint = (number + 1) % OTLP_NUMBERS;
       return &fields[number];
     }

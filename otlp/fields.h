@@ -12,7 +12,7 @@ enum otlp_message {
   OTLP_RESOURCE_SPANS_MESSAGE,
   OTLP_SCOPE_SPANS_MESSAGE,
   OTLP_RESOURCE_MESSAGE,
-  OTLP_SCOPE_MESSAGE, // into a struct otlp_text: its name
+  OTLP_SCOPE_MESSAGE, // into a struct slice: its name
   OTLP_SPAN_MESSAGE,
   OTLP_EVENT_MESSAGE,
   OTLP_LINK_MESSAGE,
@@ -109,7 +109,7 @@ extern const struct otlp_field otlp_fields[OTLP_MESSAGE_COUNT * OTLP_NUMBERS]; /
 
 // The field of a message by its JSON name, in lowerCamelCase or snake_case; NULL: none. *hint, which starts as 1, is the
 // number to try first and becomes the one after what was found: fields mostly come in order.
-const struct otlp_field *otlp_field_named(enum otlp_message message, struct otlp_text name, unsigned *hint);
+const struct otlp_field *otlp_field_named(enum otlp_message message, struct slice name, unsigned *hint);
 // The field of a key on the wire, whatever its wire type; NULL: no field that is read.
 static inline const struct otlp_field *otlp_field_on_wire(enum otlp_message message, uint64_t key)
 {
@@ -135,7 +135,7 @@ static inline void otlp_parts_clear(struct otlp_parts *parts, bool is_json)
 {
   struct otlp_span *span = &parts->span; // member by member: compilers clear a struct of this size slowly
   span->is_json = is_json;
-  span->trace_id = span->name = span->trace_state = span->status_message = (struct otlp_text){NULL, 0};
+  span->trace_id = span->name = span->trace_state = span->status_message = (struct slice){NULL, 0};
   span->span_id = span->parent_id = (struct otlp_id){0, OTLP_ID_NONE};
   span->start_ns = 0;
   span->end_ns = OTLP_NO_TIME;

@@ -24,7 +24,7 @@ void otlp_json_clear(struct otlp_json *json)
 }
 
 static const char *decode(struct otlp_json *json, const char *behind, const struct json_string *string,
-                          struct otlp_text *ret_text)
+                          struct slice *ret_text)
 {
   size_t need = string->length * 3;
   if (need > json->room_left) {
@@ -32,19 +32,19 @@ static const char *decode(struct otlp_json *json, const char *behind, const stru
     json->room = arena_alloc(&json->decoded, size);
     json->room_left = size;
   }
-  *ret_text = (struct otlp_text){json->room, json_decode(string->at, string->length, json->room)};
+  *ret_text = (struct slice){json->room, json_decode(string->at, string->length, json->room)};
   json->room += ret_text->length;
   json->room_left -= ret_text->length;
   return behind;
 }
 
-static inline const char *read_string(struct otlp_json *json, const char *at, struct otlp_text *ret_text)
+static inline const char *read_string(struct otlp_json *json, const char *at, struct slice *ret_text)
 {
   struct json_string string;
   at = json_scan_string(&json->scan, at + 1, &string);
   if (at == NULL || !string.is_plain)
     return at == NULL ? NULL : decode(json, at, &string, ret_text);
-  *ret_text = (struct otlp_text){string.at, string.length};
+  *ret_text = (struct slice){string.at, string.length};
   return at;
 }
 
@@ -60,7 +60,7 @@ static const char *read_null(struct otlp_json *json, const char *at, const char 
   return *at == 'n' ? otlp_json_skip(json, at) : json_scan_short(&json->scan, at, expected);
 }
 
-static const char *read_text(struct otlp_json *json, const char *at, struct otlp_text *ret_text)
+static const char *read_text(struct otlp_json *json, const char *at, struct slice *ret_text)
 {
   return *at == '"' ? read_string(json, at, ret_text) : read_null(json, at, "a text was expected");
 }
@@ -75,9 +75,9 @@ const char *otlp_json_open(struct otlp_json *json, const char *at, char bracket,
   return read_null(json, at, bracket == '{' ? "an object was expected" : "an array was expected");
 }
 
-const char *otlp_json_member(struct otlp_json *json, const char *at, bool is_first, struct otlp_text *ret_key)
+const char *otlp_json_member(struct otlp_json *json, const char *at, bool is_first, struct slice *ret_key)
 {
-  ret_key->at = NULL;
+  ret_key->data = NULL;
   at = json_scan_space(at);
   if (*at == '}')
     return at + 1;
@@ -113,24 +113,24 @@ const char *otlp_json_item(struct otlp_json *json, const char *at, bool is_first
 
 // ---- numbers ---------------------------------------------------------------------------------------------------------
 // The digits of a number, which may be in quotes. null: at is NULL.
-static const char *read_digits(struct otlp_json *json, const char *at, struct otlp_text *ret_digits)
+static const char *read_digits(struct otlp_json *json, const char *at, struct slice *ret_digits)
 {
-  *ret_digits = (struct otlp_text){NULL, 0};
+  *ret_digits = (struct slice){NULL, 0};
   if (*at == '"')
     return read_string(json, at, ret_digits);
   if (*at != '-' && (*at < '0' || *at > '9'))
     return read_null(json, at, "a number was expected");
   const char *end = json_scan_number(&json->scan, at);
   if (end != NULL)
-    *ret_digits = (struct otlp_text){at, (size_t)(end - at)};
+    *ret_digits = (struct slice){at, (size_t)(end - at)};
   return end;
 }
 
 static const char *read_time(struct otlp_json *json, const char *at, int64_t *ret_time_ns)
 {
-  struct otlp_text digits;
+  struct slice digits;
   const char *behind = read_digits(json, at, &digits);
-  if (behind == NULL || digits.at == NULL)
+  if (behind == NULL || digits.data == NULL)
     return behind;
   enum otlp_number_kind number = otlp_read_number(digits, ret_time_ns);
   if (number == OTLP_BEYOND)
@@ -149,15 +149,15 @@ static const char *const *const names_of[] = {[OTLP_KINDS] = kinds, [OTLP_CODES]
 // A number, also in quotes, or a name of the field's values: unknown names leave the value as it is.
 static const char *read_enum(struct otlp_json *json, const char *at, const char *const *names, uint64_t *ret_value)
 {
-  struct otlp_text digits;
+  struct slice digits;
   int64_t number = 0;
   const char *behind = read_digits(json, at, &digits);
-  if (behind == NULL || digits.at == NULL)
+  if (behind == NULL || digits.data == NULL)
     return behind;
   size_t prefix = strlen(names[0]);
-  if (digits.length > prefix && memcmp(digits.at, names[0], prefix) == 0) {
+  if (digits.length > prefix && memcmp(digits.data, names[0], prefix) == 0) {
     for (uint64_t i = 1; names[i] != NULL; i++)
-      if (otlp_text_is((struct otlp_text){digits.at + prefix, digits.length - prefix}, names[i]))
+      if (slice_is((struct slice){digits.data + prefix, digits.length - prefix}, names[i]))
         *ret_value = i - 1;
     return behind;
   }
@@ -170,14 +170,14 @@ static const char *read_enum(struct otlp_json *json, const char *at, const char 
 // Hex digits, up to sixteen.
 static const char *read_id(struct otlp_json *json, const char *at, struct otlp_id *ret_id)
 {
-  struct otlp_text text = {"", 0};
+  struct slice text = {"", 0};
   at = read_text(json, at, &text);
   *ret_id = (struct otlp_id){0, text.length <= 16 ? OTLP_ID_NONE : OTLP_ID_BAD};
   if (at == NULL || ret_id->state == OTLP_ID_BAD)
     return at;
   uint64_t number = 0;
   for (size_t i = 0; i < text.length; i++) {
-    int digit = hex_digit(text.at[i]);
+    int digit = hex_digit(text.data[i]);
     if (digit < 0) {
       ret_id->state = OTLP_ID_BAD;
       return at;
@@ -190,30 +190,30 @@ static const char *read_id(struct otlp_json *json, const char *at, struct otlp_i
 
 // ---- values ----------------------------------------------------------------------------------------------------------
 // Of digits that are a number. Decoded ones may be followed by anything.
-static double read_real(struct otlp_json *json, struct otlp_text digits)
+static double read_real(struct otlp_json *json, struct slice digits)
 {
   char copy[64];
   const char *text = copy;
   if (digits.length >= sizeof copy)
-    text = arena_copy(&json->decoded, digits.at, digits.length);
+    text = arena_copy(&json->decoded, digits.data, digits.length);
   else
-    *(char *)mempcpy(copy, digits.at, digits.length) = 0;
+    *(char *)mempcpy(copy, digits.data, digits.length) = 0;
   return strtod(text, NULL);
 }
 
 // An integer beyond int64, or a text that is not a number, stays a text.
 static const char *read_number(struct otlp_json *json, const char *at, uint8_t type, struct otlp_value *ret_value)
 {
-  struct otlp_text digits;
+  struct slice digits;
   at = read_digits(json, at, &digits);
-  if (at == NULL || digits.at == NULL)
+  if (at == NULL || digits.data == NULL)
     return at;
   struct otlp_value value = {.type = type, .is_json = true};
-  bool is_infinite = otlp_text_is(digits, "Infinity") || otlp_text_is(digits, "-Infinity");
+  bool is_infinite = slice_is(digits, "Infinity") || slice_is(digits, "-Infinity");
   enum otlp_number_kind kind = otlp_read_number(digits, &value.integer);
   bool is_known = kind == OTLP_WHOLE;
-  if (type == OTLP_DOUBLE && (is_infinite || otlp_text_is(digits, "NaN"))) {
-    value.real = !is_infinite ? NAN : digits.at[0] == '-' ? -INFINITY : INFINITY;
+  if (type == OTLP_DOUBLE && (is_infinite || slice_is(digits, "NaN"))) {
+    value.real = !is_infinite ? NAN : digits.data[0] == '-' ? -INFINITY : INFINITY;
     is_known = true;
   } else if (type == OTLP_DOUBLE && kind != OTLP_NO_NUMBER) {
     value.real = read_real(json, digits);
@@ -240,7 +240,7 @@ static const char *read_value(struct otlp_json *json, const char *at, uint8_t ty
     at = *at == 't' || *at == 'f' ? otlp_json_skip(json, at) : read_null(json, at, "true or false was expected");
   } else {
     at = *at == '{' ? otlp_json_skip(json, at) : read_null(json, at, "an object was expected");
-    value.text = (struct otlp_text){start, at != NULL ? (size_t)(at - start) : 0};
+    value.text = (struct slice){start, at != NULL ? (size_t)(at - start) : 0};
   }
   if (at != NULL && *start != 'n')
     *ret_value = value;
@@ -299,11 +299,11 @@ const char *otlp_json_message(struct otlp_json *json, const char *at, enum otlp_
 {
   bool is_null;
   unsigned hint = 1;
-  struct otlp_text key;
+  struct slice key;
   at = otlp_json_open(json, at, '{', &is_null);
   if (is_null)
     return at;
-  for (bool is_first = true; (at = otlp_json_member(json, at, is_first, &key)) != NULL && key.at != NULL;
+  for (bool is_first = true; (at = otlp_json_member(json, at, is_first, &key)) != NULL && key.data != NULL;
        is_first = false) {
     const struct otlp_field *field = otlp_field_named(message, key, &hint);
     at = field != NULL ? read_field(json, at, &field->step, target) : otlp_json_skip(json, at);

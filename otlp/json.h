@@ -31,7 +31,7 @@ void otlp_json_done(struct otlp_json *json);
 const char *otlp_json_open(struct otlp_json *json, const char *at, char bracket, bool *ret_is_null);
 // After a '{' (is_first) or a member's value: the position of the next member's value, and its key. key.at is NULL at
 // the object's end, and the position is the one after it.
-const char *otlp_json_member(struct otlp_json *json, const char *at, bool is_first, struct otlp_text *ret_key);
+const char *otlp_json_member(struct otlp_json *json, const char *at, bool is_first, struct slice *ret_key);
 // The same in an array.
 const char *otlp_json_item(struct otlp_json *json, const char *at, bool is_first, bool *ret_has_item);
 const char *otlp_json_skip(struct otlp_json *json, const char *at);
@@ -39,6 +39,6 @@ const char *otlp_json_skip(struct otlp_json *json, const char *at);
 enum otlp_number_kind { OTLP_NO_NUMBER, OTLP_WHOLE, OTLP_FRACTION, OTLP_BEYOND };
 // A decimal number, with or without point and exponent, read exactly: WHOLE, FRACTION (*ret_value is rounded toward 0),
 // BEYOND (no int64 holds it).
-enum otlp_number_kind otlp_read_number(struct otlp_text text, int64_t *ret_value);
+enum otlp_number_kind otlp_read_number(struct slice text, int64_t *ret_value);
 
 #endif

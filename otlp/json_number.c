@@ -10,10 +10,10 @@ struct decimal {
   bool is_negative;
 };
 
-static bool take_apart(struct otlp_text text, struct decimal *ret_decimal)
+static bool take_apart(struct slice text, struct decimal *ret_decimal)
 {
-  const char *at = text.at;
-  const char *end = text.at + text.length;
+  const char *at = text.data;
+  const char *end = text.data + text.length;
   struct decimal decimal = {.is_negative = text.length > 0 && *at == '-'};
   at += decimal.is_negative;
   decimal.at = at;
@@ -38,7 +38,7 @@ static bool take_apart(struct otlp_text text, struct decimal *ret_decimal)
   return has_digit && at == end;
 }
 
-enum otlp_number_kind otlp_read_number(struct otlp_text text, int64_t *ret_value)
+enum otlp_number_kind otlp_read_number(struct slice text, int64_t *ret_value)
 {
   struct decimal decimal;
   if (!take_apart(text, &decimal))

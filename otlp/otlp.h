@@ -5,6 +5,7 @@
 #define XSP_OTLP_OTLP_H
 
 #include "base/error.h"
+#include "base/slice.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,16 +14,6 @@
 
 #define OTLP_PARTS_MOST 65536u // attributes, events or links of one span; attributes of one resource
 #define OTLP_VALUE_DEPTH 100u  // of nested arrays and maps: the limit of protobuf's own readers
-
-struct otlp_text {
-  const char *at;
-  size_t length;
-};
-static inline bool otlp_text_is(struct otlp_text text, const char *literal)
-{
-  size_t length = strlen(literal);
-  return text.length == length && memcmp(text.at, literal, length) == 0;
-}
 
 enum otlp_type {
   OTLP_EMPTY,
@@ -40,11 +31,11 @@ struct otlp_value {
   union {
     int64_t integer;
     double real;
-    struct otlp_text text;
+    struct slice text;
   };
 };
 struct otlp_attribute {
-  struct otlp_text key;
+  struct slice key;
   struct otlp_value value;
 };
 
@@ -59,21 +50,21 @@ struct otlp_range { // of span.inner
 struct otlp_event {
   struct otlp_range attributes; // first member, as in struct otlp_link
   int64_t time_ns;
-  struct otlp_text name;
+  struct slice name;
 };
 struct otlp_link {
   struct otlp_range attributes;
-  struct otlp_text trace_id;
+  struct slice trace_id;
   struct otlp_id span_id;
 };
 #define OTLP_NO_TIME INT64_C(-1) // times are not negative
 struct otlp_span {
-  struct otlp_text trace_id; // 16 bytes; JSON: their 32 hex digits, or whatever the source has there
-  bool is_json;              // which of the two
+  struct slice trace_id; // 16 bytes; JSON: their 32 hex digits, or whatever the source has there
+  bool is_json;          // which of the two
   struct otlp_id span_id, parent_id;
   int64_t start_ns, end_ns;   // 0 without a start, OTLP_NO_TIME without an end
   uint64_t kind, status_code; // OTLP's SpanKind and StatusCode
-  struct otlp_text name, trace_state, status_message;
+  struct slice name, trace_state, status_message;
   const struct otlp_attribute *attributes, *inner; // inner: of events and links
   const struct otlp_event *events;
   const struct otlp_link *links;
@@ -85,7 +76,7 @@ struct otlp_span {
 struct otlp_visitor {
   void *context;
   enum status (*resource)(void *context, const struct otlp_attribute *attributes, size_t count, struct error *err);
-  enum status (*scope)(void *context, struct otlp_text name, struct error *err);
+  enum status (*scope)(void *context, struct slice name, struct error *err);
   enum status (*span)(void *context, const struct otlp_span *span, struct error *err);
 };
 

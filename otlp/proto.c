@@ -36,37 +36,37 @@ static inline const char *read_number(struct walk *walk, const char *at, const c
   return at + 1;
 }
 
-static inline const char *read_bytes(struct walk *walk, const char *at, const char *end, struct otlp_text *ret_bytes)
+static inline const char *read_bytes(struct walk *walk, const char *at, const char *end, struct slice *ret_bytes)
 {
   uint64_t length;
   if ((at = read_number(walk, at, end, &length)) == NULL)
     return NULL;
   if (length > (uint64_t)(end - at))
     return fail(walk, at, wire_cut);
-  *ret_bytes = (struct otlp_text){at, (size_t)length};
+  *ret_bytes = (struct slice){at, (size_t)length};
   return at + length;
 }
 
-static inline const char *read_text(struct walk *walk, const char *at, const char *end, struct otlp_text *ret_text)
+static inline const char *read_text(struct walk *walk, const char *at, const char *end, struct slice *ret_text)
 {
   at = read_bytes(walk, at, end, ret_text);
-  if (at == NULL || utf8_is_ascii(ret_text->at, ret_text->length) || json_is_utf8(ret_text->at, ret_text->length))
+  if (at == NULL || utf8_is_ascii(ret_text->data, ret_text->length) || utf8_is_valid(ret_text->data, ret_text->length))
     return at;
   return fail(walk, at, "a text is not UTF-8");
 }
 
 static inline const char *read_id(struct walk *walk, const char *at, const char *end, struct otlp_id *ret_id)
 {
-  struct otlp_text bytes;
+  struct slice bytes;
   uint64_t number = 0;
   if ((at = read_bytes(walk, at, end, &bytes)) == NULL)
     return NULL;
   if (bytes.length == sizeof number) {
-    memcpy(&number, bytes.at, sizeof number);
+    memcpy(&number, bytes.data, sizeof number);
     number = __builtin_bswap64(number);
   } else {
     for (size_t i = 0; i < bytes.length && bytes.length < sizeof number; i++)
-      number = number << 8 | (unsigned char)bytes.at[i];
+      number = number << 8 | (unsigned char)bytes.data[i];
   }
   ret_id->number = number;
   ret_id->state = bytes.length > sizeof number ? OTLP_ID_BAD : number != 0 ? OTLP_ID_GIVEN : OTLP_ID_NONE;
@@ -119,13 +119,13 @@ static inline const char *try_attribute(const char *at, const char *end, struct 
   size_t left = length - key - 4; // of the value
   if (value[0] != WIRE_KEY(otlp_number(OTLP_PAIR_VALUE), WIRE_BYTES) || value[1] != left || !utf8_is_ascii(at + 3, key))
     return NULL;
-  attribute->key = (struct otlp_text){at + 3, key};
+  attribute->key = (struct slice){at + 3, key};
   at += 1 + length;
   uint64_t number = 0;
   switch (value[2]) {
   case WIRE_KEY(OTLP_VALUE_STRING % OTLP_NUMBERS, WIRE_BYTES):
     attribute->value = (struct otlp_value){.type = OTLP_TEXT, .text = {(const char *)value + 4, left - 2}};
-    return value[3] == left - 2 && utf8_is_ascii(attribute->value.text.at, left - 2) ? at : NULL;
+    return value[3] == left - 2 && utf8_is_ascii(attribute->value.text.data, left - 2) ? at : NULL;
   case WIRE_KEY(OTLP_VALUE_INT % OTLP_NUMBERS, WIRE_VARINT): {
     size_t i = 3;
     for (; i < left + 1 && value[i] >= 0x80 && i < 11; i++)
@@ -147,14 +147,14 @@ static const char *read_message(struct walk *walk, const char *at, const char *e
 
 static const char *read_item(struct walk *walk, const char *at, const char *end, const struct otlp_step *step)
 {
-  struct otlp_text bytes;
+  struct slice bytes;
   if ((at = read_bytes(walk, at, end, &bytes)) == NULL)
     return NULL;
   struct otlp_range *item = otlp_parts_add(walk->parts, step);
   if (item == NULL)
-    return fail(walk, bytes.at, OTLP_TOO_MANY);
+    return fail(walk, bytes.data, OTLP_TOO_MANY);
   size_t first = walk->parts->inner.count;
-  if (read_message(walk, bytes.at, at, step->inner, item) == NULL)
+  if (read_message(walk, bytes.data, at, step->inner, item) == NULL)
     return NULL;
   if (step->inner != OTLP_PAIR_MESSAGE)
     *item = (struct otlp_range){first, walk->parts->inner.count - first};
@@ -195,7 +195,7 @@ static inline const char *read_field(struct walk *walk, const char *at, const ch
 {
   const struct otlp_step *step = &otlp_steps[message * OTLP_KEYS + (key < OTLP_KEYS ? key : 0)];
   void *place = (char *)target + step->offset;
-  struct otlp_text bytes;
+  struct slice bytes;
   switch ((enum otlp_form)step->form) {
   case OTLP_FORM_TEXT:
     return read_text(walk, at, end, place);
@@ -213,7 +213,7 @@ static inline const char *read_field(struct walk *walk, const char *at, const ch
     return read_value(walk, at, end, step->inner, target);
   case OTLP_FORM_MESSAGE:
     at = read_bytes(walk, at, end, &bytes);
-    return at == NULL || read_message(walk, bytes.at, at, step->inner, place) == NULL ? NULL : at;
+    return at == NULL || read_message(walk, bytes.data, at, step->inner, place) == NULL ? NULL : at;
   case OTLP_FORM_ITEMS:
     return step->inner == OTLP_PAIR_MESSAGE ? read_attributes(walk, at, end, key, step)
                                             : read_item(walk, at, end, step);
@@ -241,19 +241,19 @@ static enum status broken(struct otlp_proto *proto, const struct walk *walk)
   return STATUS_INPUT;
 }
 
-static enum status decode(struct otlp_proto *proto, enum otlp_message message, struct otlp_text bytes,
+static enum status decode(struct otlp_proto *proto, enum otlp_message message, struct slice bytes,
                           const struct otlp_visitor *visitor, struct error *err);
 
 // Visits the fields of one form: HEAD or LIST. The other one is checked only.
-static enum status visit_fields(struct otlp_proto *proto, enum otlp_message message, struct otlp_text bytes,
+static enum status visit_fields(struct otlp_proto *proto, enum otlp_message message, struct slice bytes,
                                 enum otlp_form form, bool *ret_has_any, const struct otlp_visitor *visitor,
                                 struct error *err)
 {
   struct walk walk = {0};
-  const char *at = bytes.at, *end = bytes.at + bytes.length;
+  const char *at = bytes.data, *end = bytes.data + bytes.length;
   while (at < end) {
     uint64_t key;
-    struct otlp_text part;
+    struct slice part;
     if ((at = read_number(&walk, at, end, &key)) == NULL)
       return broken(proto, &walk);
     const struct otlp_step *step = &otlp_steps[message * OTLP_KEYS + (key < OTLP_KEYS ? key : 0)];
@@ -269,12 +269,12 @@ static enum status visit_fields(struct otlp_proto *proto, enum otlp_message mess
   return STATUS_OK;
 }
 
-static enum status decode(struct otlp_proto *proto, enum otlp_message message, struct otlp_text bytes,
+static enum status decode(struct otlp_proto *proto, enum otlp_message message, struct slice bytes,
                           const struct otlp_visitor *visitor, struct error *err)
 {
   struct otlp_parts *parts = &proto->parts;
   struct walk walk = {.parts = parts};
-  struct otlp_text scope = {"", 0};
+  struct slice scope = {"", 0};
   bool has_head = false;
   if (message == OTLP_REQUEST_MESSAGE)
     return visit_fields(proto, message, bytes, OTLP_FORM_LIST, &has_head, visitor, err);
@@ -287,7 +287,7 @@ static enum status decode(struct otlp_proto *proto, enum otlp_message message, s
   }
   otlp_parts_clear(parts, false);
   void *target = message == OTLP_SCOPE_MESSAGE ? (void *)&scope : &parts->span;
-  if (read_message(&walk, bytes.at, bytes.at + bytes.length, message, target) == NULL)
+  if (read_message(&walk, bytes.data, bytes.data + bytes.length, message, target) == NULL)
     return broken(proto, &walk);
   if (message == OTLP_RESOURCE_MESSAGE)
     return visitor->resource(visitor->context, parts->attributes.items, parts->attributes.count, err);
@@ -301,7 +301,7 @@ enum status otlp_proto_decode(struct otlp_proto *proto, enum otlp_message messag
                               const struct otlp_visitor *visitor, struct error *err)
 {
   proto->problem = NULL;
-  return decode(proto, message, (struct otlp_text){length > 0 ? at : "", length}, visitor, err);
+  return decode(proto, message, (struct slice){length > 0 ? at : "", length}, visitor, err);
 }
 
 const char *otlp_proto_item(enum otlp_message message, const char *at, size_t length, void *target)

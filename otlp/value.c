@@ -23,17 +23,17 @@ struct walk {
 };
 
 // ---- scalars ---------------------------------------------------------------------------------------------------------
-void otlp_text_json(struct otlp_text text, struct buf *out)
+void otlp_text_json(struct slice text, struct buf *out)
 {
   struct json_writer json;
   json_start(&json, out);
-  json_string_n(&json, text.at != NULL ? text.at : "", text.length);
+  json_string_n(&json, text.data != NULL ? text.data : "", text.length);
 }
 
-static void put_base64(struct otlp_text bytes, struct buf *out)
+static void put_base64(struct slice bytes, struct buf *out)
 {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const unsigned char *at = (const unsigned char *)bytes.at;
+  const unsigned char *at = (const unsigned char *)bytes.data;
   for (size_t left = bytes.length; left > 0; left -= left < 3 ? left : 3, at += 3) {
     unsigned second = left > 1 ? at[1] : 0;
     unsigned third = left > 2 ? at[2] : 0;
@@ -71,13 +71,13 @@ static void put_scalar(const struct otlp_value *value, struct buf *out)
 static const char *find_values(struct otlp_json *json, const char *at)
 {
   bool is_null;
-  struct otlp_text key;
+  struct slice key;
   at = otlp_json_open(json, at, '{', &is_null);
   for (bool is_first = true; at != NULL && !is_null; is_first = false) {
     at = otlp_json_member(json, at, is_first, &key);
-    if (at == NULL || key.at == NULL)
+    if (at == NULL || key.data == NULL)
       return NULL;
-    if (otlp_text_is(key, "values") && *at == '[')
+    if (slice_is(key, "values") && *at == '[')
       return at + 1;
     at = otlp_json_skip(json, at);
   }
@@ -96,7 +96,7 @@ static const char *put_value(struct walk *walk, const struct otlp_value *value)
     return "a value is nested deeper than 100";
   buf_text(walk->out, frame.is_map ? "{" : "[");
   if (value->is_json) {
-    frame.json = find_values(&walk->json, value->text.at);
+    frame.json = find_values(&walk->json, value->text.data);
     if (walk->json.scan.problem != NULL)
       return walk->json.scan.problem;
     if (frame.json == NULL) {
@@ -104,7 +104,7 @@ static const char *put_value(struct walk *walk, const struct otlp_value *value)
       return NULL;
     }
   } else {
-    frame.wire = wire_over(value->text.at, value->text.length);
+    frame.wire = wire_over(value->text.data, value->text.length);
   }
   walk->frames[walk->depth++] = frame;
   return NULL;
@@ -154,7 +154,7 @@ static const char *put_nested(const struct otlp_value *value, struct buf *out)
   struct walk walk;
   walk.json = (struct otlp_json){.scan.is_last = true};
   if (value->type == OTLP_ARRAY || value->type == OTLP_MAP)
-    walk.json.scan.end = value->text.at + value->text.length; // also of what is in it
+    walk.json.scan.end = value->text.data + value->text.length; // also of what is in it
   walk.depth = 0;
   walk.out = out;
   const char *problem = put_value(&walk, value);
@@ -186,7 +186,7 @@ static const char *put_nested(const struct otlp_value *value, struct buf *out)
 const char *otlp_value_text(const struct otlp_value *value, struct buf *out)
 {
   if (value->type == OTLP_TEXT || (value->type == OTLP_BYTES && value->is_json))
-    buf_put(out, value->text.at, value->text.length);
+    buf_put(out, value->text.data, value->text.length);
   else if (value->type == OTLP_BYTES)
     put_base64(value->text, out);
   else if (value->type != OTLP_EMPTY)

@@ -11,6 +11,6 @@
 const char *otlp_value_text(const struct otlp_value *value, struct buf *out);
 // Appends attributes as one JSON object. Returns as above.
 const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct buf *out);
-void otlp_text_json(struct otlp_text text, struct buf *out);
+void otlp_text_json(struct slice text, struct buf *out);
 
 #endif

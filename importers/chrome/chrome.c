@@ -8,27 +8,16 @@
 #include <string.h>
 
 // ---- recognising -----------------------------------------------------------------------------------------------------
-static bool has_text(const char *head, size_t length, const char *text)
+static int recognize(struct slice head, bool is_all)
 {
-  return memmem(head, length, text, strlen(text)) != NULL;
-}
-
-static int recognize(const char *head, size_t length, bool is_all)
-{
-  size_t at = length >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-  while (at < length && (head[at] == ' ' || head[at] == '\t' || head[at] == '\n' || head[at] == '\r'))
-    at++;
-  if (at == length)
+  head = import_json_head(head);
+  if (slice_starts_with(head, "{"))
+    return slice_contains(head, "\"traceEvents\"");
+  if (!slice_starts_with(head, "["))
     return 0;
-  if (head[at] == '{')
-    return has_text(head + at, length - at, "\"traceEvents\"");
-  if (head[at] != '[')
-    return 0;
-  for (at++; at < length && (head[at] == ' ' || head[at] == '\t' || head[at] == '\n' || head[at] == '\r');)
-    at++;
-  bool is_empty = is_all && at < length && head[at] == ']';
-  return is_empty || (has_text(head + at, length - at, "\"ph\"") &&
-                      (has_text(head + at, length - at, "\"ts\"") || has_text(head + at, length - at, "\"name\"")));
+  bool is_empty = is_all && slice_starts_with(import_json_head(slice_after(head, 1)), "]");
+  return is_empty ||
+         (slice_contains(head, "\"ph\"") && (slice_contains(head, "\"ts\"") || slice_contains(head, "\"name\"")));
 }
 
 // ---- reading ---------------------------------------------------------------------------------------------------------
@@ -45,11 +34,6 @@ struct reading {
   uint64_t event_count;
 };
 
-static uint32_t text_id(struct reading *reading, struct text text)
-{
-  return import_string(reading->import, text.at, text.length);
-}
-
 // All arguments as tags, each under its own key: whole numbers as integers, other numbers as doubles, true and false as 1
 // and 0, objects and arrays as their JSON text, numbers that neither type holds as text; null gives no tag.
 static void tag_event(struct reading *reading, int64_t span_id, const struct trace_event *event)
@@ -59,7 +43,7 @@ static void tag_event(struct reading *reading, int64_t span_id, const struct tra
     const struct trace_value *value = &event->arguments[i].value;
     int64_t integer = 0, run_id = reading->run_id;
     double real = 0;
-    uint32_t key = text_id(reading, event->arguments[i].key);
+    uint32_t key = import_slice(reading->import, event->arguments[i].key);
     if (value->type == TRACE_NONE || value->type == TRACE_NULL || key == 0)
       continue;
     if (value->type == TRACE_TRUE || value->type == TRACE_FALSE)
@@ -69,7 +53,7 @@ static void tag_event(struct reading *reading, int64_t span_id, const struct tra
     else if (value->type == TRACE_NUMBER && trace_is_fraction(value->raw) && trace_double(value, &real))
       import_tag_double(import, run_id, span_id, key, real);
     else
-      import_tag_text(import, run_id, span_id, key, text_id(reading, value->raw));
+      import_tag_text(import, run_id, span_id, key, import_slice(reading->import, value->raw));
   }
 }
 
@@ -78,14 +62,14 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
 {
   struct import *import = reading->import;
   struct range range;
-  range_read(NULL, event->name.at, event->name.length, import->options->model_range, &range);
+  range_read(NULL, event->name.data, event->name.length, import->options->model_range, &range);
   struct store_span span = {.span_id = ++reading->last_span_id,
                             .start_ns = event->start_ns,
                             .level = (uint8_t)range.level,
                             .kind = XSP_KIND_SYNC,
                             .flags = range.is_step ? STORE_SPAN_STEP : 0,
                             .name = import_string(import, range.name, range.name_length),
-                            .category = text_id(reading, event->category)};
+                            .category = import_slice(reading->import, event->category)};
   tag_event(reading, span.span_id, event);
   if (range.sequence != RANGE_NO_NUMBER)
     import_tag_int(import, reading->run_id, span.span_id, reading->key_sequence, range.sequence);
@@ -115,7 +99,7 @@ static enum status async_lane(struct reading *reading, const struct trace_event 
                               struct error *err)
 {
   struct import *import = reading->import;
-  uint32_t id = text_id(reading, event->id.raw), category = text_id(reading, event->category);
+  uint32_t id = import_slice(reading->import, event->id.raw), category = import_slice(reading->import, event->category);
   uint64_t *lane = map_at(&reading->async_lanes, (struct map_key){category, id}, NULL);
   if (*lane == 0) {
     struct store_track row = {
@@ -183,11 +167,13 @@ static void read_metadata(struct reading *reading, const struct trace_event *eve
   import_skip(reading->import, "metadata");
   if (name == NULL || name->value.type != TRACE_STRING || name->value.raw.length == 0)
     return;
-  uint32_t text = text_id(reading, name->value.raw), pid = text_id(reading, event->process_id.raw);
-  if (text_is(event->name, "process_name"))
+  uint32_t text = import_slice(reading->import, name->value.raw),
+           pid = import_slice(reading->import, event->process_id.raw);
+  if (slice_is(event->name, "process_name"))
     *map_at(&reading->process_names, map_number(pid), NULL) = text;
-  if (text_is(event->name, "thread_name"))
-    *map_at(&reading->thread_names, (struct map_key){pid, text_id(reading, event->thread_id.raw)}, NULL) = text;
+  if (slice_is(event->name, "thread_name"))
+    *map_at(&reading->thread_names, (struct map_key){pid, import_slice(reading->import, event->thread_id.raw)}, NULL) =
+        text;
 }
 
 static enum status name_track(struct reading *reading, const struct map_slot *track, struct error *err)
@@ -229,8 +215,9 @@ static const char *phase_reason(char phase)
   return "unknown phase";
 }
 
-static enum status read_event(struct reading *reading, const struct trace_event *event, struct error *err)
+static enum status read_event(void *context, const struct trace_event *event, struct error *err)
 {
+  struct reading *reading = context;
   uint32_t lane = 0;
   reading->event_count++;
   if (event->phase == 'M') {
@@ -256,19 +243,15 @@ static enum status read_event(struct reading *reading, const struct trace_event 
   return STATUS_OK;
 }
 
-static enum status read_events(struct reading *reading, struct trace_reader *reader, struct error *err)
+static enum status read_events(struct reading *reading, struct error *err)
 {
-  enum trace_item item = TRACE_END;
   uint64_t open = 0;
-  do {
-    XSP_TRY(trace_next(reader, &item, err));
-    if (item == TRACE_EVENT)
-      XSP_TRY(read_event(reading, &reader->event, err));
-  } while (item != TRACE_END);
+  bool is_unclosed;
+  XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &is_unclosed, err));
   XSP_TRY(lanes_finish(&reading->lanes, reading->import, &open, err));
   if (open > 0)
     import_note(reading->import, "%llu span%s never ended", (unsigned long long)open, open == 1 ? "" : "s");
-  if (reader->is_unclosed)
+  if (is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket");
   if (reading->event_count == 0)
     import_note(reading->import, "it holds no events");
@@ -281,14 +264,10 @@ static enum status read_file(struct import *import, struct error *err)
   struct store_run run = {0}; // times count from the trace's own zero: nothing says what that is
   XSP_TRY(import_run(import, &run, &reading.run_id, err));
   reading.tracks.run_id = reading.lanes.run_id = reading.run_id;
-  reading.key_sequence = import_string(import, "sequence", 8);
-  reading.key_op_id = import_string(import, "op_id", 5);
-  reading.key_sizes = import_string(import, "input_shape", 11);
-  struct trace_reader reader;
-  enum status status = trace_open(import->input, &reader, err);
-  if (status == STATUS_OK)
-    status = read_events(&reading, &reader, err);
-  trace_close(&reader);
+  reading.key_sequence = import_word(import, "sequence");
+  reading.key_op_id = import_word(import, "op_id");
+  reading.key_sizes = import_word(import, "input_shape");
+  enum status status = read_events(&reading, err);
   lanes_done(&reading.lanes);
   event_tracks_done(&reading.tracks);
   map_done(&reading.thread_lanes);

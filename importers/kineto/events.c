@@ -52,45 +52,36 @@ static const struct {
 };
 
 // ---- categories ------------------------------------------------------------------------------------------------------
-static bool begins(const char *text, const char *prefix)
+static enum event_class judge(struct slice category)
 {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool ends(const char *text, const char *suffix)
-{
-  size_t length = strlen(text), end = strlen(suffix);
-  return length >= end && strcmp(text + length - end, suffix) == 0;
-}
-
-static enum event_class judge(struct text category)
-{
-  char lower[KINETO_CATEGORY_BYTES + 1];
+  static const char *const device_prefixes[] = {"mtia_", "hpu_", "xpu_", "privateuse1_"};
+  char text[KINETO_CATEGORY_BYTES];
+  const struct slice lower = {text, category.length};
   for (size_t i = 0; i < category.length; i++)
-    lower[i] = (char)tolower((unsigned char)category.at[i]);
-  lower[category.length] = 0;
+    text[i] = (char)tolower((unsigned char)category.data[i]);
   for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
-    if (strcmp(lower, classes[i].category) == 0)
+    if (slice_is(lower, classes[i].category))
       return classes[i].event_class;
-  if (ends(lower, "_user_annotation")) // of any device: gpu_, mtia_, …
+  if (slice_ends_with(lower, "_user_annotation")) // of any device: gpu_, mtia_, …
     return CLASS_DEVICE_ANNOTATION;
-  if (ends(lower, "_runtime") || ends(lower, "_driver"))
+  if (slice_ends_with(lower, "_runtime") || slice_ends_with(lower, "_driver"))
     return CLASS_CALL;
-  if (begins(lower, "mtia_") || begins(lower, "hpu_") || begins(lower, "xpu_") || begins(lower, "privateuse1_"))
-    return CLASS_OTHER;
+  for (size_t i = 0; i < sizeof device_prefixes / sizeof device_prefixes[0]; i++)
+    if (slice_starts_with(lower, device_prefixes[i]))
+      return CLASS_OTHER;
   return CLASS_RANGE;
 }
 
-static enum event_class class_of(struct kineto *kineto, struct text category)
+static enum event_class class_of(struct kineto *kineto, struct slice category)
 {
   if (category.length == 0 || category.length > KINETO_CATEGORY_BYTES)
     return CLASS_RANGE;
-  unsigned hash =
-      (unsigned)category.length + (unsigned char)category.at[0] + 5u * (unsigned char)category.at[category.length - 1];
+  unsigned hash = (unsigned)category.length + (unsigned char)category.data[0] +
+                  5u * (unsigned char)category.data[category.length - 1];
   struct kineto_category *recent = &kineto->categories[hash % KINETO_CATEGORIES];
-  if (recent->length != category.length || memcmp(recent->text, category.at, category.length) != 0) {
+  if (recent->length != category.length || memcmp(recent->text, category.data, category.length) != 0) {
     recent->length = (uint8_t)category.length;
-    memcpy(recent->text, category.at, category.length);
+    memcpy(recent->text, category.data, category.length);
     recent->event_class = (uint8_t)judge(category);
   }
   return (enum event_class)recent->event_class;
@@ -105,7 +96,7 @@ void kineto_events_start(struct kineto *kineto)
                            &strings->sync,      &strings->other,    &strings->module, &strings->layer_type,
                            &strings->copy_kind, &strings->call_path};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
-    *ids[i] = import_string(kineto->import, texts[i], strlen(texts[i]));
+    *ids[i] = import_word(kineto->import, texts[i]);
 }
 
 // ---- what is no span -------------------------------------------------------------------------------------------------
@@ -132,16 +123,16 @@ static const char *why_no_span(char phase)
 
 static void keep_name(struct kineto *kineto, const struct trace_event *event)
 {
-  if (!text_is(event->name, "thread_name"))
+  if (!slice_is(event->name, "thread_name"))
     return;
   const struct trace_argument *name = trace_find(event, "name");
   if (name == NULL || name->value.type != TRACE_STRING)
     return;
-  struct text text = name->value.raw;
-  while (text.length > 0 && text.at[text.length - 1] == ' ')
+  struct slice text = name->value.raw;
+  while (text.length > 0 && text.data[text.length - 1] == ' ')
     text.length--;
   struct kineto_track *track = kineto_track(kineto, TRACK_NAME, event, &event->process_id, &event->thread_id);
-  track->name = import_string(kineto->import, text.at, text.length);
+  track->name = import_slice(kineto->import, text);
 }
 
 static const char *why_nonsense(const struct trace_event *event)
@@ -172,22 +163,16 @@ static const char module_prefix[] = "nn.Module: ";
 #define MODULE_PREFIX (sizeof module_prefix - 1)
 static const char step_prefix[] = "ProfilerStep#";
 
-static bool starts_with(struct text text, const char *prefix)
-{
-  size_t length = strlen(prefix);
-  return text.length >= length && memcmp(text.at, prefix, length) == 0;
-}
-
 // Whether the span is what observations are made of. "*" means what encloses operators, not them; "aten::linear*" means
 // its own pattern.
 static bool is_step(const struct kineto *kineto, const struct trace_event *event, enum event_class event_class)
 {
   const char *model_range = kineto->import->options->model_range;
-  if (event_class != CLASS_PYTHON && starts_with(event->name, step_prefix))
+  if (event_class != CLASS_PYTHON && slice_starts_with(event->name, step_prefix))
     return true;
   if (model_range == NULL || (event_class != CLASS_ANNOTATION && strchr("*?[", model_range[0]) != NULL))
     return false;
-  return range_matches(model_range, event->name.at, event->name.length);
+  return range_matches(model_range, event->name.data, event->name.length);
 }
 
 // A host span's level, from its class and name.
@@ -213,27 +198,27 @@ static void set_host(const struct kineto *kineto, const struct trace_event *even
 static void set_range(struct kineto *kineto, const struct trace_event *event, struct store_span *span)
 {
   struct range range;
-  range_read(NULL, event->name.at, event->name.length, kineto->import->options->model_range, &range);
+  range_read(NULL, event->name.data, event->name.length, kineto->import->options->model_range, &range);
   span->level = (uint8_t)range.level;
   span->flags = range.is_step ? STORE_SPAN_STEP : 0;
-  span->category = import_string(kineto->import, event->category.at, event->category.length);
+  span->category = import_slice(kineto->import, event->category);
 }
 
 // "nn.Module: Linear_3" is of type Linear.
-static uint32_t module_type(struct kineto *kineto, struct text name)
+static uint32_t module_type(struct kineto *kineto, struct slice name)
 {
   size_t end = name.length;
-  while (end > MODULE_PREFIX && name.at[end - 1] >= '0' && name.at[end - 1] <= '9')
+  while (end > MODULE_PREFIX && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
     end--;
-  if (end == name.length || end <= MODULE_PREFIX + 1 || name.at[end - 1] != '_')
+  if (end == name.length || end <= MODULE_PREFIX + 1 || name.data[end - 1] != '_')
     end = name.length;
   else
     end--;
-  return import_string(kineto->import, name.at + MODULE_PREFIX, end - MODULE_PREFIX);
+  return import_string(kineto->import, name.data + MODULE_PREFIX, end - MODULE_PREFIX);
 }
 
 // "Memcpy HtoD (Pageable -> Device)", or "CopyHostToDevice" of older AMD traces. 0: it is not recorded.
-static uint32_t copy_kind(struct kineto *kineto, struct text name)
+static uint32_t copy_kind(struct kineto *kineto, struct slice name)
 {
   static const char prefix[] = "Memcpy ";
   static const char *const older[][2] = {{"CopyHostToDevice", "HtoD"},
@@ -241,11 +226,11 @@ static uint32_t copy_kind(struct kineto *kineto, struct text name)
                                          {"CopyDeviceToDevice", "DtoD"},
                                          {"CopyHostToHost", "HtoH"}};
   for (size_t i = 0; i < sizeof older / sizeof older[0]; i++)
-    if (text_is(name, older[i][0]))
+    if (slice_is(name, older[i][0]))
       return import_string(kineto->import, older[i][1], 4);
-  if (!starts_with(name, prefix))
+  if (!slice_starts_with(name, prefix))
     return 0;
-  const char *kind = name.at + sizeof prefix - 1;
+  const char *kind = name.data + sizeof prefix - 1;
   size_t length = 0, left = name.length - (sizeof prefix - 1);
   while (length < left && kind[length] != ' ')
     length++;
@@ -297,7 +282,7 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
 {
   struct store_span span = {.span_id = kineto->span_count + 1,
                             .start_ns = event->start_ns,
-                            .name = import_string(kineto->import, event->name.at, event->name.length),
+                            .name = import_slice(kineto->import, event->name),
                             .kind = XSP_KIND_SYNC};
   if (__builtin_sub_overflow(event->end_ns, event->start_ns, &span.duration_ns))
     return import_broken(kineto->import, err, event->offset,
@@ -338,14 +323,15 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
 static void keep_frame(struct kineto *kineto, const struct trace_event *event)
 {
   struct kineto_track *track = kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
-  uint32_t name = import_string(kineto->import, event->name.at, event->name.length);
+  uint32_t name = import_slice(kineto->import, event->name);
   call_thread_frame(&track->thread, event->start_ns, event->end_ns, name);
   kineto->frame_count++;
   import_skip(kineto->import, "Python frame, now call path");
 }
 
-enum status kineto_event(struct kineto *kineto, const struct trace_event *event, struct error *err)
+enum status kineto_event(void *context, const struct trace_event *event, struct error *err)
 {
+  struct kineto *kineto = context;
   const char *reason = NULL;
   if (event->phase != 'X') {
     if (event->phase == 'M')
@@ -356,7 +342,7 @@ enum status kineto_event(struct kineto *kineto, const struct trace_event *event,
     reason = why_left_out(event_class);
     if (reason == NULL)
       reason = why_nonsense(event);
-    if (reason == NULL && event_class == CLASS_PYTHON && !starts_with(event->name, module_prefix)) {
+    if (reason == NULL && event_class == CLASS_PYTHON && !slice_starts_with(event->name, module_prefix)) {
       keep_frame(kineto, event);
       return STATUS_OK;
     }

@@ -16,11 +16,11 @@ struct walk {
   unsigned depth;
   bool is_object[DEPTH_MOST + 1]; // by depth
   bool is_key;                    // the next text is a key
-  struct text key;                // the last one
+  struct slice key;               // the last one
 };
 
 // The text after the quote at `walk->at`; false where the head cuts it.
-static bool take_text(struct walk *walk, struct text *ret_text)
+static bool take_text(struct walk *walk, struct slice *ret_text)
 {
   const char *from = ++walk->at;
   for (; walk->at < walk->end && *walk->at != '"'; walk->at++)
@@ -28,15 +28,15 @@ static bool take_text(struct walk *walk, struct text *ret_text)
       walk->at++;
   if (walk->at >= walk->end)
     return false;
-  *ret_text = (struct text){from, (size_t)(walk->at - from)};
+  *ret_text = (struct slice){from, (size_t)(walk->at - from)};
   walk->at++;
   return true;
 }
 
-static bool has_any_case(struct text text, const char *const *names)
+static bool has_any_case(struct slice text, const char *const *names)
 {
   for (; *names != NULL; names++)
-    if (strlen(*names) == text.length && strncasecmp(*names, text.at, text.length) == 0)
+    if (strlen(*names) == text.length && strncasecmp(*names, text.data, text.length) == 0)
       return true;
   return false;
 }
@@ -57,7 +57,7 @@ static void judge_key(const struct walk *walk, unsigned event_depth, struct sign
     signs->argument |= has_any_case(walk->key, arguments);
 }
 
-static void judge_value(const struct walk *walk, unsigned event_depth, struct text value, struct signs *signs)
+static void judge_value(const struct walk *walk, unsigned event_depth, struct slice value, struct signs *signs)
 {
   static const char *const own[] = {"cpu_op",
                                     "user_annotation",
@@ -73,7 +73,7 @@ static void judge_value(const struct walk *walk, unsigned event_depth, struct te
                                     "cpu_instant_event",
                                     NULL};
   static const char *const shared[] = {"operator", "kernel", "runtime", "memcpy", "memset", NULL};
-  if (walk->depth != event_depth || !text_is(walk->key, "cat"))
+  if (walk->depth != event_depth || !slice_is(walk->key, "cat"))
     return;
   signs->own_category |= has_any_case(value, own);
   signs->shared_category |= has_any_case(value, shared);
@@ -83,7 +83,7 @@ static void walk_head(struct walk *walk, unsigned event_depth, struct signs *sig
 {
   while (walk->at < walk->end) {
     char byte = *walk->at;
-    struct text text;
+    struct slice text;
     if (byte == '"') {
       if (!take_text(walk, &text))
         return;
@@ -109,16 +109,13 @@ static void walk_head(struct walk *walk, unsigned event_depth, struct signs *sig
   }
 }
 
-static int recognize(const char *head, size_t length, bool is_all)
+static int recognize(struct slice head, bool is_all)
 {
   (void)is_all;
-  struct walk walk = {.at = head, .end = head + length};
   struct signs signs = {0};
-  if (length >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0)
-    walk.at += 3;
-  while (walk.at < walk.end && strchr(" \t\r\n", *walk.at) != NULL && *walk.at != 0)
-    walk.at++;
-  if (walk.at == walk.end || (*walk.at != '{' && *walk.at != '['))
+  head = import_json_head(head);
+  struct walk walk = {.at = head.data, .end = head.data + head.length};
+  if (head.length == 0 || (*walk.at != '{' && *walk.at != '['))
     return 0;
   walk_head(&walk, *walk.at == '{' ? 3 : 2, &signs);
   if (signs.file_key || signs.own_category)
@@ -180,28 +177,13 @@ static enum status set_epoch(struct kineto *kineto, struct error *err)
   return STATUS_OK;
 }
 
-static enum status read_items(struct kineto *kineto, struct error *err)
-{
-  struct trace_reader reader;
-  XSP_TRY(trace_open(kineto->import->input, &reader, err));
-  enum trace_item item;
-  enum status status;
-  while ((status = trace_next(&reader, &item, err)) == STATUS_OK && item != TRACE_END) {
-    status = item == TRACE_EVENT ? kineto_event(kineto, &reader.event, err)
-                                 : kineto_top_key(kineto, reader.key, &reader.value, err);
-    if (status != STATUS_OK)
-      break;
-  }
-  trace_close(&reader);
-  return status;
-}
-
 static enum status read_file(struct kineto *kineto, struct error *err)
 {
   struct store_run run = {0};
+  bool is_unclosed;
   XSP_TRY(import_run(kineto->import, &run, &kineto->run_id, err));
   kineto_events_start(kineto);
-  XSP_TRY(read_items(kineto, err));
+  XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &is_unclosed, err));
   import_framework(kineto->import, "pytorch", NULL);
   XSP_TRY(set_epoch(kineto, err));
   XSP_TRY(kineto_track_names(kineto, err));

@@ -106,7 +106,7 @@ struct kineto {
 
 // events.c. STATUS_OK also for what is skipped.
 void kineto_events_start(struct kineto *kineto);
-enum status kineto_event(struct kineto *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
+enum status kineto_event(void *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
 
 // tags.c
 void kineto_tags_done(struct kineto *kineto);
@@ -124,7 +124,7 @@ void kineto_tracks_done(struct kineto_tracks *tracks);
 
 // system.c
 // A key of the top object other than the events.
-enum status kineto_top_key(struct kineto *kineto, struct text key, const struct trace_value *value,
+enum status kineto_top_key(void *kineto, struct slice key, const struct trace_value *value,
                            struct error *err) MUST_CHECK;
 void kineto_devices(struct kineto *kineto); // at the end, when it is known where kernels ran
 

@@ -373,7 +373,7 @@ static void test_odd_facts(void **state)
 // ---- recognising -------------------------------------------------------------------------------------------------------
 static int claim(const char *head)
 {
-  return importer_kineto.recognize(head, strlen(head), true);
+  return importer_kineto.recognize(slice_of(head), true);
 }
 
 static void test_claims(void **state)
@@ -403,10 +403,10 @@ static void test_a_head_nested_deeply(void **state)
   static char head[INPUT_HEAD_BYTES];
   memset(head, '[', sizeof head);
   head[0] = '{';
-  assert_int_equal(importer_kineto.recognize(head, sizeof head, false), 0);
+  assert_int_equal(importer_kineto.recognize((struct slice){head, sizeof head}, false), 0);
   memset(head, '}', sizeof head);
   head[0] = '[';
-  assert_int_equal(importer_kineto.recognize(head, sizeof head, false), 0);
+  assert_int_equal(importer_kineto.recognize((struct slice){head, sizeof head}, false), 0);
 }
 
 int main(void)

@@ -98,12 +98,12 @@ void kineto_devices(struct kineto *kineto)
 
 // ---- the process group -----------------------------------------------------------------------------------------------
 // {"backend": "nccl", "rank": 0, "world_size": 2, …, "nccl_version": "2.17.1"}
-static void read_distributed(struct kineto *kineto, struct text json)
+static void read_distributed(struct kineto *kineto, struct slice json)
 {
   int64_t rank = STORE_NONE, world_size = STORE_NONE;
   char backend[64] = "";
   struct json_reader reader;
-  json_read_start(&reader, json.at, json.length);
+  json_read_start(&reader, json.data, json.length);
   bool ok = json_next(&reader) == JSON_OBJECT;
   while (ok && json_next(&reader) == JSON_KEY) {
     bool is_rank = strcmp(reader.text, "rank") == 0, is_size = strcmp(reader.text, "world_size") == 0;
@@ -137,30 +137,30 @@ static enum status keep_base(struct kineto *kineto, const struct trace_value *va
   return STATUS_OK;
 }
 
-static void keep_devices(struct kineto *kineto, struct text json)
+static void keep_devices(struct kineto *kineto, struct slice json)
 {
   if (json.length > PROPERTIES_BYTES_MOST)
     return;
-  kineto->device_properties = arena_copy(kineto->import->arena, json.at, json.length);
+  kineto->device_properties = arena_copy(kineto->import->arena, json.data, json.length);
   kineto->device_properties_length = json.length;
 }
 
 // "cuda_runtime_version": 12000 and the like, whatever a maker adds.
-static void keep_version(struct kineto *kineto, struct text key, const struct trace_value *value)
+static void keep_version(struct kineto *kineto, struct slice key, const struct trace_value *value)
 {
   static const char suffix[] = "_version";
   char name[64], text[128];
   double number;
   size_t end = sizeof suffix - 1;
-  if (key.length <= end || key.length >= sizeof name || memcmp(key.at + key.length - end, suffix, end) != 0)
+  if (key.length <= end || key.length >= sizeof name || memcmp(key.data + key.length - end, suffix, end) != 0)
     return;
   for (size_t i = 0; i < key.length; i++)
-    if (!isalnum((unsigned char)key.at[i]) && key.at[i] != '_')
+    if (!isalnum((unsigned char)key.data[i]) && key.data[i] != '_')
       return;
-  memcpy(name, key.at, key.length);
+  memcpy(name, key.data, key.length);
   name[key.length] = 0;
   if (value->type == TRACE_STRING && value->raw.length > 0 && value->raw.length < sizeof text) {
-    memcpy(text, value->raw.at, value->raw.length);
+    memcpy(text, value->raw.data, value->raw.length);
     text[value->raw.length] = 0;
     if (strcmp(name, "pytorch_version") == 0 || strcmp(name, "torch_version") == 0)
       import_framework(kineto->import, NULL, text);
@@ -171,26 +171,28 @@ static void keep_version(struct kineto *kineto, struct text key, const struct tr
   }
 }
 
-static void keep_host(struct kineto *kineto, struct text name)
+static void keep_host(struct kineto *kineto, struct slice name)
 {
-  kineto->host_name = arena_copy(kineto->import->arena, name.at, name.length);
+  kineto->host_name = arena_copy(kineto->import->arena, name.data, name.length);
   import_system_text(kineto->import, "host", kineto->host_name);
 }
 
-enum status kineto_top_key(struct kineto *kineto, struct text key, const struct trace_value *value, struct error *err)
+enum status kineto_top_key(void *context, struct slice key, const struct trace_value *value, struct error *err)
 {
+  struct kineto *kineto = context;
   char version[32];
-  if (text_is(key, "baseTimeNanoseconds"))
+  if (slice_is(key, "baseTimeNanoseconds"))
     return keep_base(kineto, value, err);
-  if (text_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
+  if (slice_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
     keep_devices(kineto, value->raw);
-  else if (text_is(key, "host_name") && value->type == TRACE_STRING && value->raw.length > 0 &&
+  else if (slice_is(key, "host_name") && value->type == TRACE_STRING && value->raw.length > 0 &&
            value->raw.length <= HOST_BYTES_MOST)
     keep_host(kineto, value->raw);
-  else if (text_is(key, "distributedInfo") && value->type == TRACE_OBJECT && value->raw.length <= PROPERTIES_BYTES_MOST)
+  else if (slice_is(key, "distributedInfo") && value->type == TRACE_OBJECT &&
+           value->raw.length <= PROPERTIES_BYTES_MOST)
     read_distributed(kineto, value->raw);
-  else if (text_is(key, "schemaVersion") && value->raw.length < sizeof version) {
-    memcpy(version, value->raw.at, value->raw.length);
+  else if (slice_is(key, "schemaVersion") && value->raw.length < sizeof version) {
+    memcpy(version, value->raw.data, value->raw.length);
     version[value->raw.length] = 0;
     import_version(kineto->import, version);
   } else {

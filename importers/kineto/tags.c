@@ -31,17 +31,17 @@ static const struct {
     {"Trace iteration", KEY_DROP, NULL},
 };
 
-static struct kineto_word find_word(struct kineto *kineto, struct text key)
+static struct kineto_word find_word(struct kineto *kineto, struct slice key)
 {
   struct kineto_word word = {.is_known = true, .meaning = KEY_TAG};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    if (text_is(key, known[i].key)) {
+    if (slice_is(key, known[i].key)) {
       word.meaning = (uint8_t)known[i].meaning;
       if (known[i].tag != NULL)
-        key = (struct text){known[i].tag, strlen(known[i].tag)};
+        key = (struct slice){known[i].tag, strlen(known[i].tag)};
       break;
     }
-  word.string = import_string(kineto->import, key.at, key.length);
+  word.string = import_slice(kineto->import, key);
   return word;
 }
 
@@ -60,11 +60,11 @@ static struct kineto_word word_of(struct kineto *kineto, const struct trace_argu
 // ---- texts -----------------------------------------------------------------------------------------------------------
 // JSON without the space between its elements, so that equal values are equal texts. `to` has room for all of it; returns
 // the length.
-static size_t compact(struct text json, char *to)
+static size_t compact(struct slice json, char *to)
 {
-  const char *at = json.at, *end = at + json.length;
+  const char *at = json.data, *end = at + json.length;
   char *begin = to;
-  if (memchr(json.at, '\\', json.length) == NULL) { // no quote within a text
+  if (memchr(json.data, '\\', json.length) == NULL) { // no quote within a text
     for (unsigned in_string = 0; at < end; at++) {
       *to = *at;
       in_string ^= *at == '"';
@@ -85,13 +85,13 @@ static size_t compact(struct text json, char *to)
 }
 
 // Where `json` is what the key had last: the text of that. Else remembers it, if it is short, and returns 0.
-static uint32_t repeated_text(struct kineto *kineto, uint32_t key_number, struct text json)
+static uint32_t repeated_text(struct kineto *kineto, uint32_t key_number, struct slice json)
 {
   if (key_number == 0 || key_number >= KINETO_KEY_NUMBERS || json.length > KINETO_REPEAT_BYTES)
     return 0;
   struct kineto_repeat *repeat = &kineto->repeats[key_number];
-  if (repeat->length != json.length || memcmp(repeat->json, json.at, json.length) != 0) {
-    memcpy(repeat->json, json.at, json.length);
+  if (repeat->length != json.length || memcmp(repeat->json, json.data, json.length) != 0) {
+    memcpy(repeat->json, json.data, json.length);
     repeat->length = (uint8_t)json.length;
     repeat->text = 0;
   } else if (repeat->text == 0) {
@@ -104,7 +104,7 @@ static uint32_t repeated_text(struct kineto *kineto, uint32_t key_number, struct
 static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
 {
   char few[SHORT_JSON];
-  struct text json = argument->value.raw;
+  struct slice json = argument->value.raw;
   struct buf *scratch = &kineto->scratch;
   char *to = few;
   uint32_t text = repeated_text(kineto, argument->key_number, json);
@@ -122,7 +122,7 @@ static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, const
 }
 
 // "inner;outer" becomes "outer;inner", as call paths are written everywhere.
-static uint32_t reverse_stack(struct kineto *kineto, struct text stack)
+static uint32_t reverse_stack(struct kineto *kineto, struct slice stack)
 {
   struct buf *scratch = &kineto->scratch;
   buf_clear(scratch);
@@ -130,7 +130,7 @@ static uint32_t reverse_stack(struct kineto *kineto, struct text stack)
     return 0;
   char *to = scratch->data + stack.length;
   for (size_t from = 0; from < stack.length;) {
-    const char *frame = stack.at + from;
+    const char *frame = stack.data + from;
     const char *semicolon = memchr(frame, ';', stack.length - from);
     size_t length = semicolon != NULL ? (size_t)(semicolon - frame) : stack.length - from;
     to -= length;
@@ -151,10 +151,10 @@ static bool is_digit(char byte)
 
 // "12.375": digits and fraction of at most 15 digits together are a whole number that a double holds exactly, and so is
 // the power of ten below it, so that one division gives the nearest double.
-static bool read_short_decimal(struct text text, double *ret_number)
+static bool read_short_decimal(struct slice text, double *ret_number)
 {
   static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const char *at = text.at, *end = at + text.length, *point = NULL;
+  const char *at = text.data, *end = at + text.length, *point = NULL;
   bool is_negative = at < end && *at == '-';
   at += is_negative;
   if (end - at > 16)
@@ -184,8 +184,7 @@ static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, con
   else if (read_short_decimal(value->raw, &real) || (trace_is_fraction(value->raw) && trace_double(value, &real)))
     import_tag_double(kineto->import, kineto->run_id, span_id, key, real);
   else // beyond int64 or double: as it stands
-    import_tag_text(kineto->import, kineto->run_id, span_id, key,
-                    import_string(kineto->import, value->raw.at, value->raw.length));
+    import_tag_text(kineto->import, kineto->run_id, span_id, key, import_slice(kineto->import, value->raw));
 }
 
 static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint32_t text)
@@ -210,7 +209,7 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
     import_tag_int(kineto->import, kineto->run_id, span_id, key, value->type == TRACE_TRUE);
     return;
   case TRACE_STRING:
-    text = import_string(kineto->import, value->raw.at, value->raw.length);
+    text = import_slice(kineto->import, value->raw);
     break;
   case TRACE_OBJECT:
   case TRACE_ARRAY:
@@ -224,9 +223,9 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
 // Of arguments with one key the last counts, as for all readers of JSON.
 #define FEW_ARGUMENTS 64 // compared with each other
 
-static bool is_same_key(const struct trace_argument *argument, struct text key)
+static bool is_same_key(const struct trace_argument *argument, struct slice key)
 {
-  return argument->key.length == key.length && memcmp(argument->key.at, key.at, key.length) == 0;
+  return argument->key.length == key.length && memcmp(argument->key.data, key.data, key.length) == 0;
 }
 
 static bool is_repeated(const struct trace_event *event, size_t at)
@@ -263,9 +262,9 @@ static void find_repeats(struct kineto *kineto, const struct trace_event *event)
   kineto->repeated.count = 0;
   vector_reserve(&kineto->repeated, event->argument_count);
   for (size_t i = event->argument_count; i-- > 0;) {
-    struct text key = event->arguments[i].key;
+    struct slice key = event->arguments[i].key;
     uint32_t count = interner_count(&keys);
-    kineto->repeated.items[i] = interner_at(&keys, key.at, key.length) < count;
+    kineto->repeated.items[i] = interner_at(&keys, key.data, key.length) < count;
   }
   interner_done(&keys);
 }

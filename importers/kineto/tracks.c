@@ -6,9 +6,9 @@
 #include <string.h>
 
 // ---- values
-static struct text trim(struct text text)
+static struct slice trim(struct slice text)
 {
-  while (text.length > 0 && text.at[text.length - 1] == ' ')
+  while (text.length > 0 && text.data[text.length - 1] == ' ')
     text.length--;
   return text;
 }
@@ -23,15 +23,14 @@ static struct kineto_place read_place(struct kineto *kineto, const struct trace_
     return place;
   struct trace_value rest = *value;
   if (is_stream && value->type == TRACE_STRING && rest.raw.length > sizeof prefix - 1 &&
-      memcmp(rest.raw.at, prefix, sizeof prefix - 1) == 0) {
-    rest.raw.at += sizeof prefix - 1;
+      memcmp(rest.raw.data, prefix, sizeof prefix - 1) == 0) {
+    rest.raw.data += sizeof prefix - 1;
     rest.raw.length -= sizeof prefix - 1;
     rest.raw = trim(rest.raw);
     if (trace_int64(&rest, &place.value))
       return place;
   }
-  return (struct kineto_place){.kind = PLACE_TEXT,
-                               .value = import_string(kineto->import, value->raw.at, value->raw.length)};
+  return (struct kineto_place){.kind = PLACE_TEXT, .value = import_slice(kineto->import, value->raw)};
 }
 
 // ---- the table

@@ -77,7 +77,7 @@ static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan,
   note_caller(reader, process);
   XSP_TRY(nsys_correlation(reader, process, nsys_int(scan, CORRELATION, 0), span, err));
   if (nsys_type_of(scan, RETURN) == NSYS_INTEGER && nsys_int(scan, RETURN, 0) != 0)
-    XSP_TRY(nsys_tag(reader, scan, RETURN, span->span_id, reader->keys.return_value, err));
+    nsys_tag(reader, scan, RETURN, span->span_id, reader->keys.return_value);
   if (nsys_type_of(scan, STACK) != NSYS_NULL &&
       nsys_map_find(&reader->stacks, (struct nsys_key){nsys_int(scan, STACK, 0), 0, 0}, &path))
     import_tag_text(reader->import, reader->run_id, span->span_id, reader->keys.call_path, path);
@@ -86,13 +86,12 @@ static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan,
 
 // A graph or a node of one is made, mostly while a stream is captured: here its operator can be told, which the launch of
 // the whole graph cannot.
-static enum status read_graph_making(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span,
-                                     struct error *err)
+static void read_graph_making(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span)
 {
-  XSP_TRY(nsys_tag(reader, scan, NODE, span->span_id, reader->keys.graph_node, err));
-  XSP_TRY(nsys_tag(reader, scan, ORIGINAL_NODE, span->span_id, reader->keys.original_graph_node, err));
-  XSP_TRY(nsys_tag(reader, scan, GRAPH, span->span_id, reader->keys.graph, err));
-  return nsys_tag(reader, scan, GRAPH_EXEC, span->span_id, reader->keys.graph_exec, err);
+  nsys_tag(reader, scan, NODE, span->span_id, reader->keys.graph_node);
+  nsys_tag(reader, scan, ORIGINAL_NODE, span->span_id, reader->keys.original_graph_node);
+  nsys_tag(reader, scan, GRAPH, span->span_id, reader->keys.graph);
+  nsys_tag(reader, scan, GRAPH_EXEC, span->span_id, reader->keys.graph_exec);
 }
 
 struct call_rows {
@@ -121,7 +120,7 @@ static enum status read_call(void *context, struct nsys_scan *scan, struct error
   if (table->class == CUDA)
     XSP_TRY(read_cuda(reader, scan, &span, err));
   else if (table->class == GRAPH_MAKING)
-    XSP_TRY(read_graph_making(reader, scan, &span, err));
+    read_graph_making(reader, scan, &span);
   return nsys_add(reader, scan, &span, err);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/slice.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -90,8 +91,8 @@ enum nsys_type nsys_type_of(struct nsys_scan *scan, size_t column);
 // `otherwise` where it is NULL. Anything but a whole number of 64 bits is an error that the next nsys_scan_next reports.
 int64_t nsys_int(struct nsys_scan *scan, size_t column, int64_t otherwise);
 double nsys_real(struct nsys_scan *scan, size_t column);
-// Bytes of a text or blob, valid until the next row; NULL where it is NULL.
-const char *nsys_text(struct nsys_scan *scan, size_t column, size_t *ret_length);
+// Bytes of a text or blob, valid until the next row; their data is NULL where it is NULL.
+struct slice nsys_text(struct nsys_scan *scan, size_t column);
 // STATUS_INPUT: "cannot import: FILE, table T, row N: …".
 __attribute__((format(printf, 3, 4))) enum status nsys_scan_broken(const struct nsys_scan *scan, struct error *err,
                                                                    const char *format, ...);
@@ -107,8 +108,8 @@ struct nsys_lookup {
 };
 enum status nsys_lookup_begin(struct nsys_database *database, const char *table, const char *key, const char *value,
                               struct nsys_lookup *ret_lookup, struct error *err) MUST_CHECK;
-// *ret_text NULL: there is none. Valid until the next call.
-enum status nsys_lookup_text(struct nsys_lookup *lookup, int64_t key, const char **ret_text, size_t *ret_length,
+// ret_text->data NULL: there is none. Valid until the next call.
+enum status nsys_lookup_text(struct nsys_lookup *lookup, int64_t key, struct slice *ret_text,
                              struct error *err) MUST_CHECK;
 void nsys_lookup_end(struct nsys_lookup *lookup);
 

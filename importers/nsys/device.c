@@ -182,7 +182,7 @@ static const char *const waits[] = {"Sync", "Event Sync", "Stream Wait Event", "
 
 static uint32_t intern(struct nsys_reader *reader, const char *text)
 {
-  return import_string(reader->import, text, strlen(text));
+  return import_word(reader->import, text);
 }
 
 static enum status read_copy(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,

@@ -18,10 +18,9 @@ static enum status take_pair(void *context, struct nsys_scan *scan, struct error
 {
   const struct pair_rows *rows = context;
   struct import *import = rows->reader->import;
-  size_t name_length, value_length;
-  const char *name = nsys_text(scan, 0, &name_length), *value = nsys_text(scan, 1, &value_length);
-  if (name != NULL && value != NULL && name_length <= 64 && value_length <= 4096)
-    rows->take(rows->reader, nsys_copy(import, name, name_length), nsys_copy(import, value, value_length));
+  struct slice name = nsys_text(scan, 0), value = nsys_text(scan, 1);
+  if (name.data != NULL && value.data != NULL && name.length <= 64 && value.length <= 4096)
+    rows->take(rows->reader, nsys_copy(import, name), nsys_copy(import, value));
   return STATUS_OK;
 }
 
@@ -102,12 +101,11 @@ static enum status take_gpu(void *context, struct nsys_scan *scan, struct error 
 {
   struct gpu_rows *rows = context;
   struct import *import = rows->import;
-  size_t length;
-  const char *name = nsys_text(scan, NAME, &length);
+  struct slice name = nsys_text(scan, NAME);
   if (rows->count++ > 0)
     return STATUS_OK;
-  if (name != NULL && length > 0)
-    import_system_text(import, "gpu", nsys_copy(import, name, length));
+  if (name.length > 0)
+    import_system_text(import, "gpu", nsys_copy(import, name));
   double bandwidth = (double)nsys_int(scan, BANDWIDTH, 0), clock = (double)nsys_int(scan, CLOCK, 0);
   double processors = (double)nsys_int(scan, PROCESSORS, 0), memory = (double)nsys_int(scan, MEMORY, 0);
   char capability[32];
@@ -168,16 +166,12 @@ static enum status name_thread(void *context, struct nsys_scan *scan, struct err
 static enum status note_process(void *context, struct nsys_scan *scan, struct error *err)
 {
   struct nsys_reader *reader = context;
-  size_t length;
   uint32_t name = 0;
   struct nsys_key key = {nsys_type_of(scan, 0) == NSYS_INTEGER ? nsys_process(nsys_int(scan, 0, 0)) : 0, 0, 0};
-  const char *text = nsys_text(scan, 1, &length);
-  if (text == NULL || !nsys_map_find(&reader->process_names, key, &name) || name != 0)
+  struct slice text = nsys_text(scan, 1);
+  if (text.data == NULL || !nsys_map_find(&reader->process_names, key, &name) || name != 0)
     return STATUS_OK;
-  const char *slash = memrchr(text, '/', length);
-  size_t folder = slash != NULL ? (size_t)(slash + 1 - text) : 0;
-  name = nsys_intern(reader->import, text + folder, length - folder);
-  nsys_map_put(&reader->process_names, key, name);
+  nsys_map_put(&reader->process_names, key, nsys_intern(reader->import, nsys_file_name(text)));
   return STATUS_OK;
 }
 

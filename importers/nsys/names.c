@@ -3,6 +3,7 @@
 #include "importers/nsys/names.h"
 
 #include "base/buf.h"
+#include "base/json_scan.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -40,39 +41,24 @@ void nsys_map_done(struct nsys_map *map)
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
-static size_t well_formed(const char *text, size_t length)
+uint32_t nsys_intern(struct import *import, struct slice text)
 {
-  size_t at = 0;
-  while (at < length) {
-    size_t bytes = utf8_sequence((const unsigned char *)text + at, length - at);
-    if (bytes == 0)
-      break;
-    at += bytes;
-  }
-  return at;
-}
-
-uint32_t nsys_intern(struct import *import, const char *text, size_t length)
-{
-  if (well_formed(text, length) == length)
-    return import_string(import, text, length);
+  if (utf8_is_valid(text.data, text.length))
+    return import_slice(import, text);
   struct buf clean;
-  buf_init(&clean, 3 * length + 1);
-  buf_utf8(&clean, text, length);
+  buf_init(&clean, 3 * text.length + 1);
+  buf_utf8(&clean, text.data, text.length);
   uint32_t string = import_string(import, clean.data, clean.length);
   buf_done(&clean);
   return string;
 }
 
-const char *nsys_copy(struct import *import, const char *text, size_t length)
+const char *nsys_copy(struct import *import, struct slice text)
 {
-  if (well_formed(text, length) == length)
-    return arena_copy(import->arena, text, length);
-  struct buf clean;
-  buf_init(&clean, 3 * length + 1);
-  buf_utf8(&clean, text, length);
-  const char *copy = arena_copy(import->arena, clean.data, clean.length);
-  buf_done(&clean);
+  if (utf8_is_valid(text.data, text.length))
+    return arena_copy(import->arena, text.data, text.length);
+  char *copy = arena_alloc(import->arena, 3 * text.length + 1);
+  json_repair_utf8(text.data, text.length, copy);
   return copy;
 }
 
@@ -81,13 +67,13 @@ static enum status add_row(void *context, struct nsys_scan *scan, struct error *
 {
   struct nsys_strings *strings = context;
   struct nsys_key key = {nsys_int(scan, 0, 0), 0, 0};
-  size_t length;
-  const char *text = nsys_text(scan, 1, &length);
+  struct slice text = nsys_text(scan, 1);
   uint32_t place;
-  if (text == NULL || nsys_map_find(&strings->found, key, &place))
+  if (text.data == NULL || nsys_map_find(&strings->found, key, &place))
     return STATUS_OK;
   nsys_map_put(&strings->found, key, (uint32_t)strings->texts.count);
-  *vector_add(&strings->texts) = (struct slice){arena_copy(strings->import->arena, text, length), length};
+  *vector_add(&strings->texts) =
+      (struct slice){arena_copy(strings->import->arena, text.data, text.length), text.length};
   return STATUS_OK;
 }
 
@@ -111,22 +97,19 @@ enum status nsys_string(struct nsys_strings *strings, int64_t id, uint32_t *ret_
   struct nsys_key key = {id, 0, 0};
   if (nsys_map_find(&strings->known, key, ret_string))
     return STATUS_OK;
-  const char *text = NULL;
-  size_t length = 0;
+  struct slice text = {NULL, 0};
   char missing[48];
   uint32_t place;
-  if (nsys_map_find(&strings->found, key, &place)) {
-    text = strings->texts.items[place].data;
-    length = strings->texts.items[place].length;
-  }
+  if (nsys_map_find(&strings->found, key, &place))
+    text = strings->texts.items[place];
   if (strings->lookup.statement != NULL)
-    XSP_TRY(nsys_lookup_text(&strings->lookup, id, &text, &length, err));
-  if (text == NULL) {
-    length = (size_t)snprintf(missing, sizeof missing, "[string %lld missing]", (long long)id);
-    text = missing;
+    XSP_TRY(nsys_lookup_text(&strings->lookup, id, &text, err));
+  if (text.data == NULL) {
+    snprintf(missing, sizeof missing, "[string %lld missing]", (long long)id);
+    text = slice_of(missing);
     strings->missing++;
   }
-  *ret_string = nsys_intern(strings->import, text, length);
+  *ret_string = nsys_intern(strings->import, text);
   nsys_map_put(&strings->known, key, *ret_string);
   return STATUS_OK;
 }

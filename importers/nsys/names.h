@@ -22,10 +22,15 @@ struct nsys_key nsys_map_key(const struct nsys_map *map, uint32_t id);
 void nsys_map_done(struct nsys_map *map);
 
 // ---- texts
+static inline struct slice nsys_file_name(struct slice path) // without its folders
+{
+  const char *slash = path.length > 0 ? memrchr(path.data, '/', path.length) : NULL;
+  return slash != NULL ? slice_after(path, (size_t)(slash + 1 - path.data)) : path;
+}
 // import_string of bytes of unknown origin: what is no UTF-8 becomes U+FFFD.
-uint32_t nsys_intern(struct import *import, const char *text, size_t length);
+uint32_t nsys_intern(struct import *import, struct slice text);
 // The same into import->arena: of texts that may turn out to be of no use, since every interned one is stored.
-const char *nsys_copy(struct import *import, const char *text, size_t length);
+const char *nsys_copy(struct import *import, struct slice text);
 
 // Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.
 struct nsys_strings {

@@ -92,30 +92,16 @@ enum status nsys_add(struct nsys_reader *reader, struct nsys_scan *scan, const s
   return import_span(reader->import, reader->run_id, span, err);
 }
 
-enum status nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key,
-                     struct error *err)
+void nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key)
 {
   struct import *import = reader->import;
-  const char *text;
-  size_t length;
-  uint32_t string;
-  switch (nsys_type_of(scan, column)) {
-  case NSYS_INTEGER:
+  enum nsys_type type = nsys_type_of(scan, column);
+  if (type == NSYS_INTEGER)
     import_tag_int(import, reader->run_id, span_id, key, nsys_int(scan, column, 0));
-    break;
-  case NSYS_REAL:
+  else if (type == NSYS_REAL)
     import_tag_double(import, reader->run_id, span_id, key, nsys_real(scan, column));
-    break;
-  case NSYS_TEXT:
-    text = nsys_text(scan, column, &length);
-    string = nsys_intern(import, text, length);
-    import_tag_text(import, reader->run_id, span_id, key, string);
-    break;
-  case NSYS_BLOB:
-  case NSYS_NULL:
-    break;
-  }
-  return STATUS_OK;
+  else if (type == NSYS_TEXT)
+    import_tag_text(import, reader->run_id, span_id, key, nsys_intern(import, nsys_text(scan, column)));
 }
 
 // ---- what kind of database is it? ------------------------------------------------------------------------------------
@@ -146,20 +132,15 @@ static enum status refuse(const struct nsys_database *database, struct error *er
                    database->table_count > 0 ? database->tables[0].name : "");
 }
 
-static bool contains(const char *head, size_t length, const char *text)
-{
-  return memmem(head, length, text, strlen(text)) != NULL;
-}
-
 // Any SQLite database: what it is shows only when it is open, and then there is a better sentence to say.
-static int nsys_recognize(const char *head, size_t length, bool is_all)
+static int nsys_recognize(struct slice head, bool is_all)
 {
   static const char magic[16] = "SQLite format 3";
-  if (length < sizeof magic || memcmp(head, magic, sizeof magic) != 0)
+  if (head.length < sizeof magic || memcmp(head.data, magic, sizeof magic) != 0)
     return 0;
-  if (length > 72 && memcmp(head + 68, "XSP1", 4) == 0)
+  if (head.length > 72 && slice_starts_with(slice_after(head, 68), "XSP1"))
     return 0;
-  return contains(head, length, "StringIds") ? 3 : 1;
+  return slice_contains(head, "StringIds") ? 3 : 1;
 }
 
 // ---- reading ---------------------------------------------------------------------------------------------------------
@@ -168,7 +149,7 @@ static void make_keys(struct nsys_reader *reader)
 #define INTERN(name) reader->keys.name = import_string(reader->import, #name, sizeof #name - 1);
   NSYS_KEYS(INTERN)
 #undef INTERN
-  reader->keys.input_dims = import_string(reader->import, "Input Dims", 10);
+  reader->keys.input_dims = import_word(reader->import, "Input Dims");
 }
 
 static void say_notes(struct nsys_reader *reader)

@@ -67,8 +67,7 @@ static bool is_name(int64_t type)
 // Whether the row's text is written out, not registered.
 static bool is_written_out(struct nsys_scan *scan)
 {
-  size_t length;
-  return nsys_type_of(scan, TEXT_ID) == NSYS_NULL || (nsys_text(scan, TEXT, &length) != NULL && length > 0);
+  return nsys_type_of(scan, TEXT_ID) == NSYS_NULL || nsys_text(scan, TEXT).length > 0;
 }
 
 // A registered text may be that of a million rows, so what it means is not asked of more than what anybody writes there.
@@ -80,27 +79,26 @@ static bool is_beyond_reading(struct nsys_scan *scan, size_t length)
 }
 
 // The row's text. Valid until the next row.
-static enum status row_text(struct nsys_reader *reader, struct nsys_scan *scan, const char **ret_text,
-                            size_t *ret_length, struct error *err)
+static enum status row_text(struct nsys_reader *reader, struct nsys_scan *scan, struct slice *ret_text,
+                            struct error *err)
 {
   uint32_t string = 0;
-  *ret_text = is_written_out(scan) ? nsys_text(scan, TEXT, ret_length) : NULL;
-  if (*ret_text != NULL)
+  *ret_text = is_written_out(scan) ? nsys_text(scan, TEXT) : (struct slice){NULL, 0};
+  if (ret_text->data != NULL)
     return nsys_scan_check(scan, err);
   XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &string, err));
-  *ret_text = import_text(reader->import, string, ret_length);
+  ret_text->data = import_text(reader->import, string, &ret_text->length);
   return STATUS_OK;
 }
 
 static enum status row_string(struct nsys_reader *reader, struct nsys_scan *scan, uint32_t *ret_string,
                               struct error *err)
 {
-  const char *text;
-  size_t length;
+  struct slice text;
   if (!is_written_out(scan))
     return nsys_column_string(reader, scan, TEXT_ID, ret_string, err);
-  XSP_TRY(row_text(reader, scan, &text, &length, err));
-  *ret_string = nsys_intern(reader->import, text, length);
+  XSP_TRY(row_text(reader, scan, &text, err));
+  *ret_string = nsys_intern(reader->import, text);
   return STATUS_OK;
 }
 
@@ -121,13 +119,12 @@ static struct nsys_key domain_key(struct nsys_scan *scan)
 static enum status weigh_domain(struct nsys_reader *reader, struct nsys_scan *scan, struct nsys_map *balances,
                                 struct error *err)
 {
-  const char *text;
-  size_t length;
+  struct slice text;
   uint32_t balance = BALANCE_ZERO;
   struct nsys_key key = domain_key(scan);
-  XSP_TRY(row_text(reader, scan, &text, &length, err));
+  XSP_TRY(row_text(reader, scan, &text, err));
   nsys_map_find(balances, key, &balance);
-  bool is_nccl = length >= 4 && memcmp(text, "nccl", 4) == 0;
+  bool is_nccl = slice_starts_with(text, "nccl");
   if (is_nccl && balance < UINT32_MAX)
     balance++;
   else if (!is_nccl && balance > 0)
@@ -187,13 +184,12 @@ static enum status read_names(struct name_rows *rows, struct error *err)
 
 static void name_domains(struct nsys_reader *reader, const struct nsys_map *balances)
 {
-  static const char nccl[] = "NCCL";
   uint32_t known;
   for (uint32_t i = 0; i < balances->values.count; i++) {
     struct nsys_key key = nsys_map_key(balances, i), anywhere = {ANY_PROCESS, key.b, 0};
     if (balances->values.items[i] > BALANCE_ZERO && !nsys_map_find(&reader->domains, key, &known) &&
         !nsys_map_find(&reader->domains, anywhere, &known))
-      nsys_map_put(&reader->domains, key, import_string(reader->import, nccl, sizeof nccl - 1));
+      nsys_map_put(&reader->domains, key, import_word(reader->import, "NCCL"));
   }
 }
 
@@ -217,7 +213,8 @@ static void tag_dims(struct nsys_reader *reader, const struct range *range, int6
     if (range->sizes[i] != ' ')
       compact[length++] = range->sizes[i];
   bool fits = length < sizeof compact;
-  text = nsys_intern(reader->import, fits ? compact : range->sizes, fits ? length : range->sizes_length);
+  text = nsys_intern(reader->import,
+                     fits ? (struct slice){compact, length} : (struct slice){range->sizes, range->sizes_length});
   import_tag_text(reader->import, reader->run_id, span_id, reader->keys.input_dims, text);
 }
 
@@ -241,14 +238,18 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
     else
       import_tag_int(import, reader->run_id, span_id, reader->keys.nvtx_category, key.c);
   }
-  if (nsys_type_of(scan, JSON) != NSYS_NULL)
-    return nsys_tag(reader, scan, JSON, span_id, reader->keys.payload, err);
+  if (nsys_type_of(scan, JSON) != NSYS_NULL) {
+    nsys_tag(reader, scan, JSON, span_id, reader->keys.payload);
+    return STATUS_OK;
+  }
   XSP_TRY(nsys_column_string(reader, scan, JSON_ID, &text, err));
   if (text != 0)
     import_tag_text(import, reader->run_id, span_id, reader->keys.payload, text);
   for (size_t column = FIRST_PAYLOAD; column <= LAST_PAYLOAD && text == 0; column++)
-    if (nsys_type_of(scan, column) != NSYS_NULL)
-      return nsys_tag(reader, scan, column, span_id, reader->keys.payload, err);
+    if (nsys_type_of(scan, column) != NSYS_NULL) {
+      nsys_tag(reader, scan, column, span_id, reader->keys.payload);
+      break;
+    }
   return STATUS_OK;
 }
 
@@ -266,17 +267,16 @@ static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan
   struct nsys_key key = domain_key(scan);
   uint32_t domain = key.b == 0 ? 0 : find_name(&reader->domains, key);
   span.category = domain != 0 ? domain : reader->keys.nvtx;
-  const char *text;
-  size_t length;
+  struct slice text;
   struct range range;
-  XSP_TRY(row_text(reader, scan, &text, &length, err));
-  bool is_plain = is_beyond_reading(scan, length);
-  range_read(domain == 0 ? "" : import_text(import, domain, NULL), text, is_plain ? 0 : length,
+  XSP_TRY(row_text(reader, scan, &text, err));
+  bool is_plain = is_beyond_reading(scan, text.length);
+  range_read(domain == 0 ? "" : import_text(import, domain, NULL), text.data, is_plain ? 0 : text.length,
              import->options->model_range, &range);
   if (is_plain)
     XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &span.name, err));
   else
-    span.name = nsys_intern(import, range.name, range.name_length);
+    span.name = nsys_intern(import, (struct slice){range.name, range.name_length});
   span.level = (uint8_t)range.level;
   span.flags = range.is_step ? STORE_SPAN_STEP : 0;
   if (range.level == XSP_LEVEL_LAYER) {

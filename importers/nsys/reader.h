@@ -77,8 +77,7 @@ static inline int64_t nsys_process(int64_t global_id)
   return (int64_t)((uint64_t)global_id >> 24);
 }
 // A tag with the column's own type; nothing where it is NULL.
-enum status nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key,
-                     struct error *err) MUST_CHECK;
+void nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key);
 
 // ---- the parts
 enum status nsys_read_facts(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the run begins

@@ -5,6 +5,8 @@
 // can hold.
 #include "importers/nsys/database.h"
 
+#include "base/memory.h"
+
 #include <sqlite3.h>
 
 #include <stdarg.h>
@@ -216,28 +218,16 @@ static void fail(struct nsys_scan *scan, size_t column, const char *problem)
     scan->status = nsys_scan_broken(scan, &scan->error, "column %s %s", scan->columns[column].name, problem);
 }
 
-// Columns without a type (of tables that a script copied) keep numbers as text where they were given so.
-static bool number_of_text(struct nsys_scan *scan, size_t column, int64_t *ret_number)
+static struct slice text_of(sqlite3_stmt *statement, int column)
 {
-  const char *text = (const char *)sqlite3_column_text(scan->statement, (int)column + 1);
-  size_t length = (size_t)sqlite3_column_bytes(scan->statement, (int)column + 1);
-  bool is_negative = text != NULL && length > 1 && text[0] == '-';
-  int64_t number = 0;
-  if (text == NULL || length == 0)
-    return false;
-  for (size_t i = is_negative; i < length; i++)
-    if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
-        __builtin_sub_overflow(number, text[i] - '0', &number))
-      return false;
-  if (!is_negative && __builtin_sub_overflow(0, number, &number))
-    return false;
-  *ret_number = number;
-  return true;
+  const char *text = (const char *)sqlite3_column_text(statement, column);
+  return (struct slice){text, (size_t)sqlite3_column_bytes(statement, column)};
 }
 
 int64_t nsys_int(struct nsys_scan *scan, size_t column, int64_t otherwise)
 {
   int64_t number;
+  struct slice text;
   switch (nsys_type_of(scan, column)) {
   case NSYS_INTEGER:
     return sqlite3_column_int64(scan->statement, (int)column + 1);
@@ -246,8 +236,9 @@ int64_t nsys_int(struct nsys_scan *scan, size_t column, int64_t otherwise)
   case NSYS_REAL:
     fail(scan, column, "is not a 64-bit integer");
     return otherwise;
-  case NSYS_TEXT:
-    if (number_of_text(scan, column, &number))
+  case NSYS_TEXT: // columns without a type, of tables that a script copied, keep numbers as they were given
+    text = text_of(scan->statement, (int)column + 1);
+    if (text.data != NULL && slice_int64(text, &number))
       return number;
     fail(scan, column, "is not a 64-bit integer");
     return otherwise;
@@ -263,19 +254,17 @@ double nsys_real(struct nsys_scan *scan, size_t column)
   return sqlite3_column_double(scan->statement, (int)column + 1);
 }
 
-const char *nsys_text(struct nsys_scan *scan, size_t column, size_t *ret_length)
+struct slice nsys_text(struct nsys_scan *scan, size_t column)
 {
-  *ret_length = 0;
   if (nsys_type_of(scan, column) == NSYS_NULL)
-    return NULL;
-  const char *text = (const char *)sqlite3_column_text(scan->statement, (int)column + 1);
-  if (text == NULL) { // out of memory, or an empty blob
-    if (sqlite3_errcode(scan->database->db) == SQLITE_NOMEM && scan->status == STATUS_OK)
-      scan->status = error_set(&scan->error, STATUS_MEMORY, what, scan->database->path, NULL, "out of memory");
-    return "";
+    return (struct slice){NULL, 0};
+  struct slice text = text_of(scan->statement, (int)column + 1);
+  if (text.data == NULL) { // out of memory, or an empty blob
+    if (sqlite3_errcode(scan->database->db) == SQLITE_NOMEM)
+      memory_exhausted();
+    return (struct slice){"", 0};
   }
-  *ret_length = (size_t)sqlite3_column_bytes(scan->statement, (int)column + 1);
-  scan->text_bytes += *ret_length;
+  scan->text_bytes += text.length;
   if (is_beyond_file(scan->database, scan->text_bytes))
     fail(scan, column, "holds more than the file can: the database is damaged");
   return text;
@@ -299,11 +288,9 @@ enum status nsys_lookup_begin(struct nsys_database *database, const char *table,
   return STATUS_OK;
 }
 
-enum status nsys_lookup_text(struct nsys_lookup *lookup, int64_t key, const char **ret_text, size_t *ret_length,
-                             struct error *err)
+enum status nsys_lookup_text(struct nsys_lookup *lookup, int64_t key, struct slice *ret_text, struct error *err)
 {
-  *ret_text = NULL;
-  *ret_length = 0;
+  *ret_text = (struct slice){NULL, 0};
   sqlite3_reset(lookup->statement);
   sqlite3_bind_int64(lookup->statement, 1, key);
   int code = sqlite3_step(lookup->statement);
@@ -313,17 +300,16 @@ enum status nsys_lookup_text(struct nsys_lookup *lookup, int64_t key, const char
     return nsys_database_failed(lookup->database, lookup->table, 0, err);
   if (sqlite3_column_type(lookup->statement, 0) == SQLITE_NULL)
     return STATUS_OK;
-  *ret_text = (const char *)sqlite3_column_text(lookup->statement, 0);
-  *ret_length = (size_t)sqlite3_column_bytes(lookup->statement, 0);
-  lookup->text_bytes += *ret_length;
+  *ret_text = text_of(lookup->statement, 0);
+  lookup->text_bytes += ret_text->length;
   if (is_beyond_file(lookup->database, lookup->text_bytes)) {
     char where[sizeof err->where];
     snprintf(where, sizeof where, "%s, table %s", lookup->database->path, lookup->table);
     return error_set(err, STATUS_INPUT, what, where, NULL,
                      "its texts hold more than the file can: the database is damaged");
   }
-  if (*ret_text == NULL && *ret_length == 0)
-    *ret_text = "";
+  if (ret_text->data == NULL)
+    ret_text->data = "";
   return STATUS_OK;
 }
 

@@ -76,20 +76,20 @@ static void finish(struct stack *stack)
 static enum status frame_name(struct nsys_reader *reader, struct nsys_scan *scan, uint32_t *ret_name, struct error *err)
 {
   char text[256];
-  size_t length;
+  struct slice path;
   uint32_t module;
   if (nsys_int(scan, UNRESOLVED, 0) == 0)
     return nsys_column_string(reader, scan, SYMBOL, ret_name, err);
   XSP_TRY(nsys_column_string(reader, scan, MODULE, &module, err));
-  const char *path = import_text(reader->import, module, &length);
-  const char *slash = length < MODULE_BYTES_MOST ? memrchr(path, '/', length) : NULL;
-  size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
-  if (length - folder == 0 || length - folder > sizeof text - 2)
+  path.data = import_text(reader->import, module, &path.length);
+  if (path.length < MODULE_BYTES_MOST)
+    path = nsys_file_name(path);
+  if (path.length == 0 || path.length > sizeof text - 2)
     return nsys_column_string(reader, scan, SYMBOL, ret_name, err);
   text[0] = '[';
-  memcpy(text + 1, path + folder, length - folder);
-  text[length - folder + 1] = ']';
-  *ret_name = import_string(reader->import, text, length - folder + 2);
+  memcpy(text + 1, path.data, path.length);
+  text[path.length + 1] = ']';
+  *ret_name = import_string(reader->import, text, path.length + 2);
   return STATUS_OK;
 }
 

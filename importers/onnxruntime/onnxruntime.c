@@ -14,37 +14,30 @@
 
 // ---- recognising -----------------------------------------------------------------------------------------------------
 // Is there `"key"`, then a colon, then `"value"`, with any white space around it?
-static bool has_member(const char *head, size_t length, const char *key, const char *value)
+static bool has_member(struct slice head, const char *key, const char *value)
 {
-  const char *end = head + length;
-  size_t key_length = strlen(key), value_length = strlen(value);
-  for (const char *at = head; (at = memmem(at, (size_t)(end - at), key, key_length)) != NULL;) {
-    at += key_length;
-    const char *next = at;
-    while (next < end && (*next == ' ' || *next == ':' || *next == '\t' || *next == '\n' || *next == '\r'))
-      next++;
-    if ((size_t)(end - next) >= value_length && memcmp(next, value, value_length) == 0)
+  for (const char *at; (at = memmem(head.data, head.length, key, strlen(key))) != NULL;) {
+    head = slice_after(head, (size_t)(at - head.data) + strlen(key));
+    struct slice next = head;
+    while (next.length > 0 && memchr(" :\t\n\r", next.data[0], 5) != NULL)
+      next = slice_after(next, 1);
+    if (slice_starts_with(next, value))
       return true;
   }
   return false;
 }
 
-static bool has_text(const char *head, size_t length, const char *text)
-{
-  return memmem(head, length, text, strlen(text)) != NULL;
-}
-
-static int recognize(const char *head, size_t length, bool is_all)
+static int recognize(struct slice head, bool is_all)
 {
   (void)is_all;
   static const char *const session_names[] = {"\"model_run\"", "\"session_initialization\"", "\"model_loading_",
                                               "\"SequentialExecutor::Execute\""};
-  if (has_member(head, length, "\"cat\"", "\"Node\"") && has_text(head, length, NODE_SUFFIX "\"") &&
-      has_text(head, length, "\"op_name\""))
+  if (has_member(head, "\"cat\"", "\"Node\"") && slice_contains(head, NODE_SUFFIX "\"") &&
+      slice_contains(head, "\"op_name\""))
     return 3;
-  if (has_member(head, length, "\"cat\"", "\"Session\""))
+  if (has_member(head, "\"cat\"", "\"Session\""))
     for (size_t i = 0; i < sizeof session_names / sizeof session_names[0]; i++)
-      if (has_text(head, length, session_names[i]))
+      if (slice_contains(head, session_names[i]))
         return 3;
   return 0;
 }
@@ -82,15 +75,15 @@ struct reading {
 };
 
 // [{"float":[1,64,112,112]},{"int64":[1]}] → "[1,64,112,112]" or "[1,64,112,112] [1]". Returns the length; 0: no shape.
-static size_t shapes_of(struct text types, bool first_only, char shapes[SHAPES_SIZE])
+static size_t shapes_of(struct slice types, bool first_only, char shapes[SHAPES_SIZE])
 {
   size_t used = 0;
-  const char *end = types.at + types.length;
-  for (const char *at = types.at; at < end && (at = memmem(at, (size_t)(end - at), "[", 1)) != NULL; at++) {
+  const char *end = types.data + types.length;
+  for (const char *at = types.data; at < end && (at = memmem(at, (size_t)(end - at), "[", 1)) != NULL; at++) {
     const char *before = at;
-    while (before > types.at && before[-1] == ' ')
+    while (before > types.data && before[-1] == ' ')
       before--;
-    if (before == types.at || before[-1] != ':')
+    if (before == types.data || before[-1] != ':')
       continue; // the list of shapes itself
     const char *close = memchr(at, ']', (size_t)(end - at));
     if (close == NULL || used + (size_t)(close + 1 - at) + 1 >= SHAPES_SIZE)
@@ -112,7 +105,7 @@ static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, 
   struct import *import = reading->import;
   int64_t number = 0;
   char shapes[SHAPES_SIZE];
-  struct text text = value->raw;
+  struct slice text = value->raw;
   switch (node_tags[rule].form) {
   case FORM_INT:
     if (trace_int64(value, &number)) {
@@ -125,28 +118,22 @@ static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, 
   case FORM_FIRST_SHAPE:
   case FORM_ALL_SHAPES:
     text.length = shapes_of(value->raw, node_tags[rule].form == FORM_FIRST_SHAPE, shapes);
-    text.at = shapes;
+    text.data = shapes;
     break;
   }
   if (text.length > 0)
-    import_tag_text(import, reading->run_id, span_id, reading->keys[rule], import_string(import, text.at, text.length));
+    import_tag_text(import, reading->run_id, span_id, reading->keys[rule], import_slice(import, text));
 }
 
 static void tag_node(struct reading *reading, int64_t span_id, const struct trace_event *event)
 {
   for (size_t i = 0; i < event->argument_count; i++)
     for (size_t rule = 0; rule < NODE_TAGS; rule++)
-      if (text_is(event->arguments[i].key, node_tags[rule].argument))
+      if (slice_is(event->arguments[i].key, node_tags[rule].argument))
         tag_argument(reading, span_id, rule, &event->arguments[i].value);
 }
 
 // ---- kernels of a GPU ------------------------------------------------------------------------------------------------
-static bool begins(struct text text, const char *prefix)
-{
-  size_t length = strlen(prefix);
-  return text.length >= length && memcmp(text.at, prefix, length) == 0;
-}
-
 // grid_x, grid_y, grid_z → grid "[x,y,z]"
 static void tag_extent(struct reading *reading, int64_t span_id, const struct trace_event *event, const char *what,
                        uint32_t key)
@@ -170,9 +157,9 @@ static enum status stream_track(struct reading *reading, const struct trace_even
 {
   struct import *import = reading->import;
   const struct trace_argument *stream = trace_find(event, "stream");
-  static const struct text unknown = {"stream", 6};
-  struct text text = stream != NULL && stream->value.raw.length > 0 ? stream->value.raw : unknown;
-  struct map_key key = {UINT32_MAX, import_string(import, text.at, text.length)};
+  static const struct slice unknown = {"stream", 6};
+  struct slice text = stream != NULL && stream->value.raw.length > 0 ? stream->value.raw : unknown;
+  struct map_key key = {UINT32_MAX, import_slice(import, text)};
   uint64_t *track = map_at(&reading->tracks.tracks, key, NULL);
   if (*track == 0) {
     char name[64];
@@ -186,7 +173,7 @@ static enum status stream_track(struct reading *reading, const struct trace_even
     if (row.stream_id != STORE_NONE)
       snprintf(name, sizeof name, "stream %lld", (long long)row.stream_id);
     else
-      snprintf(name, sizeof name, "%.*s", text.length < 60 ? (int)text.length : 60, text.at);
+      snprintf(name, sizeof name, "%.*s", text.length < 60 ? (int)text.length : 60, text.data);
     XSP_TRY(import_track(import, reading->run_id, &row, ret_track_id, err));
     *track = *ret_track_id;
   }
@@ -199,12 +186,12 @@ static enum status read_kernel(struct reading *reading, const struct trace_event
 {
   span->level = XSP_LEVEL_KERNEL;
   span->kind = XSP_KIND_EXECUTION;
-  span->category = begins(event->name, "Memcpy")   ? reading->memcpy_
-                   : begins(event->name, "Memset") ? reading->memset_
-                                                   : reading->kernel;
+  span->category = slice_starts_with(event->name, "Memcpy")   ? reading->memcpy_
+                   : slice_starts_with(event->name, "Memset") ? reading->memset_
+                                                              : reading->kernel;
   const struct trace_argument *parent = trace_find(event, "parent_name");
   if (parent != NULL) {
-    uint32_t name = import_string(reading->import, parent->value.raw.at, parent->value.raw.length);
+    uint32_t name = import_slice(reading->import, parent->value.raw);
     const uint64_t *node = map_find(&reading->nodes, map_number(name));
     span->recorded_parent_id = node != NULL ? (int64_t)*node : 0;
   }
@@ -228,12 +215,13 @@ static const char *why_not(const struct trace_event *event, int64_t *ret_duratio
 // A node's kernels name it by its event's name, and come after it.
 static void remember_node(struct reading *reading, const struct trace_event *event, int64_t span_id)
 {
-  uint32_t name = import_string(reading->import, event->name.at, event->name.length);
+  uint32_t name = import_slice(reading->import, event->name);
   *map_at(&reading->nodes, map_number(name), NULL) = (uint64_t)span_id;
 }
 
-static enum status read_event(struct reading *reading, const struct trace_event *event, struct error *err)
+static enum status read_event(void *context, const struct trace_event *event, struct error *err)
 {
+  struct reading *reading = context;
   struct import *import = reading->import;
   const size_t suffix = sizeof NODE_SUFFIX - 1;
   int64_t duration_ns = 0;
@@ -245,22 +233,22 @@ static enum status read_event(struct reading *reading, const struct trace_event 
   }
   if (__builtin_sub_overflow(event->end_ns, event->start_ns, &duration_ns))
     return import_broken(import, err, event->offset, "a duration of this event is beyond 64 bits of nanoseconds");
-  struct text name = event->name;
+  struct slice name = event->name;
   struct store_span span = {.span_id = ++reading->last_span_id,
                             .start_ns = event->start_ns,
                             .duration_ns = duration_ns,
                             .level = XSP_LEVEL_APPLICATION,
                             .kind = XSP_KIND_SYNC};
-  if (text_is(event->category, "Kernel")) {
+  if (slice_is(event->category, "Kernel")) {
     XSP_TRY(read_kernel(reading, event, &span, err));
   } else {
     XSP_TRY(event_track(&reading->tracks, import, event, &span.track_id, err));
-    if (text_is(event->category, "Api")) { // of the host, to a GPU's runtime
+    if (slice_is(event->category, "Api")) { // of the host, to a GPU's runtime
       span.level = XSP_LEVEL_KERNEL;
       span.category = reading->api;
       span.flags = STORE_SPAN_CALL;
-    } else if (text_is(event->category, "Node") && name.length >= suffix &&
-               memcmp(name.at + name.length - suffix, NODE_SUFFIX, suffix) == 0) {
+    } else if (slice_is(event->category, "Node") && name.length >= suffix &&
+               memcmp(name.data + name.length - suffix, NODE_SUFFIX, suffix) == 0) {
       span.level = XSP_LEVEL_LAYER;
       remember_node(reading, event, span.span_id);
       tag_node(reading, span.span_id, event);
@@ -269,23 +257,19 @@ static enum status read_event(struct reading *reading, const struct trace_event 
           name.length == 0 ? trace_find(event, "op_name") : NULL; // of a node without a name
       if (op != NULL && op->value.type == TRACE_STRING)
         name = op->value.raw;
-    } else if (text_is(event->category, "Session") && text_is(name, "model_run")) {
+    } else if (slice_is(event->category, "Session") && slice_is(name, "model_run")) {
       span.level = XSP_LEVEL_MODEL;
     }
   }
-  span.name = import_string(import, name.at, name.length);
+  span.name = import_slice(import, name);
   return import_span(import, reading->run_id, &span, err);
 }
 
-static enum status read_events(struct reading *reading, struct trace_reader *reader, struct error *err)
+static enum status read_events(struct reading *reading, struct error *err)
 {
-  enum trace_item item = TRACE_END;
-  do {
-    XSP_TRY(trace_next(reader, &item, err));
-    if (item == TRACE_EVENT)
-      XSP_TRY(read_event(reading, &reader->event, err));
-  } while (item != TRACE_END);
-  if (reader->is_unclosed)
+  bool is_unclosed;
+  XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &is_unclosed, err));
+  if (is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket: the session was not ended properly");
   if (reading->event_count >= EVENTS_MOST)
     import_note(reading->import, "it holds a million events: ONNX Runtime records no more, so the end may be missing");
@@ -296,13 +280,13 @@ static void prepare(struct reading *reading)
 {
   struct import *import = reading->import;
   for (size_t i = 0; i < NODE_TAGS; i++)
-    reading->keys[i] = import_string(import, node_tags[i].key, strlen(node_tags[i].key));
-  reading->grid = import_string(import, "grid", 4);
-  reading->block = import_string(import, "block", 5);
-  reading->api = import_string(import, "api", 3);
-  reading->kernel = import_string(import, "kernel", 6);
-  reading->memcpy_ = import_string(import, "memcpy", 6);
-  reading->memset_ = import_string(import, "memset", 6);
+    reading->keys[i] = import_word(import, node_tags[i].key);
+  reading->grid = import_word(import, "grid");
+  reading->block = import_word(import, "block");
+  reading->api = import_word(import, "api");
+  reading->kernel = import_word(import, "kernel");
+  reading->memcpy_ = import_word(import, "memcpy");
+  reading->memset_ = import_word(import, "memset");
 }
 
 static enum status read_file(struct import *import, struct error *err)
@@ -313,11 +297,7 @@ static enum status read_file(struct import *import, struct error *err)
   reading.tracks.run_id = reading.run_id;
   import_framework(import, "onnxruntime", NULL);
   prepare(&reading);
-  struct trace_reader reader;
-  enum status status = trace_open(import->input, &reader, err);
-  if (status == STATUS_OK)
-    status = read_events(&reading, &reader, err);
-  trace_close(&reader);
+  enum status status = read_events(&reading, err);
   event_tracks_done(&reading.tracks);
   map_done(&reading.nodes);
   return status;

@@ -60,7 +60,7 @@ static enum status next_byte(struct reader *reader, char *ret_byte, struct error
   } while (0)
 
 // ---- fields ----------------------------------------------------------------------------------------------------------
-static const struct otlp_field *find_field(enum otlp_message message, struct otlp_text name)
+static const struct otlp_field *find_field(enum otlp_message message, struct slice name)
 {
   static const struct { // of OTLP before 0.15
     const char *name;
@@ -71,7 +71,7 @@ static const struct otlp_field *find_field(enum otlp_message message, struct otl
                    {"instrumentation_library_spans", OTLP_RESOURCE_SPANS_SCOPE_SPANS}};
   unsigned hint = 1;
   for (size_t i = 0; i < sizeof old_names / sizeof old_names[0]; i++)
-    if (old_names[i].field / OTLP_NUMBERS == message && otlp_text_is(name, old_names[i].name))
+    if (old_names[i].field / OTLP_NUMBERS == message && slice_is(name, old_names[i].name))
       return &otlp_fields[old_names[i].field];
   return otlp_field_named(message, name, &hint);
 }
@@ -83,7 +83,7 @@ static const char *take_head(struct reader *reader, const char *at, const struct
 {
   struct otlp_json *json = &reader->json;
   const struct otlp_visitor *visitor = &reader->model.visitor;
-  struct otlp_text name = {"", 0};
+  struct slice name = {"", 0};
   otlp_json_clear(json);
   at = otlp_json_message(json, at, head->step.inner, &name);
   if (at != NULL && head->step.inner == OTLP_RESOURCE_MESSAGE)
@@ -98,14 +98,14 @@ static const char *take_head(struct reader *reader, const char *at, const struct
 static const char *find_head(struct otlp_json *json, const char *at, const struct otlp_field *head,
                              const char **ret_head)
 {
-  struct otlp_text found;
+  struct slice found;
   *ret_head = NULL;
   for (;;) {
     if ((at = otlp_json_skip(json, at)) == NULL || (at = otlp_json_member(json, at, false, &found)) == NULL)
       return NULL;
-    if (found.at == NULL)
+    if (found.data == NULL)
       return at;
-    if (otlp_text_is(found, head->name)) {
+    if (slice_is(found, head->name)) {
       *ret_head = at;
       return at;
     }
@@ -170,12 +170,12 @@ static enum status read_group(struct reader *reader, enum otlp_message message, 
   enum head_state state = message == OTLP_REQUEST_MESSAGE ? HEAD_TAKEN : HEAD_UNKNOWN;
   enum status status = STATUS_OK;
   bool is_null;
-  struct otlp_text key;
+  struct slice key;
   STEP(reader, otlp_json_open(&reader->json, reader->input->at, '{', &is_null), err);
   for (bool is_first = true; !is_null; is_first = false) {
     otlp_json_clear(&reader->json);
     STEP(reader, otlp_json_member(&reader->json, reader->input->at, is_first, &key), err);
-    if (key.at == NULL)
+    if (key.data == NULL)
       return STATUS_OK;
     const struct otlp_field *field = find_field(message, key);
     if (field == NULL) {
@@ -220,20 +220,18 @@ static enum status read_requests(struct reader *reader, struct error *err)
 
 // ---- recognising -----------------------------------------------------------------------------------------------------
 // An object that has "resourceSpans" among its own keys, near its beginning.
-static int recognize(const char *head, size_t length, bool is_all)
+static int recognize(struct slice head, bool is_all)
 {
-  struct otlp_json json = {.scan = {.end = head + length, .is_last = is_all}};
-  struct otlp_text key;
+  struct otlp_json json = {.scan = {.end = head.data + head.length, .is_last = is_all}};
+  struct slice key;
   int claim = 0;
-  if (length >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0)
-    head += 3;
-  const char *at = json_scan_space(head);
-  if (*at != '{')
+  head = import_json_head(head);
+  if (!slice_starts_with(head, "{"))
     return 0;
-  at++;
-  for (bool is_first = true; (at = otlp_json_member(&json, at, is_first, &key)) != NULL && key.at != NULL;
+  const char *at = head.data + 1;
+  for (bool is_first = true; (at = otlp_json_member(&json, at, is_first, &key)) != NULL && key.data != NULL;
        is_first = false) {
-    if (otlp_text_is(key, "traceEvents"))
+    if (slice_is(key, "traceEvents"))
       break;
     if (find_field(OTLP_REQUEST_MESSAGE, key) != NULL) {
       claim = 3;
@@ -251,9 +249,9 @@ static enum status read_file(struct import *import, struct error *err)
 {
   struct input *input = import->input;
   struct reader reader = {.import = import, .input = input};
-  size_t length = (size_t)(input->end - input->at);
-  if (recognize(input->at, length, input->is_last) == 0 && // --format otlp: the name of both
-      importer_otlp_proto.recognize(input->at, length, input->is_last) > 0)
+  struct slice all = {input->at, (size_t)(input->end - input->at)};
+  if (recognize(all, input->is_last) == 0 && // --format otlp: the name of both
+      importer_otlp_proto.recognize(all, input->is_last) > 0)
     return importer_otlp_proto.read(import, err);
   otlp_model_start(&reader.model, import);
   enum status status = read_requests(&reader, err);

@@ -212,9 +212,9 @@ static int claim_message(enum otlp_message message, const char *at, const char *
 }
 
 // How a file's messages are separated, and how sure that is.
-static int claim_framing(const char *head, size_t length, enum framing *ret_framing)
+static int claim_framing(struct slice bytes, enum framing *ret_framing)
 {
-  const char *end = head + length;
+  const char *head = bytes.data, *end = head + bytes.length;
   struct wire wire = {head, end, NULL};
   uint64_t size;
   *ret_framing = FRAMING_NONE;
@@ -228,11 +228,11 @@ static int claim_framing(const char *head, size_t length, enum framing *ret_fram
       return framed;
     }
   }
-  if (length > 4) {
+  if (bytes.length > 4) {
     const unsigned char *word = (const unsigned char *)head;
     size = (uint64_t)word[0] << 24 | (uint64_t)word[1] << 16 | (uint64_t)word[2] << 8 | word[3];
     int framed =
-        size > 1 ? claim_message(OTLP_REQUEST_MESSAGE, head + 4, size < length - 4 ? head + 4 + size : end) : 0;
+        size > 1 ? claim_message(OTLP_REQUEST_MESSAGE, head + 4, size < bytes.length - 4 ? head + 4 + size : end) : 0;
     if (framed > 1) {
       *ret_framing = FRAMING_WORD;
       return framed;
@@ -256,7 +256,7 @@ static enum status read_messages(struct reader *reader, struct error *err)
 {
   struct input *input = reader->input;
   enum framing framing;
-  (void)claim_framing(input->at, (size_t)(input->end - input->at), &framing);
+  (void)claim_framing((struct slice){input->at, (size_t)(input->end - input->at)}, &framing);
   if (framing == FRAMING_NONE)
     XSP_TRY(read_fields(reader, OTLP_REQUEST_MESSAGE, UINT64_MAX, err));
   while (framing != FRAMING_NONE) {
@@ -282,11 +282,11 @@ static enum status read_file(struct import *import, struct error *err)
   return status;
 }
 
-static int recognize(const char *head, size_t length, bool is_all)
+static int recognize(struct slice head, bool is_all)
 {
   enum framing framing;
   (void)is_all;
-  return claim_framing(head, length, &framing);
+  return claim_framing(head, &framing);
 }
 
 const struct importer importer_otlp_proto = {

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-static enum status take_scope(void *context, struct otlp_text name, struct error *err)
+static enum status take_scope(void *context, struct slice name, struct error *err)
 {
   struct otlp_model *model = context;
   (void)err;
-  model->scope_tracer = name.length > 0 ? import_string(model->import, name.at, name.length) : model->tracer;
+  model->scope_tracer = name.length > 0 ? import_slice(model->import, name) : model->tracer;
   return STATUS_OK;
 }
 
@@ -17,9 +17,9 @@ void otlp_model_start(struct otlp_model *model, struct import *import)
   *model = (struct otlp_model){.import = import};
   model->visitor = (struct otlp_visitor){model, otlp_take_resource, take_scope, otlp_take_span};
   buf_init(&model->text, BUF_MAXIMUM_DEFAULT);
-  model->category_api = import_string(import, "api", 3);
-  model->tracer = model->scope_tracer = import_string(import, "otlp", 4); // whichever way it came
-  model->category_kernel = import_string(import, "kernel", 6);
+  model->category_api = import_word(import, "api");
+  model->tracer = model->scope_tracer = import_word(import, "otlp"); // whichever way it came
+  model->category_kernel = import_word(import, "kernel");
 }
 
 enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err)
@@ -77,11 +77,11 @@ void otlp_model_done(struct otlp_model *model)
 {
   for (size_t i = 0; i < model->all_runs.count; i++)
     otlp_ids_done(&model->all_runs.items[i]->ids);
-  texts_done(&model->resource_texts);
-  texts_done(&model->experiment_texts);
-  texts_done(&model->run_texts);
-  texts_done(&model->track_texts);
-  texts_done(&model->key_texts);
+  interner_done(&model->resource_texts);
+  interner_done(&model->experiment_texts);
+  interner_done(&model->run_texts);
+  interner_done(&model->track_texts);
+  interner_done(&model->key_texts);
   vector_done(&model->resources);
   vector_done(&model->experiments);
   vector_done(&model->runs);

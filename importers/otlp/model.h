@@ -5,9 +5,9 @@
 #define XSP_IMPORTERS_OTLP_MODEL_H
 
 #include "base/buf.h"
+#include "base/interner.h"
 #include "base/vector.h"
 #include "importers/importer.h"
-#include "importers/texts.h"
 #include "otlp/attributes.h"
 #include "otlp/ids.h"
 #include "otlp/otlp.h"
@@ -66,7 +66,7 @@ struct otlp_tag {
 struct otlp_model { // by otlp_model_start
   struct import *import;
   struct otlp_visitor visitor;
-  struct texts resource_texts, experiment_texts, run_texts, track_texts, key_texts;
+  struct interner resource_texts, experiment_texts, run_texts, track_texts, key_texts;
   VECTOR(struct otlp_resource *) resources; // by id of their text
   VECTOR(struct otlp_experiment *) experiments;
   VECTOR(struct otlp_run *) runs;
@@ -104,16 +104,16 @@ enum status otlp_take_span(void *model, const struct otlp_span *span, struct err
 struct otlp_place { // what a span says about where it ran; texts are slices
   bool has_track, has_thread;
   struct otlp_value track, thread; // xsp.track; thread.id
-  struct otlp_text name, host, clock, thread_name;
+  struct slice name, host, clock, thread_name;
   int64_t process_id, thread_id, device_id, stream_id; // STORE_NONE
 };
 // *ret_track_id is 0 where the span names no thread.
 enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
                             const struct otlp_place *place, uint32_t *ret_track_id, struct error *err) MUST_CHECK;
 // What the run's own attributes say: tracks without spans, messages without spans, as JSON text.
-enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct otlp_text json,
+enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct slice json,
                              struct error *err) MUST_CHECK;
-enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct otlp_text json,
+enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct slice json,
                            struct error *err) MUST_CHECK;
 
 // A whole number, also as text; false: the value is none.
@@ -124,10 +124,9 @@ enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *v
 // The same in the import's arena.
 enum status otlp_copy_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
                            struct error *err) MUST_CHECK;
-static inline bool otlp_key_begins(struct otlp_text key, const char *prefix)
+static inline bool otlp_key_begins(struct slice key, const char *prefix) // and goes on
 {
-  size_t length = strlen(prefix);
-  return key.length > length && memcmp(key.at, prefix, length) == 0;
+  return slice_starts_with(key, prefix) && key.length > strlen(prefix);
 }
 // Tags, links and events of a span.
 enum status otlp_put_parts(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
@@ -139,7 +138,7 @@ static inline enum status otlp_check_texts(const struct otlp_model *model, struc
                    model->key_texts.arena.used_bytes + model->import->arena->used_bytes;
   return bytes <= import_text_bytes_most(model->import) ? STATUS_OK : import_too_many_texts(model->import, err);
 }
-// Makes a vector reach to the id that texts_intern gave its item; new items are zeroed.
+// Makes a vector reach to the id that interner_at gave its item; new items are zeroed.
 #define OTLP_REACH(vector, id)                                                                                         \
   do {                                                                                                                 \
     while ((vector)->count <= (id))                                                                                    \

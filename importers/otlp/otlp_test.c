@@ -136,14 +136,15 @@ static void heads_are_told_apart(void **state)
   for (size_t length = 1; length < sizeof json; length++) {
     memset(window, 0, sizeof window);
     memcpy(window, json, length);
-    assert_int_equal(importer_otlp.recognize(window, length, true), length >= strlen("{\"resourceSpans\":") ? 3 : 0);
-    assert_int_equal(importer_otlp_proto.recognize(window, length, true), 0);
+    assert_int_equal(importer_otlp.recognize((struct slice){window, length}, true),
+                     length >= strlen("{\"resourceSpans\":") ? 3 : 0);
+    assert_int_equal(importer_otlp_proto.recognize((struct slice){window, length}, true), 0);
   }
   for (size_t length = 1; length < sizeof proto; length++) {
     memset(window, 0, sizeof window);
     memcpy(window, proto, length);
-    assert_int_equal(importer_otlp.recognize(window, length, true), 0);
-    int claim = importer_otlp_proto.recognize(window, length, true);
+    assert_int_equal(importer_otlp.recognize((struct slice){window, length}, true), 0);
+    int claim = importer_otlp_proto.recognize((struct slice){window, length}, true);
     assert_int_equal(claim, length < 10 ? 0 : length < 49 ? 2 : 3); // the trace id ends at byte 49
   }
 }

@@ -72,7 +72,7 @@ static enum status read_text_attribute(struct otlp_model *model, const struct ot
       {OTLP_TRACE_ID, &description->trace},
   };
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-    if (otlp_text_is(attribute->key, texts[i].key)) {
+    if (slice_is(attribute->key, texts[i].key)) {
       *ret_is_known = true;
       return otlp_copy_text(model, &attribute->value, texts[i].text, err);
     }
@@ -82,22 +82,21 @@ static enum status read_text_attribute(struct otlp_model *model, const struct ot
 static void read_number_attribute(const struct otlp_attribute *attribute, struct otlp_description *description)
 {
   int64_t number = 0;
-  if (otlp_text_is(attribute->key, OTLP_OWN_PCT) && attribute->value.type == OTLP_DOUBLE)
+  if (slice_is(attribute->key, OTLP_OWN_PCT) && attribute->value.type == OTLP_DOUBLE)
     description->own_pct = attribute->value.real;
-  else if (otlp_text_is(attribute->key, OTLP_EPOCH))
-    description->row.epoch_is_unix =
-        attribute->value.type != OTLP_TEXT || !otlp_text_is(attribute->value.text, "trace");
+  else if (slice_is(attribute->key, OTLP_EPOCH))
+    description->row.epoch_is_unix = attribute->value.type != OTLP_TEXT || !slice_is(attribute->value.text, "trace");
   else if (!otlp_value_int(&attribute->value, &number))
     return;
-  else if (otlp_text_is(attribute->key, OTLP_BATCH_SIZE))
+  else if (slice_is(attribute->key, OTLP_BATCH_SIZE))
     description->row.batch_size = number > 0 ? number : 0;
-  else if (otlp_text_is(attribute->key, OTLP_DROPPED))
+  else if (slice_is(attribute->key, OTLP_DROPPED))
     description->row.dropped_count = number > 0 ? number : 0;
-  else if (otlp_text_is(attribute->key, OTLP_MISUSED))
+  else if (slice_is(attribute->key, OTLP_MISUSED))
     description->row.misused_count = number > 0 ? number : 0;
-  else if (otlp_text_is(attribute->key, OTLP_CREATED))
+  else if (slice_is(attribute->key, OTLP_CREATED))
     description->experiment.row.created_ns = number;
-  else if (otlp_text_is(attribute->key, OTLP_UNIQUE_IDS))
+  else if (slice_is(attribute->key, OTLP_UNIQUE_IDS))
     description->ids_are_unique = number != 0;
 }
 
@@ -105,7 +104,7 @@ static enum status read_value(struct otlp_model *model, const struct otlp_attrib
                               struct store_system_value *ret_value, struct error *err)
 {
   const struct otlp_value *value = &attribute->value;
-  ret_value->key = arena_copy(model->import->arena, attribute->key.at + prefix, attribute->key.length - prefix);
+  ret_value->key = arena_copy(model->import->arena, attribute->key.data + prefix, attribute->key.length - prefix);
   ret_value->is_number =
       value->type == OTLP_INT || value->type == OTLP_BOOL || (value->type == OTLP_DOUBLE && isfinite(value->real));
   if (!ret_value->is_number)

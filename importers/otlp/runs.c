@@ -28,7 +28,7 @@ static struct otlp_experiment **experiment_slot(struct otlp_model *model, const 
     put_part(&model->text, value->is_number ? NULL : value->text);
     buf_put(&model->text, &value->number, sizeof value->number);
   }
-  uint32_t id = texts_intern(&model->experiment_texts, model->text.data, model->text.length);
+  uint32_t id = interner_at(&model->experiment_texts, model->text.data, model->text.length);
   OTLP_REACH(&model->experiments, id);
   return &model->experiments.items[id];
 }
@@ -95,20 +95,18 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
 {
   const char *experiment = run->experiment->row.name;
   for (size_t i = 0; i < count; i++) {
-    struct otlp_text key = attributes[i].key;
+    struct slice key = attributes[i].key;
     const struct otlp_value *value = &attributes[i].value;
     int64_t of_run = run->run_id;
     if (otlp_key_begins(key, OTLP_FILE_NOTE_PREFIX)) {
-      key.at += strlen(OTLP_FILE_NOTE_PREFIX);
-      key.length -= strlen(OTLP_FILE_NOTE_PREFIX);
+      key = slice_after(key, strlen(OTLP_FILE_NOTE_PREFIX));
       of_run = 0;
     } else if (otlp_key_begins(key, OTLP_NOTE_PREFIX)) {
-      key.at += strlen(OTLP_NOTE_PREFIX);
-      key.length -= strlen(OTLP_NOTE_PREFIX);
-    } else if (otlp_text_is(key, OTLP_TRACKS) && value->type == OTLP_TEXT) {
+      key = slice_after(key, strlen(OTLP_NOTE_PREFIX));
+    } else if (slice_is(key, OTLP_TRACKS) && value->type == OTLP_TEXT) {
       XSP_TRY(otlp_take_tracks(model, run, value->text, err));
       continue;
-    } else if (otlp_text_is(key, OTLP_LOGS) && value->type == OTLP_TEXT) {
+    } else if (slice_is(key, OTLP_LOGS) && value->type == OTLP_TEXT) {
       XSP_TRY(otlp_take_logs(model, run, value->text, err));
       continue;
     } else if (otlp_key_begins(key, "xsp.") || key.length == 0) {
@@ -116,9 +114,9 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     }
     const char *text;
     XSP_TRY(otlp_model_text(model, value, &text, err));
-    if (otlp_text_is(key, OTLP_SERVICE_NAME) && experiment != NULL && strcmp(text, experiment) == 0)
+    if (slice_is(key, OTLP_SERVICE_NAME) && experiment != NULL && strcmp(text, experiment) == 0)
       continue; // the export put it there
-    char *name = arena_copy(model->import->arena, key.at, key.length);
+    char *name = arena_copy(model->import->arena, key.data, key.length);
     XSP_TRY(import_run_note(model->import, of_run, name, text, err));
   }
   return STATUS_OK;
@@ -170,7 +168,7 @@ static struct otlp_run **run_slot(struct otlp_model *model, const struct otlp_de
   } else {
     buf_format(&model->text, "d%" PRIu32, resource);
   }
-  uint32_t id = texts_intern(&model->run_texts, model->text.data, model->text.length);
+  uint32_t id = interner_at(&model->run_texts, model->text.data, model->text.length);
   OTLP_REACH(&model->runs, id);
   return &model->runs.items[id];
 }
@@ -191,13 +189,13 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
     XSP_TRY(take_notes(model, resource->run, attributes, count, err));
   }
   for (size_t i = 0; i < count; i++)
-    if (otlp_text_is(attributes[i].key, OTLP_HOST_NAME))
+    if (slice_is(attributes[i].key, OTLP_HOST_NAME))
       XSP_TRY(otlp_copy_text(model, &attributes[i].value, &resource->host, err));
-    else if (otlp_text_is(attributes[i].key, OTLP_PROCESS_PID) &&
+    else if (slice_is(attributes[i].key, OTLP_PROCESS_PID) &&
              !otlp_value_int(&attributes[i].value, &resource->process_id))
       resource->process_id = STORE_NONE;
   const char *host = resource->host != NULL ? resource->host : "";
-  resource->host_id = texts_intern(&model->track_texts, host, strlen(host));
+  resource->host_id = interner_at(&model->track_texts, host, strlen(host));
   *ret_resource = resource;
   return STATUS_OK;
 }
@@ -208,7 +206,7 @@ static int by_attribute_key(const void *a, const void *b)
   const struct otlp_attribute *left = *(const struct otlp_attribute *const *)a;
   const struct otlp_attribute *right = *(const struct otlp_attribute *const *)b;
   size_t shorter = left->key.length < right->key.length ? left->key.length : right->key.length;
-  int difference = shorter > 0 ? memcmp(left->key.at, right->key.at, shorter) : 0;
+  int difference = shorter > 0 ? memcmp(left->key.data, right->key.data, shorter) : 0;
   if (difference != 0)
     return difference;
   if (left->key.length != right->key.length)
@@ -229,11 +227,11 @@ static void write_canonical(struct otlp_model *model, const struct otlp_attribut
     const struct otlp_value *value = &order[i]->value;
     bool has_text = value->type == OTLP_TEXT || value->type >= OTLP_BYTES;
     buf_put(&model->text, &order[i]->key.length, sizeof order[i]->key.length);
-    buf_put(&model->text, order[i]->key.at, order[i]->key.length);
+    buf_put(&model->text, order[i]->key.data, order[i]->key.length);
     buf_put(&model->text, &value->type, 1);
     if (has_text) {
       buf_put(&model->text, &value->text.length, sizeof value->text.length);
-      buf_put(&model->text, value->text.at, value->text.length);
+      buf_put(&model->text, value->text.data, value->text.length);
     } else {
       buf_put(&model->text, &value->integer, sizeof value->integer); // or the double's bits
     }
@@ -248,7 +246,7 @@ enum status otlp_take_resource(void *context, const struct otlp_attribute *attri
   write_canonical(model, attributes, count);
   if (model->text.failed)
     return import_too_many_texts(model->import, err);
-  uint32_t id = texts_intern(&model->resource_texts, model->text.data, model->text.length);
+  uint32_t id = interner_at(&model->resource_texts, model->text.data, model->text.length);
   OTLP_REACH(&model->resources, id);
   struct otlp_resource **resource = &model->resources.items[id];
   if (*resource == NULL)

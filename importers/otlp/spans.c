@@ -12,29 +12,28 @@ struct facts { // of one span, out of its attributes
   struct otlp_place place;
   unsigned level, kind;
   int basis;
-  struct otlp_text category, trace, tracer; // NULL: not recorded
+  struct slice category, trace, tracer; // NULL: not recorded
   int64_t correlation_id, start_ns, end_ns;
   bool has_level, has_kind, is_observation, is_open, has_metric;
   const char *problem; // why the span is skipped
 };
 
 // ---- keys ------------------------------------------------------------------------------------------------------------
-static struct otlp_key *new_key(struct otlp_model *model, struct otlp_key *key, struct otlp_text text)
+static struct otlp_key *new_key(struct otlp_model *model, struct otlp_key *key, struct slice text)
 {
-  const char *tag;
-  size_t length;
-  key->role = otlp_span_role(text.at, text.length, &tag, &length);
-  key->full = import_string(model->import, text.at, text.length);
-  key->tag = import_string(model->import, tag, length);
-  key->is_metric = key->role == OTLP_IS_TAG && otlp_is_metric(tag, length);
-  key->is_thread_id = otlp_text_is(text, OTLP_THREAD_ID);
-  key->is_thread_name = otlp_text_is(text, OTLP_THREAD_NAME);
+  struct slice tag;
+  key->role = otlp_span_role(text, &tag);
+  key->full = import_slice(model->import, text);
+  key->tag = import_slice(model->import, tag);
+  key->is_metric = key->role == OTLP_IS_TAG && otlp_is_metric(tag);
+  key->is_thread_id = slice_is(text, OTLP_THREAD_ID);
+  key->is_thread_name = slice_is(text, OTLP_THREAD_NAME);
   return key;
 }
 
-static const struct otlp_key *find_key(struct otlp_model *model, struct otlp_text text)
+static const struct otlp_key *find_key(struct otlp_model *model, struct slice text)
 {
-  uint32_t id = texts_intern(&model->key_texts, text.at, text.length);
+  uint32_t id = interner_at(&model->key_texts, text.data, text.length);
   OTLP_REACH(&model->keys, id);
   struct otlp_key *key = &model->keys.items[id];
   return key->full != 0 ? key : new_key(model, key, text);
@@ -44,16 +43,16 @@ static const struct otlp_key *find_key(struct otlp_model *model, struct otlp_tex
 static bool take_name(const struct otlp_value *value, bool (*from_name)(const char *, size_t, unsigned *),
                       unsigned *ret_number)
 {
-  return value->type == OTLP_TEXT && from_name(value->text.at, value->text.length, ret_number);
+  return value->type == OTLP_TEXT && from_name(value->text.data, value->text.length, ret_number);
 }
 
-static bool take_text(const struct otlp_value *value, struct otlp_text *ret_text)
+static bool take_text(const struct otlp_value *value, struct slice *ret_text)
 {
   if (value->type != OTLP_TEXT)
     return false;
   *ret_text = value->text;
-  if (ret_text->at == NULL)
-    ret_text->at = "";
+  if (ret_text->data == NULL)
+    ret_text->data = "";
   return true;
 }
 
@@ -111,7 +110,7 @@ static bool take_role(enum otlp_role role, const struct otlp_value *value, struc
 {
   char *at = (char *)facts;
   if (text_offsets[role] != 0)
-    return take_text(value, (struct otlp_text *)(void *)(at + text_offsets[role]));
+    return take_text(value, (struct slice *)(void *)(at + text_offsets[role]));
   if (number_offsets[role] != 0)
     return otlp_value_int(value, (int64_t *)(void *)(at + number_offsets[role]));
   switch (role) {
@@ -163,20 +162,20 @@ static void take_attributes(struct otlp_model *model, const struct otlp_span *sp
 // Lower-case hex digits of 16 bytes; what JSON has in place of them is taken as it is. False: too long.
 static bool trace_text(const struct otlp_span *span, struct buf *out)
 {
-  const struct otlp_text raw = span->trace_id;
+  const struct slice raw = span->trace_id;
   bool is_hex = raw.length == 32;
   bool is_zero = true;
   buf_clear(out);
   if (raw.length > OTLP_TRACE_TEXT_MOST / 2)
     return false;
   for (size_t i = 0; i < raw.length; i++) {
-    unsigned char byte = (unsigned char)raw.at[i];
+    unsigned char byte = (unsigned char)raw.data[i];
     bool is_digit = (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'f');
     is_hex = is_hex && is_digit;
     is_zero = is_zero && byte == (span->is_json ? '0' : 0);
   }
   for (size_t i = 0; i < raw.length && !is_zero; i++) {
-    char byte = raw.at[i];
+    char byte = raw.data[i];
     char lower = is_hex && byte >= 'A' && byte <= 'F' ? (char)(byte | 32) : byte;
     if (span->is_json)
       buf_put(out, &lower, 1);
@@ -193,13 +192,13 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
 {
   struct otlp_trace_cache *cache = &model->trace;
   *ret_trace_id = 0;
-  if (facts->trace.at != NULL) {
+  if (facts->trace.data != NULL) {
     buf_clear(&model->text);
-    buf_put(&model->text, facts->trace.at, facts->trace.length);
+    buf_put(&model->text, facts->trace.data, facts->trace.length);
   } else if (span->trace_id.length == 0) {
     return STATUS_OK;
   } else if (cache->run == run && cache->length == span->trace_id.length &&
-             memcmp(cache->text, span->trace_id.at, cache->length) == 0) {
+             memcmp(cache->text, span->trace_id.data, cache->length) == 0) {
     *ret_trace_id = cache->trace_id;
     return STATUS_OK;
   } else if (!trace_text(span, &model->text)) {
@@ -211,8 +210,8 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
   const char *text = model->text.length > 0 ? model->text.data : "";
   if (text[0] != 0 && (run->trace == NULL || strcmp(text, run->trace) != 0))
     XSP_TRY(import_trace(model->import, run->run_id, text, ret_trace_id, err));
-  if (facts->trace.at == NULL) {
-    memcpy(cache->text, span->trace_id.at, span->trace_id.length);
+  if (facts->trace.data == NULL) {
+    memcpy(cache->text, span->trace_id.data, span->trace_id.length);
     cache->run = run;
     cache->length = span->trace_id.length;
     cache->trace_id = *ret_trace_id;
@@ -242,16 +241,15 @@ static void take_level(struct otlp_model *model, const struct otlp_span *span, s
                        struct store_span *row)
 {
   const char *glob = model->import->options->model_range;
-  if (!facts->has_level && span->name.length > 0 && range_matches(glob, span->name.at, span->name.length)) {
+  if (!facts->has_level && span->name.length > 0 && range_matches(glob, span->name.data, span->name.length)) {
     facts->level = XSP_LEVEL_MODEL;
     facts->is_observation = true;
   }
   row->level = (uint8_t)facts->level;
   row->kind = (uint8_t)facts->kind;
-  row->category =
-      facts->category.at != NULL ? import_string(model->import, facts->category.at, facts->category.length) : 0;
+  row->category = facts->category.data != NULL ? import_slice(model->import, facts->category) : 0;
   bool is_kernel = row->level == XSP_LEVEL_KERNEL;
-  if (is_kernel && facts->category.at == NULL && row->kind != XSP_KIND_LAUNCH &&
+  if (is_kernel && facts->category.data == NULL && row->kind != XSP_KIND_LAUNCH &&
       (row->kind == XSP_KIND_EXECUTION || facts->correlation_id == 0))
     row->category = model->category_kernel;
   if (is_kernel && !facts->has_kind && row->category == model->category_api && facts->correlation_id != 0)
@@ -310,10 +308,10 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   }
   take_level(model, span, &facts, &row);
   row.correlation_id = facts.correlation_id;
-  row.name = import_string(model->import, span->name.at, span->name.length);
-  row.tracer = facts.tracer.at == NULL    ? model->scope_tracer
+  row.name = import_slice(model->import, span->name);
+  row.tracer = facts.tracer.data == NULL  ? model->scope_tracer
                : facts.tracer.length == 0 ? IMPORT_NO_TRACER
-                                          : import_string(model->import, facts.tracer.at, facts.tracer.length);
+                                          : import_slice(model->import, facts.tracer);
   XSP_TRY(otlp_find_track(model, resource, place, &row.track_id, err));
   XSP_TRY(import_span(model->import, run->run_id, &row, err));
   run->level_mask |= XSP_LEVEL_MASK(row.level);

@@ -5,10 +5,9 @@
 #include "otlp/value.h"
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
-static void tag_text(struct otlp_model *model, int64_t run_id, int64_t span_id, const char *key, struct otlp_text text)
+static void tag_text(struct otlp_model *model, int64_t run_id, int64_t span_id, const char *key, struct slice text)
 {
-  import_tag_text(model->import, run_id, span_id, import_string(model->import, key, strlen(key)),
-                  import_string(model->import, text.at, text.length));
+  import_tag_text(model->import, run_id, span_id, import_word(model->import, key), import_slice(model->import, text));
 }
 
 static enum status put_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, struct error *err)
@@ -23,7 +22,7 @@ static enum status put_tags(struct otlp_model *model, int64_t run_id, int64_t sp
     } else if (value->type == OTLP_DOUBLE) {
       import_tag_double(import, run_id, span_id, key, value->real);
     } else if (value->type == OTLP_TEXT) {
-      import_tag_text(import, run_id, span_id, key, import_string(import, value->text.at, value->text.length));
+      import_tag_text(import, run_id, span_id, key, import_slice(import, value->text));
     } else {
       XSP_TRY(otlp_model_text(model, value, &text, err));
       import_tag_text(import, run_id, span_id, key, import_string(import, text, model->text.length));
@@ -40,9 +39,9 @@ static void put_field_tags(struct otlp_model *model, int64_t run_id, int64_t spa
   const char *kind = span->kind < sizeof kinds / sizeof kinds[0] ? kinds[span->kind] : NULL;
   const char *code = span->status_code < sizeof codes / sizeof codes[0] ? codes[span->status_code] : NULL;
   if (kind != NULL)
-    tag_text(model, run_id, span_id, OTLP_TAG_SPAN_KIND, (struct otlp_text){kind, strlen(kind)});
+    tag_text(model, run_id, span_id, OTLP_TAG_SPAN_KIND, (struct slice){kind, strlen(kind)});
   if (code != NULL)
-    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_CODE, (struct otlp_text){code, strlen(code)});
+    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_CODE, (struct slice){code, strlen(code)});
   if (span->status_message.length > 0)
     tag_text(model, run_id, span_id, OTLP_TAG_STATUS_MESSAGE, span->status_message);
   if (span->trace_state.length > 0)
@@ -70,7 +69,7 @@ static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t s
     } else {
       buf_text(out, "\"");
       for (size_t j = 0; j < link->trace_id.length; j++)
-        buf_format(out, "%02x", (unsigned char)link->trace_id.at[j]);
+        buf_format(out, "%02x", (unsigned char)link->trace_id.data[j]);
       buf_text(out, "\"");
     }
     buf_format(out, ",\"spanId\":\"%016llx\"", (unsigned long long)link->span_id.number);
@@ -85,13 +84,13 @@ static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t s
   buf_text(out, "]");
   if (out->failed)
     return import_too_many_texts(model->import, err);
-  tag_text(model, run_id, span_id, OTLP_TAG_LINKS, (struct otlp_text){out->data, out->length});
+  tag_text(model, run_id, span_id, OTLP_TAG_LINKS, (struct slice){out->data, out->length});
   return STATUS_OK;
 }
 
 static bool is_time(const struct otlp_attribute *attribute)
 {
-  return attribute->value.type == OTLP_INT && otlp_text_is(attribute->key, OTLP_EVENT_TIME_NS);
+  return attribute->value.type == OTLP_INT && slice_is(attribute->key, OTLP_EVENT_TIME_NS);
 }
 
 // An event's message is its name, and its attributes as JSON where it has any.
@@ -109,7 +108,7 @@ static enum status put_events(struct otlp_model *model, int64_t run_id, int64_t 
       count = 0;
     }
     buf_clear(out);
-    buf_put(out, event->name.at, event->name.length);
+    buf_put(out, event->name.data, event->name.length);
     if (count > 0) {
       buf_text(out, event->name.length > 0 ? " " : "");
       const char *problem = otlp_attributes_text(first, count, out);

@@ -10,7 +10,7 @@
 // The track of the key in model->text; 0: none yet.
 static uint32_t *find_slot(struct otlp_model *model)
 {
-  uint32_t id = texts_intern(&model->track_texts, model->text.data, model->text.length);
+  uint32_t id = interner_at(&model->track_texts, model->text.data, model->text.length);
   OTLP_REACH(&model->tracks, id);
   return &model->tracks.items[id];
 }
@@ -48,10 +48,10 @@ static enum status add_track(struct otlp_model *model, struct otlp_run *run, int
 }
 
 // ---- what a span says ------------------------------------------------------------------------------------------------
-static void put_text(struct buf *out, struct otlp_text text)
+static void put_text(struct buf *out, struct slice text)
 {
   buf_put(out, &text.length, sizeof text.length);
-  buf_put(out, text.at, text.length);
+  buf_put(out, text.data, text.length);
 }
 
 static void write_key(struct otlp_model *model, const struct otlp_resource *resource, const struct otlp_place *place,
@@ -77,9 +77,9 @@ static void write_key(struct otlp_model *model, const struct otlp_resource *reso
   }
 }
 
-static const char *copy(struct otlp_model *model, struct otlp_text text)
+static const char *copy(struct otlp_model *model, struct slice text)
 {
-  return text.at != NULL ? arena_copy(model->import->arena, text.at, text.length) : NULL;
+  return text.data != NULL ? arena_copy(model->import->arena, text.data, text.length) : NULL;
 }
 
 static enum status new_track(struct otlp_model *model, const struct otlp_resource *resource,
@@ -191,12 +191,12 @@ static bool next_listed(struct otlp_model *model, struct json_reader *json, stru
   return json->event == JSON_OBJECT_END;
 }
 
-enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct otlp_text text, struct error *err)
+enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct slice text, struct error *err)
 {
   struct json_reader json;
   struct listed listed;
   enum status status = STATUS_OK;
-  json_read_start(&json, text.at, text.length);
+  json_read_start(&json, text.data, text.length);
   bool is_list = json_next(&json) == JSON_ARRAY;
   while (is_list && status == STATUS_OK && next_listed(model, &json, &listed)) {
     struct otlp_resource resource = {.run = run, .process_id = STORE_NONE};
@@ -220,12 +220,12 @@ enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, str
   return status;
 }
 
-enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct otlp_text text, struct error *err)
+enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct slice text, struct error *err)
 {
   struct json_reader json;
   struct listed listed;
   enum status status = STATUS_OK;
-  json_read_start(&json, text.at, text.length);
+  json_read_start(&json, text.data, text.length);
   bool is_list = json_next(&json) == JSON_ARRAY;
   while (is_list && status == STATUS_OK && next_listed(model, &json, &listed))
     if (listed.message != NULL)

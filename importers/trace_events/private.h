@@ -43,6 +43,6 @@ const char *trace_read_event(struct trace_reader_private *own, const char *at, u
 const char *trace_read_value(struct trace_reader_private *own, const char *at, unsigned depth,
                              struct trace_value *ret_value);
 // A key, its colon, and the space around them. *ret_is_plain becomes false where the key was decoded.
-const char *trace_read_key(struct trace_reader_private *own, const char *at, struct text *ret_key, bool *ret_is_plain);
+const char *trace_read_key(struct trace_reader_private *own, const char *at, struct slice *ret_key, bool *ret_is_plain);
 
 #endif

@@ -5,6 +5,7 @@
 #include "importers/trace_events/private.h"
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "importers/trace_events/json_time.h"
 
 // ---- text
@@ -16,19 +17,19 @@ static char *scratch_room(struct trace_reader_private *own, size_t bytes)
   return arena_alloc(&own->more_scratch, bytes);
 }
 
-static struct text keep_scratch(struct trace_reader_private *own, char *room, size_t length)
+static struct slice keep_scratch(struct trace_reader_private *own, char *room, size_t length)
 {
   if (room == own->scratch + own->scratch_used)
     own->scratch_used += length;
-  return (struct text){room, length};
+  return (struct slice){room, length};
 }
 
-static struct text decode_text(struct trace_reader_private *own, const struct json_string *string)
+static struct slice decode_text(struct trace_reader_private *own, const struct json_string *string)
 {
   if (string->is_plain)
-    return (struct text){string->at, string->length};
-  if (memchr(string->at, '\\', string->length) == NULL && json_is_utf8(string->at, string->length))
-    return (struct text){string->at, string->length};
+    return (struct slice){string->at, string->length};
+  if (memchr(string->at, '\\', string->length) == NULL && utf8_is_valid(string->at, string->length))
+    return (struct slice){string->at, string->length};
   char *room = scratch_room(own, string->length * 3);
   return keep_scratch(own, room, json_decode(string->at, string->length, room));
 }
@@ -102,7 +103,7 @@ static const char *read_number(struct trace_reader_private *own, const char *at,
   ret_value->type = TRACE_NUMBER;
   ret_value->is_whole = digits > 0;
   ret_value->whole = (int64_t)few_digits(at, digits);
-  ret_value->raw = (struct text){at, (size_t)(end - at)};
+  ret_value->raw = (struct slice){at, (size_t)(end - at)};
   return end;
 }
 
@@ -117,8 +118,8 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
     return NULL;
   ret_value->type = value_type(*start);
   ret_value->is_whole = false;
-  ret_value->raw = (struct text){start, (size_t)(at - start)};
-  if (!is_plain && !json_is_utf8(start, ret_value->raw.length)) {
+  ret_value->raw = (struct slice){start, (size_t)(at - start)};
+  if (!is_plain && !utf8_is_valid(start, ret_value->raw.length)) {
     char *room = scratch_room(own, ret_value->raw.length * 3);
     ret_value->raw = keep_scratch(own, room, json_repair_utf8(start, ret_value->raw.length, room));
   }
@@ -127,7 +128,7 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
 
 // ---- gaps
 
-const char *trace_read_key(struct trace_reader_private *own, const char *at, struct text *ret_key, bool *ret_is_plain)
+const char *trace_read_key(struct trace_reader_private *own, const char *at, struct slice *ret_key, bool *ret_is_plain)
 {
   struct json_string key;
   if (*at != '"')
@@ -142,13 +143,13 @@ const char *trace_read_key(struct trace_reader_private *own, const char *at, str
   return json_scan_space(at + 1);
 }
 
-static enum trace_field find_field(struct text key)
+static enum trace_field find_field(struct slice key)
 {
   static const char *const names[FIELD_COUNT] = {
       [FIELD_NAME] = "name",    [FIELD_CATEGORY] = "cat", [FIELD_PHASE] = "ph",   [FIELD_TIME] = "ts",
       [FIELD_DURATION] = "dur", [FIELD_PROCESS] = "pid",  [FIELD_THREAD] = "tid", [FIELD_ID] = "id"};
   for (enum trace_field field = FIELD_NAME; field < FIELD_COUNT; field++)
-    if (text_is(key, names[field]))
+    if (slice_is(key, names[field]))
       return field;
   return FIELD_OTHER;
 }
@@ -182,7 +183,7 @@ static const char *scan_gap(struct trace_reader_private *own, const char *at, bo
       break;
     }
     ret_gap->field = find_field(ret_gap->key);
-    if (ret_gap->field != FIELD_OTHER || !text_is(ret_gap->key, "args"))
+    if (ret_gap->field != FIELD_OTHER || !slice_is(ret_gap->key, "args"))
       break;
     ret_gap->begins_arguments = true;
     if (*at != '{')
@@ -214,9 +215,9 @@ static struct trace_argument *more_arguments(struct trace_reader_private *own, c
 // ---- times
 
 // µs with up to 16 digits and three decimals or none, as nearly all are; false: let json_time look.
-static bool read_time_fast(const struct text *number, int64_t *ret_ns)
+static bool read_time_fast(const struct slice *number, int64_t *ret_ns)
 {
-  const char *at = number->at;
+  const char *at = number->data;
   uint32_t digits = block_digits(at);
   unsigned whole = block_first(~digits);
   if (whole == 0)
@@ -234,7 +235,7 @@ static bool read_time_fast(const struct text *number, int64_t *ret_ns)
 static bool is_time(const struct trace_value *value)
 {
   return value->type == TRACE_NUMBER ||
-         (value->type == TRACE_STRING && json_time_is_number(value->raw.at, value->raw.length));
+         (value->type == TRACE_STRING && json_time_is_number(value->raw.data, value->raw.length));
 }
 
 // False where a time cannot be represented.
@@ -250,16 +251,16 @@ static bool set_times(struct trace_event *event, const struct trace_value *time,
     event->end_ns = event->start_ns + duration_ns;
     return true;
   }
-  struct text from = event->has_start ? time->raw : (struct text){"0", 1};
-  return json_time(from.at, from.length, event->has_duration ? duration->raw.at : NULL,
+  struct slice from = event->has_start ? time->raw : (struct slice){"0", 1};
+  return json_time(from.data, from.length, event->has_duration ? duration->raw.data : NULL,
                    event->has_duration ? duration->raw.length : 0, &event->start_ns, &event->end_ns);
 }
 
 // ---- events
 
-static struct text string_or_nothing(const struct trace_value *value)
+static struct slice string_or_nothing(const struct trace_value *value)
 {
-  return value->type == TRACE_STRING ? value->raw : (struct text){"", 0};
+  return value->type == TRACE_STRING ? value->raw : (struct slice){"", 0};
 }
 
 // The gap at `at` by the grammar; kept after *node, which becomes NULL where there is no room for it.
@@ -280,10 +281,10 @@ static struct trace_value value_or_nothing(const struct trace_value *value)
 static bool finish_event(struct trace_reader_private *own, const char *start, struct trace_event *event)
 {
   const struct trace_value *fields = own->fields;
-  struct text phase = string_or_nothing(&fields[FIELD_PHASE]);
+  struct slice phase = string_or_nothing(&fields[FIELD_PHASE]);
   event->name = string_or_nothing(&fields[FIELD_NAME]);
   event->category = string_or_nothing(&fields[FIELD_CATEGORY]);
-  event->phase = phase.length == 1 ? phase.at[0] : 0;
+  event->phase = phase.length == 1 ? phase.data[0] : 0;
   event->process_id = value_or_nothing(&fields[FIELD_PROCESS]);
   event->thread_id = value_or_nothing(&fields[FIELD_THREAD]);
   event->id = value_or_nothing(&fields[FIELD_ID]);

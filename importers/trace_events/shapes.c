@@ -19,15 +19,15 @@ void shapes_done(struct shapes *shapes)
 }
 
 // The number of a key, new or known; 0: no room.
-static uint32_t number_key(struct shapes *shapes, struct text key)
+static uint32_t number_key(struct shapes *shapes, struct slice key)
 {
   for (uint32_t i = 0; i < shapes->key_count; i++)
-    if (shapes->keys[i].length == key.length && memcmp(shapes->keys[i].at, key.at, key.length) == 0)
+    if (shapes->keys[i].length == key.length && memcmp(shapes->keys[i].data, key.data, key.length) == 0)
       return i + 1;
   if (shapes->key_count == SHAPE_KEYS_MOST)
     return 0;
-  const char *copy = arena_copy(&shapes->arena, key.at, key.length);
-  shapes->keys[shapes->key_count++] = (struct text){copy, key.length};
+  const char *copy = arena_copy(&shapes->arena, key.data, key.length);
+  shapes->keys[shapes->key_count++] = (struct slice){copy, key.length};
   return shapes->key_count;
 }
 

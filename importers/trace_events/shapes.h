@@ -47,7 +47,7 @@ struct gap { // what the bytes of a gap mean
   bool is_plain;         // no key in it is written with escapes or beyond ASCII
   bool is_special;       // begins_arguments, or the event ends
   uint32_t key_number;   // the same for equal keys, from 1; 0: not kept in the tree
-  struct text key;       // FIELD_ARGUMENT; in the window, or in the tree's memory
+  struct slice key;      // FIELD_ARGUMENT; in the window, or in the tree's memory
 };
 
 struct shape {
@@ -63,7 +63,7 @@ struct shape {
 struct shapes {
   struct shape *nodes; // SHAPE_NODES_MOST of them; [0] is the root: after an event's opening brace
   uint32_t count;
-  struct text keys[SHAPE_KEYS_MOST]; // by key_number - 1
+  struct slice keys[SHAPE_KEYS_MOST]; // by key_number - 1
   uint32_t key_count;
   struct arena arena; // of the keys
 };

@@ -78,7 +78,7 @@ static const char *member_step(struct trace_reader *reader, const char *at)
   if ((at = trace_read_key(own, at, &reader->key, &is_plain)) == NULL)
     return NULL;
   reader->value = (struct trace_value){0};
-  if (!text_is(reader->key, "traceEvents"))
+  if (!slice_is(reader->key, "traceEvents"))
     return trace_read_value(own, at, 1, &reader->value);
   if (*at != '[')
     return json_scan_short(&own->scan, at, "an array of events was expected");
@@ -249,4 +249,21 @@ void trace_close(struct trace_reader *reader)
     free(own);
   }
   *reader = (struct trace_reader){0};
+}
+
+enum status trace_read(struct input *input, trace_event_function *event, trace_key_function *key, void *context,
+                       bool *ret_is_unclosed, struct error *err)
+{
+  struct trace_reader reader;
+  enum trace_item item;
+  enum status status = trace_open(input, &reader, err);
+  while (status == STATUS_OK && (status = trace_next(&reader, &item, err)) == STATUS_OK && item != TRACE_END) {
+    if (item == TRACE_EVENT)
+      status = event(context, &reader.event, err);
+    else if (key != NULL)
+      status = key(context, reader.key, &reader.value, err);
+  }
+  *ret_is_unclosed = reader.is_unclosed;
+  trace_close(&reader);
+  return status;
 }

@@ -6,12 +6,9 @@
 #define XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_H
 
 #include "base/arena.h"
+#include "base/slice.h"
 #include "importers/input.h"
 
-struct text { // a slice; not NUL-terminated; lives until the next event
-  const char *at;
-  size_t length;
-};
 enum trace_value_type { // as in JSON
   TRACE_NONE = 0,       // absent
   TRACE_STRING,
@@ -24,19 +21,19 @@ enum trace_value_type { // as in JSON
 };
 struct trace_value {
   enum trace_value_type type;
-  bool is_whole;   // NUMBER of up to 16 digits and nothing else: its value is `whole`
-  struct text raw; // STRING: decoded (U+FFFD for invalid UTF-8, escapes resolved); others: the JSON text unchanged
+  bool is_whole;    // NUMBER of up to 16 digits and nothing else: its value is `whole`
+  struct slice raw; // STRING: decoded (U+FFFD for invalid UTF-8, escapes resolved); others: the JSON text unchanged
   int64_t whole;
 };
 struct trace_argument {
-  struct text key; // decoded
+  struct slice key; // decoded
   uint32_t
       key_number; // the same for equal keys of this reader, from 1, small; 0: look at `key` (not every key has one)
   struct trace_value value;
 };
 struct trace_event {
-  struct text name, category; // "" where absent
-  char phase;                 // 'X', 'B', 'E', 'i', 'M', 's', 'f', …; 0: absent
+  struct slice name, category; // "" where absent
+  char phase;                  // 'X', 'B', 'E', 'i', 'M', 's', 'f', …; 0: absent
   bool has_start, has_duration;
   // Microseconds in the file, in quotes or not, decimals read exactly. end is ts + dur rounded down to ns, so dur is
   // end_ns - start_ns.
@@ -49,7 +46,7 @@ struct trace_event {
 
 struct trace_reader {
   struct trace_event event; // after TRACE_EVENT
-  struct text key;          // after TRACE_KEY: a key of the top object other than traceEvents
+  struct slice key;         // after TRACE_KEY: a key of the top object other than traceEvents
   struct trace_value value; // next to it
   bool is_unclosed; // after TRACE_END: a bare array without its closing bracket; the importer says if that will do
   struct trace_reader_private *private_;
@@ -61,8 +58,13 @@ enum status trace_open(struct input *input, struct trace_reader *ret_reader, str
 // STATUS_INPUT with file, byte and reason: not JSON, truncated, nested deeper than 512, a time beyond int64 ns.
 enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, struct error *err) MUST_CHECK;
 void trace_close(struct trace_reader *reader);
+// All items of a file in order. `key`, for those of TRACE_KEY, may be NULL. *ret_is_unclosed: as in struct trace_reader.
+typedef enum status trace_event_function(void *context, const struct trace_event *event, struct error *err);
+typedef enum status trace_key_function(void *context, struct slice key, const struct trace_value *value,
+                                       struct error *err);
+enum status trace_read(struct input *input, trace_event_function *event, trace_key_function *key, void *context,
+                       bool *ret_is_unclosed, struct error *err) MUST_CHECK;
 
-bool text_is(struct text text, const char *literal);
 bool trace_any_int64(const struct trace_value *value, int64_t *ret_value);
 static inline bool trace_int64(const struct trace_value *value,
                                int64_t *ret_value) // whole numbers, also as strings "12"
@@ -73,7 +75,7 @@ static inline bool trace_int64(const struct trace_value *value,
   return true;
 }
 bool trace_double(const struct trace_value *value, double *ret_value); // finite numbers
-bool trace_is_fraction(struct text number); // with a point or an exponent: meant as a real number
+bool trace_is_fraction(struct slice number); // with a point or an exponent: meant as a real number
 const struct trace_argument *trace_find(const struct trace_event *event, const char *key); // the last of that key; NULL
 
 #endif

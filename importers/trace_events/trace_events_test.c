@@ -43,25 +43,25 @@ static void save(const char *text, size_t length)
 
 static void put_value(FILE *out, const char *name, const struct trace_value *value)
 {
-  fprintf(out, " %s:%d:%.*s", name, (int)value->type, (int)value->raw.length, value->raw.at);
+  fprintf(out, " %s:%d:%.*s", name, (int)value->type, (int)value->raw.length, value->raw.data);
 }
 
 static void put_item(FILE *out, const struct trace_reader *reader, enum trace_item item)
 {
   const struct trace_event *event = &reader->event;
   if (item == TRACE_KEY) {
-    fprintf(out, "key %.*s", (int)reader->key.length, reader->key.at);
+    fprintf(out, "key %.*s", (int)reader->key.length, reader->key.data);
     put_value(out, "value", &reader->value);
   } else if (item == TRACE_EVENT) {
     fprintf(out, "%" PRIu64 " %c %.*s|%.*s", event->offset, event->phase != 0 ? event->phase : '-',
-            (int)event->name.length, event->name.at, (int)event->category.length, event->category.at);
+            (int)event->name.length, event->name.data, (int)event->category.length, event->category.data);
     if (event->has_start)
       fprintf(out, " [%" PRId64 ", %" PRId64 "]%s", event->start_ns, event->end_ns, event->has_duration ? "" : "?");
     put_value(out, "pid", &event->process_id);
     put_value(out, "tid", &event->thread_id);
     put_value(out, "id", &event->id);
     for (size_t i = 0; i < event->argument_count; i++) {
-      fprintf(out, " %.*s=", (int)event->arguments[i].key.length, event->arguments[i].key.at);
+      fprintf(out, " %.*s=", (int)event->arguments[i].key.length, event->arguments[i].key.data);
       put_value(out, "", &event->arguments[i].value);
     }
   } else {
@@ -331,7 +331,7 @@ static void test_key_numbers(void **state)
   assert_int_equal(reader.event.arguments[0].key_number, b);
   assert_int_equal(reader.event.arguments[1].key_number, a);
   assert_int_equal(reader.event.arguments[2].key_number, 0);
-  assert_true(text_is(reader.event.arguments[2].key, "a"));
+  assert_true(slice_is(reader.event.arguments[2].key, "a"));
   assert_ptr_equal(trace_find(&reader.event, "a"), &reader.event.arguments[2]);
   assert_null(trace_find(&reader.event, "c"));
   trace_close(&reader);

@@ -7,7 +7,7 @@ static uint32_t id_text(struct import *import, const struct trace_value *value)
 {
   if (value->type == TRACE_NONE || value->type == TRACE_NULL)
     return 0;
-  return import_string(import, value->raw.at, value->raw.length);
+  return import_slice(import, value->raw);
 }
 
 static enum status add_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,

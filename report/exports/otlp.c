@@ -73,9 +73,9 @@ static void close_request(struct writer *writer)
 // ---- spans -----------------------------------------------------------------------------------------------------------
 static void put_string(struct writer *writer, enum otlp_role role, uint32_t string)
 {
-  struct otlp_text text;
-  text.at = store_text(writer->store, string, &text.length);
-  otlp_out_attribute(&writer->out, SPAN, "", otlp_text(otlp_role_attribute(role)), otlp_value_of_text(text));
+  struct slice text;
+  text.data = store_text(writer->store, string, &text.length);
+  otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(role)), otlp_value_of_text(text));
 }
 
 static void put_track(struct writer *writer, uint32_t track_id)
@@ -100,18 +100,18 @@ static void put_tags(struct writer *writer, int64_t span_id)
   for (size_t i = otlp_facts_first_tag(facts, span_id); i < facts->tag_count && facts->tags[i].span_id == span_id;
        i++) {
     const struct store_tag *tag = &facts->tags[i];
-    struct otlp_text key, text;
+    struct slice key, text;
     struct otlp_value value;
-    key.at = store_text(writer->store, tag->key, &key.length);
+    key.data = store_text(writer->store, tag->key, &key.length);
     if (tag->type == STORE_INT) {
       value = otlp_value_of_int(tag->value.integer);
     } else if (tag->type == STORE_DOUBLE) {
       value = otlp_value_of_double(tag->value.real);
     } else {
-      text.at = store_text(writer->store, tag->value.string, &text.length);
+      text.data = store_text(writer->store, tag->value.string, &text.length);
       value = otlp_value_of_text(text);
     }
-    otlp_out_attribute(&writer->out, SPAN, otlp_tag_prefix(key.at, key.length), key, value);
+    otlp_out_attribute(&writer->out, SPAN, otlp_tag_prefix(key), key, value);
   }
 }
 
@@ -164,7 +164,7 @@ static void put_attributes(struct writer *writer, const struct store_spans *span
   if (observation >= 0)
     otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_OBSERVATION), observation);
   if ((spans->flags[row] & STORE_SPAN_OPEN) != 0)
-    otlp_out_attribute(&writer->out, SPAN, "", otlp_text(otlp_role_attribute(OTLP_IS_OPEN)), otlp_value_of_bool(true));
+    otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(OTLP_IS_OPEN)), otlp_value_of_bool(true));
   if (spans->start_ns[row] < 0)
     otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_START), spans->start_ns[row]);
   if (end_ns < 0)

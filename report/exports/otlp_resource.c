@@ -11,9 +11,9 @@
 static void put_values(struct otlp_out *out, const char *prefix, const struct store_system_value *values, size_t count)
 {
   for (size_t i = 0; i < count; i++)
-    otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, prefix, otlp_text(values[i].key),
+    otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, prefix, slice_of(values[i].key),
                        values[i].is_number ? otlp_value_of_double(values[i].number)
-                                           : otlp_value_of_text(otlp_text(values[i].text)));
+                                           : otlp_value_of_text(slice_of(values[i].text)));
 }
 
 static void put_experiment(struct otlp_out *out, const struct otlp_facts *facts)
@@ -47,7 +47,7 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
   if (run->misused_count != 0)
     otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_MISUSED, run->misused_count);
   if (!isnan(run->own_pct))
-    otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, "", otlp_text(OTLP_OWN_PCT), otlp_value_of_double(run->own_pct));
+    otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, "", slice_of(OTLP_OWN_PCT), otlp_value_of_double(run->own_pct));
   otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_EPOCH, run->epoch_is_unix ? "unix" : "trace");
   otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_LAYER, run->layer);
   if (facts->has_own_trace) {
@@ -56,7 +56,7 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
     otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_TRACE_ID, hex);
   }
   if (facts->has_many_traces)
-    otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, "", otlp_text(OTLP_UNIQUE_IDS), otlp_value_of_bool(true));
+    otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, "", slice_of(OTLP_UNIQUE_IDS), otlp_value_of_bool(true));
 }
 
 // ---- what only the first request of a run says -----------------------------------------------------------------------
@@ -69,8 +69,8 @@ static void put_notes(struct otlp_out *out, const struct otlp_facts *facts, bool
     bool is_repeated = note->run_id == 0 && !with_file_notes;
     bool is_of_this_file = strcmp(note->key, "import") == 0; // its origin, which another file does not share
     if (!is_repeated && !is_of_this_file)
-      otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, prefix, otlp_text(note->key),
-                         otlp_value_of_text(otlp_text(note->value != NULL ? note->value : "")));
+      otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, prefix, slice_of(note->key),
+                         otlp_value_of_text(slice_of(note->value != NULL ? note->value : "")));
   }
 }
 

@@ -12,13 +12,13 @@ void otlp_put_resource(struct otlp_out *out, const struct otlp_facts *facts, boo
 static inline void otlp_put_text(struct otlp_out *out, enum otlp_field_id list, const char *key, const char *text)
 {
   if (text != NULL)
-    otlp_out_attribute(out, list, "", otlp_text(key), otlp_value_of_text(otlp_text(text)));
+    otlp_out_attribute(out, list, "", slice_of(key), otlp_value_of_text(slice_of(text)));
 }
 
 static inline void otlp_put_int(struct otlp_out *out, enum otlp_field_id list, const char *key, int64_t number)
 {
   if (number != STORE_NONE)
-    otlp_out_attribute(out, list, "", otlp_text(key), otlp_value_of_int(number));
+    otlp_out_attribute(out, list, "", slice_of(key), otlp_value_of_int(number));
 }
 
 #endif

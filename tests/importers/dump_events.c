@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void put_text(const char *name, struct text text)
+static void put_text(const char *name, struct slice text)
 {
   printf(" %s=", name);
   for (size_t i = 0; i < text.length; i++)
-    printf("%02x", (unsigned char)text.at[i]);
+    printf("%02x", (unsigned char)text.data[i]);
 }
 
 static void put_value(const char *name, const struct trace_value *value)
@@ -20,7 +20,7 @@ static void put_value(const char *name, const struct trace_value *value)
   static const char types[] = "-sntfz{[";
   printf(" %s=%c", name, types[value->type]);
   for (size_t i = 0; i < value->raw.length; i++)
-    printf("%02x", (unsigned char)value->raw.at[i]);
+    printf("%02x", (unsigned char)value->raw.data[i]);
 }
 
 static void put_event(const struct trace_event *event)
