@@ -2,8 +2,8 @@
 // The storing side of an import: takes batches in order, turns the import's ids into the store's, hands the rows over.
 // Runs on a thread of its own, or inline. Called by sink.c only.
 //
-// Locking: `lock` guards the lists, `status`, `is_ending` and `is_storing`. A batch belongs to whoever took it off a list; the maps and the
-// store to the storing side while anything is full or being stored.
+// Locking: `lock` guards `filled`, `stored`, `status` and `is_ending`. Batches from `stored` to `filled`, and while there are
+// any the maps and the store, belong to the storing side; the batch at `filled` belongs to the parser.
 #include "importers/batches.h"
 
 #include "base/vector.h"
@@ -16,16 +16,15 @@
 
 struct batches {
   struct store *store;
-  VECTOR(uint32_t) texts, traces; // import's id - 1 → store's id
-  struct batch *current;          // the parser's
-  unsigned batch_count;           // allocated so far
+  VECTOR(uint32_t) texts, traces;   // import's id - 1 → store's id
+  struct batch *ring[BATCHES_MOST]; // allocated when first needed
   bool has_thread;
   bool are_all_new; // no text of the present file is in the store: it is the first one
   pthread_t thread;
   pthread_mutex_t lock;
-  pthread_cond_t has_full, has_free;
-  struct batch *free, *full, **full_end;
-  bool is_ending, is_storing;
+  pthread_cond_t changed;
+  unsigned filled, stored; // how many batches the parser has handed over, and how many of them are stored
+  bool is_ending;
   enum status status; // of the storing side
   struct error error;
 };
@@ -105,37 +104,36 @@ static void batch_clear(struct batch *batch)
   batch->log_bytes = 0;
 }
 
+// Stores the oldest batch that the parser has handed over.
+static void store_oldest(struct batches *batches)
+{
+  struct batch *batch = batches->ring[batches->stored % BATCHES_MOST];
+  struct error error = {0};
+  enum status status = batches->status == STATUS_OK ? store_batch(batches, batch, &error) : STATUS_OK;
+  batch_clear(batch);
+  pthread_mutex_lock(&batches->lock);
+  if (status != STATUS_OK) {
+    batches->status = status;
+    batches->error = error;
+  }
+  batches->stored++;
+  pthread_cond_signal(&batches->changed);
+  pthread_mutex_unlock(&batches->lock);
+}
+
 static void *storing_thread(void *context)
 {
   struct batches *batches = context;
-  pthread_mutex_lock(&batches->lock);
   for (;;) {
-    while (batches->full == NULL && !batches->is_ending)
-      pthread_cond_wait(&batches->has_full, &batches->lock);
-    if (batches->is_ending)
-      break;
-    struct batch *batch = batches->full;
-    batches->full = batch->next;
-    if (batches->full == NULL)
-      batches->full_end = &batches->full;
-    bool is_wanted = batches->status == STATUS_OK;
-    batches->is_storing = true;
-    pthread_mutex_unlock(&batches->lock);
-    struct error error = {0};
-    enum status status = is_wanted ? store_batch(batches, batch, &error) : STATUS_OK;
-    batch_clear(batch);
     pthread_mutex_lock(&batches->lock);
-    batches->is_storing = false;
-    if (status != STATUS_OK) {
-      batches->status = status;
-      batches->error = error;
-    }
-    batch->next = batches->free;
-    batches->free = batch;
-    pthread_cond_signal(&batches->has_free);
+    while (batches->filled == batches->stored && !batches->is_ending)
+      pthread_cond_wait(&batches->changed, &batches->lock);
+    bool is_ending = batches->is_ending;
+    pthread_mutex_unlock(&batches->lock);
+    if (is_ending)
+      return NULL;
+    store_oldest(batches);
   }
-  pthread_mutex_unlock(&batches->lock);
-  return NULL;
 }
 
 // ---- the parser's side ----------------------------------------------------------------------------------------------
@@ -143,43 +141,20 @@ struct batches *batches_create(struct store *store, unsigned threads)
 {
   struct batches *batches = memory_new(1, sizeof *batches);
   batches->store = store;
-  batches->full_end = &batches->full;
   batches->are_all_new = !store_has_strings(store);
   pthread_mutex_init(&batches->lock, NULL);
-  pthread_cond_init(&batches->has_full, NULL);
-  pthread_cond_init(&batches->has_free, NULL);
+  pthread_cond_init(&batches->changed, NULL);
   // Without a thread to be had all is done on this one.
   batches->has_thread = threads != 1 && pthread_create(&batches->thread, NULL, storing_thread, batches) == 0;
   return batches;
 }
 
-static struct batch *take_free(struct batches *batches)
+// Waits until at most `most` batches are handed over and not yet stored.
+static enum status wait_for(struct batches *batches, unsigned most, struct error *err)
 {
   pthread_mutex_lock(&batches->lock);
-  while (batches->free == NULL && batches->batch_count == BATCHES_MOST)
-    pthread_cond_wait(&batches->has_free, &batches->lock);
-  struct batch *batch = batches->free;
-  if (batch != NULL)
-    batches->free = batch->next;
-  pthread_mutex_unlock(&batches->lock);
-  return batch;
-}
-
-struct batch *batches_current(struct batches *batches)
-{
-  if (batches->current != NULL)
-    return batches->current;
-  batches->current = take_free(batches);
-  if (batches->current == NULL) {
-    batches->current = memory_new(1, sizeof *batches->current);
-    batches->batch_count++;
-  }
-  return batches->current;
-}
-
-static enum status status_of(struct batches *batches, struct error *err)
-{
-  pthread_mutex_lock(&batches->lock);
+  while (batches->filled - batches->stored > most)
+    pthread_cond_wait(&batches->changed, &batches->lock);
   enum status status = batches->status;
   if (status != STATUS_OK && err != NULL)
     *err = batches->error;
@@ -187,49 +162,40 @@ static enum status status_of(struct batches *batches, struct error *err)
   return status;
 }
 
+struct batch *batches_current(struct batches *batches)
+{
+  (void)wait_for(batches, BATCHES_MOST - 1, NULL);
+  struct batch **current = &batches->ring[batches->filled % BATCHES_MOST];
+  if (*current == NULL)
+    *current = memory_new(1, sizeof **current);
+  return *current;
+}
+
+static void hand_over(struct batches *batches)
+{
+  pthread_mutex_lock(&batches->lock);
+  batches->filled++;
+  pthread_cond_signal(&batches->changed);
+  pthread_mutex_unlock(&batches->lock);
+  if (!batches->has_thread)
+    store_oldest(batches);
+}
+
 enum status batches_push(struct batches *batches, struct error *err)
 {
-  struct batch *batch = batches->current;
-  if (batches->has_thread) {
-    batches->current = NULL;
-    batch->next = NULL;
-    pthread_mutex_lock(&batches->lock);
-    *batches->full_end = batch;
-    batches->full_end = &batch->next;
-    pthread_cond_signal(&batches->has_full);
-    pthread_mutex_unlock(&batches->lock);
-    return status_of(batches, err);
-  }
-  if (batches->status == STATUS_OK)
-    batches->status = store_batch(batches, batch, &batches->error);
-  batch_clear(batch);
-  return status_of(batches, err);
+  hand_over(batches);
+  return wait_for(batches, BATCHES_MOST, err);
 }
 
 enum status batches_wait(struct batches *batches, struct error *err)
 {
-  enum status status = batches->current != NULL ? batches_push(batches, err) : STATUS_OK;
-  if (batches->has_thread) {
-    pthread_mutex_lock(&batches->lock);
-    while (batches->full != NULL || batches->is_storing)
-      pthread_cond_wait(&batches->has_free, &batches->lock);
-    pthread_mutex_unlock(&batches->lock);
-    status = status_of(batches, err);
-  }
+  (void)batches_current(batches);
+  hand_over(batches);
+  enum status status = wait_for(batches, 0, err);
   batches->texts.count = 0;
   batches->traces.count = 0;
   batches->are_all_new = !store_has_strings(batches->store);
   return status;
-}
-
-static void free_list(struct batch *batch)
-{
-  while (batch != NULL) {
-    struct batch *next = batch->next;
-    batch_clear(batch);
-    free(batch);
-    batch = next;
-  }
 }
 
 void batches_free(struct batches *batches)
@@ -239,18 +205,15 @@ void batches_free(struct batches *batches)
   if (batches->has_thread) {
     pthread_mutex_lock(&batches->lock);
     batches->is_ending = true;
-    pthread_cond_signal(&batches->has_full);
+    pthread_cond_signal(&batches->changed);
     pthread_mutex_unlock(&batches->lock);
     pthread_join(batches->thread, NULL);
   }
-  free_list(batches->free);
-  free_list(batches->full);
-  if (batches->current != NULL) {
-    batches->current->next = NULL;
-    free_list(batches->current);
+  for (size_t i = 0; i < BATCHES_MOST && batches->ring[i] != NULL; i++) {
+    batch_clear(batches->ring[i]);
+    free(batches->ring[i]);
   }
-  pthread_cond_destroy(&batches->has_free);
-  pthread_cond_destroy(&batches->has_full);
+  pthread_cond_destroy(&batches->changed);
   pthread_mutex_destroy(&batches->lock);
   vector_done(&batches->texts);
   vector_done(&batches->traces);

@@ -2,9 +2,7 @@
 // Rows on their way from the parsing thread to the store: batches of fixed size, a bounded number of them, filled by one
 // thread and written by another (or by the same). Private to sink.c.
 //
-//      parser ── batches_current: fill ── batches_push ──▶ full ──▶ storing thread: ids → store's ids, store_add_…
-//        ▲                                                                 │
-//        └──────────────────────────── free ◀──────────────────────────────┘
+//      parser ─ fills ring[filled] ─ batches_push ─▶ filled ≥ stored ─▶ storing thread: ids → store's ids, store_add_…
 //
 // The store belongs to the storing side from the first push until batches_wait has returned, and to the caller then.
 #ifndef XSP_IMPORTERS_BATCHES_H
@@ -35,7 +33,6 @@ struct batch_log {
   size_t length;
 };
 struct batch {
-  struct batch *next;                   // in the list of free or full ones
   struct store_span spans[BATCH_SPANS]; // texts and traces as ids of the import
   struct store_tag tags[BATCH_TAGS];
   struct batch_segment segments[BATCH_SEGMENTS];
