@@ -7,7 +7,7 @@
 #include "base/json_scan.h"
 #include "importers/trace_events/shapes.h"
 
-enum trace_place {
+enum trace_place {      // in this order: trace_next compares
   PLACE_START,          // before the document
   PLACE_FIRST_KEY,      // after the '{' of the top object
   PLACE_KEY,            // after a comma of it

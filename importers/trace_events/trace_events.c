@@ -92,76 +92,11 @@ static enum status fail_here(struct trace_reader_private *own, const char *probl
   return broken(own, err);
 }
 
-// At the '"' of a key of the top object.
-static enum status read_member(struct trace_reader *reader, bool *ret_is_item, struct error *err)
+// Over the byte at input->at, which leads to `place`.
+static void step_to(struct trace_reader_private *own, enum trace_place place)
 {
-  XSP_TRY(run_step(reader, member_step, err));
-  *ret_is_item = reader->value.type != TRACE_NONE;
-  reader->private_->place = *ret_is_item ? PLACE_AFTER_VALUE : PLACE_FIRST_EVENT;
-  return STATUS_OK;
-}
-
-static enum status begin_document(struct trace_reader_private *own, struct error *err)
-{
-  struct input *input = own->input;
-  if (*input->at != '{' && *input->at != '[')
-    return fail_here(own, "'{' or '[' was expected", err);
-  own->is_bare_array = *input->at == '[';
-  own->place = own->is_bare_array ? PLACE_FIRST_EVENT : PLACE_FIRST_KEY;
-  input->at++;
-  return STATUS_OK;
-}
-
-// Between or after events: a comma, the array's end, or the end of a file that leaves the bracket out.
-static enum status between_events(struct trace_reader *reader, struct error *err)
-{
-  struct trace_reader_private *own = reader->private_;
-  struct input *input = own->input;
-  if (input->at == input->end && own->is_bare_array && own->seen_event) {
-    reader->is_unclosed = true;
-    own->place = PLACE_AFTER_DOCUMENT;
-    return STATUS_OK;
-  }
-  if (*input->at == ']' && own->place != PLACE_EVENT) {
-    own->place = own->is_bare_array ? PLACE_AFTER_DOCUMENT : PLACE_AFTER_VALUE;
-    input->at++;
-    return STATUS_OK;
-  }
-  if (own->place == PLACE_AFTER_EVENT && *input->at != ',')
-    return fail_here(own, "',' or ']' was expected", err);
-  if (own->place == PLACE_AFTER_EVENT) {
-    own->place = PLACE_EVENT;
-    input->at++;
-  }
-  return STATUS_OK;
-}
-
-static enum status next_key(struct trace_reader *reader, bool *ret_is_item, struct error *err)
-{
-  struct trace_reader_private *own = reader->private_;
-  struct input *input = own->input;
-  if (*input->at == '}' && own->place != PLACE_KEY) {
-    own->place = PLACE_AFTER_DOCUMENT;
-    input->at++;
-    return STATUS_OK;
-  }
-  if (own->place == PLACE_AFTER_VALUE) {
-    if (*input->at != ',')
-      return fail_here(own, "',' or '}' was expected", err);
-    own->place = PLACE_KEY;
-    input->at++;
-    return STATUS_OK;
-  }
-  return read_member(reader, ret_is_item, err);
-}
-
-static enum status read_one_event(struct trace_reader *reader, struct error *err)
-{
-  struct trace_reader_private *own = reader->private_;
-  XSP_TRY(run_step(reader, event_step, err));
-  own->place = PLACE_AFTER_EVENT;
-  own->seen_event = true;
-  return STATUS_OK;
+  own->input->at++;
+  own->place = place;
 }
 
 // After an event: over the comma to the next one, where it stands in this window; false: trace_next must look.
@@ -177,48 +112,77 @@ static bool skip_to_event(struct trace_reader_private *own)
   return true;
 }
 
+// Between the items of the top object: a brace, a comma, or a key. Returns TRACE_KEY in *ret_item after a key's value.
+static enum status next_member(struct trace_reader *reader, char byte, enum trace_item *ret_item, struct error *err)
+{
+  struct trace_reader_private *own = reader->private_;
+  if (byte == '}' && own->place != PLACE_KEY) {
+    step_to(own, PLACE_AFTER_DOCUMENT);
+    return STATUS_OK;
+  }
+  if (own->place == PLACE_AFTER_VALUE) {
+    if (byte != ',')
+      return fail_here(own, "',' or '}' was expected", err);
+    step_to(own, PLACE_KEY);
+    return STATUS_OK;
+  }
+  XSP_TRY(run_step(reader, member_step, err));
+  *ret_item = reader->value.type != TRACE_NONE ? TRACE_KEY : TRACE_END;
+  own->place = *ret_item == TRACE_KEY ? PLACE_AFTER_VALUE : PLACE_FIRST_EVENT;
+  return STATUS_OK;
+}
+
+// In the array of events: a bracket, a comma, the end of a file that leaves the bracket out, or an event.
+static enum status next_event(struct trace_reader *reader, char byte, enum trace_item *ret_item, struct error *err)
+{
+  struct trace_reader_private *own = reader->private_;
+  if (own->input->at == own->input->end && own->is_bare_array && own->seen_event) {
+    reader->is_unclosed = true;
+    own->place = PLACE_AFTER_DOCUMENT;
+    return STATUS_OK;
+  }
+  if (byte == ']' && own->place != PLACE_EVENT) {
+    step_to(own, own->is_bare_array ? PLACE_AFTER_DOCUMENT : PLACE_AFTER_VALUE);
+    return STATUS_OK;
+  }
+  if (own->place == PLACE_AFTER_EVENT) {
+    if (byte != ',')
+      return fail_here(own, "',' or ']' was expected", err);
+    step_to(own, PLACE_EVENT);
+    return STATUS_OK;
+  }
+  XSP_TRY(run_step(reader, event_step, err));
+  own->place = PLACE_AFTER_EVENT;
+  own->seen_event = true;
+  *ret_item = TRACE_EVENT;
+  return STATUS_OK;
+}
+
 enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, struct error *err)
 {
   struct trace_reader_private *own = reader->private_;
-  bool is_key = false;
   if (skip_to_event(own)) {
     *ret_item = TRACE_EVENT;
     return run_step(reader, event_step, err);
   }
-  for (;;) {
+  for (*ret_item = TRACE_END; *ret_item == TRACE_END;) {
     XSP_TRY(skip_space(own, err));
-    switch (own->place) {
-    case PLACE_START:
-      XSP_TRY(begin_document(own, err));
-      break;
-    case PLACE_FIRST_KEY:
-    case PLACE_KEY:
-    case PLACE_AFTER_VALUE:
-      XSP_TRY(next_key(reader, &is_key, err));
-      if (is_key) {
-        *ret_item = TRACE_KEY;
-        return STATUS_OK;
-      }
-      break;
-    case PLACE_FIRST_EVENT:
-    case PLACE_EVENT:
-    case PLACE_AFTER_EVENT:
-      if (own->place == PLACE_AFTER_EVENT || *own->input->at != '{') {
-        enum trace_place before = own->place;
-        XSP_TRY(between_events(reader, err));
-        if (own->place != before)
-          break;
-      }
-      XSP_TRY(read_one_event(reader, err));
-      *ret_item = TRACE_EVENT;
-      return STATUS_OK;
-    case PLACE_AFTER_DOCUMENT:
-      if (own->input->at < own->input->end)
-        return fail_here(own, "nothing was expected after the document's end", err);
-      *ret_item = TRACE_END;
-      return STATUS_OK;
+    char byte = *own->input->at;
+    if (own->place == PLACE_AFTER_DOCUMENT)
+      return own->input->at == own->input->end ? STATUS_OK
+                                               : fail_here(own, "nothing was expected after the document's end", err);
+    if (own->place >= PLACE_FIRST_EVENT) {
+      XSP_TRY(next_event(reader, byte, ret_item, err));
+    } else if (own->place >= PLACE_FIRST_KEY) {
+      XSP_TRY(next_member(reader, byte, ret_item, err));
+    } else if (byte == '{' || byte == '[') {
+      own->is_bare_array = byte == '[';
+      step_to(own, byte == '[' ? PLACE_FIRST_EVENT : PLACE_FIRST_KEY);
+    } else {
+      return fail_here(own, "'{' or '[' was expected", err);
     }
   }
+  return STATUS_OK;
 }
 
 enum status trace_open(struct input *input, struct trace_reader *ret_reader, struct error *err)
