@@ -2,6 +2,8 @@
 // Looks through the active Python environment; see python.h. Called by library.c and by what resolves manifests.
 #include "base/python.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PYTHON_WAIT_MS 10000
@@ -54,22 +55,15 @@ static bool visit_environment(const struct walk *walk, const char *environment)
   return found;
 }
 
-static int64_t now_ms(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 // Reads `fd` to its end, for at most PYTHON_WAIT_MS, as text. False: no end, or no room.
 static bool read_bounded(int fd, char *text, size_t size)
 {
   size_t length = 0;
-  int64_t deadline = now_ms() + PYTHON_WAIT_MS;
+  int64_t deadline_ns = (int64_t)clock_now_ns(CLOCK_MONOTONIC) + PYTHON_WAIT_MS * INT64_C(1000000);
   for (;;) {
-    int64_t left = deadline - now_ms();
+    int64_t left_ms = (deadline_ns - (int64_t)clock_now_ns(CLOCK_MONOTONIC)) / 1000000;
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    int ready = left > 0 ? poll(&wait, 1, (int)left) : 0;
+    int ready = left_ms > 0 ? poll(&wait, 1, (int)left_ms) : 0;
     if (ready < 0 && errno == EINTR)
       continue;
     if (ready <= 0)

@@ -3,9 +3,10 @@
 // to a file is forgotten with it; runs, tracks and experiments go to the store here, while its other side is idle.
 #include "importers/sink_private.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 // ---- life ------------------------------------------------------------------------------------------------------------
 struct sink *sink_create(struct store *store, unsigned threads, struct arena *results)
@@ -131,18 +132,11 @@ enum status sink_end(struct sink *sink, struct import_file *ret_file, struct err
   return STATUS_OK;
 }
 
-static int64_t now_ns(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static enum status write_experiment(struct sink *sink, struct store_experiment *row,
                                     const struct store_system_value *system, size_t count, struct error *err)
 {
   if (row->created_ns == 0)
-    row->created_ns = now_ns();
+    row->created_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
   if (row->xsp_version == NULL)
     row->xsp_version = XSP_VERSION;
   if (count > 0)

@@ -30,30 +30,18 @@ struct reading {
   struct map process_names; // (pid, 0) as ids of texts → text
   struct map thread_names;  // (pid, tid) → text
   int64_t run_id, last_span_id;
-  uint32_t key_sequence, key_op_id, key_sizes;
   uint64_t event_count;
 };
 
-// All arguments as tags, each under its own key: whole numbers as integers, other numbers as doubles, true and false as 1
-// and 0, objects and arrays as their JSON text, numbers that neither type holds as text; null gives no tag.
+// All arguments as tags, each under its own key; objects and arrays as their JSON text.
 static void tag_event(struct reading *reading, int64_t span_id, const struct trace_event *event)
 {
   struct import *import = reading->import;
   for (size_t i = 0; i < event->argument_count; i++) {
-    const struct trace_value *value = &event->arguments[i].value;
-    int64_t integer = 0, run_id = reading->run_id;
-    double real = 0;
-    uint32_t key = import_slice(reading->import, event->arguments[i].key);
-    if (value->type == TRACE_NONE || value->type == TRACE_NULL || key == 0)
-      continue;
-    if (value->type == TRACE_TRUE || value->type == TRACE_FALSE)
-      import_tag_int(import, run_id, span_id, key, value->type == TRACE_TRUE);
-    else if (value->type == TRACE_NUMBER && trace_int64(value, &integer))
-      import_tag_int(import, run_id, span_id, key, integer);
-    else if (value->type == TRACE_NUMBER && trace_is_fraction(value->raw) && trace_double(value, &real))
-      import_tag_double(import, run_id, span_id, key, real);
-    else
-      import_tag_text(import, run_id, span_id, key, import_slice(reading->import, value->raw));
+    const struct trace_argument *argument = &event->arguments[i];
+    uint32_t key = import_slice(import, argument->key);
+    if (key != 0 && !event_tag_scalar(import, reading->run_id, span_id, key, &argument->value))
+      import_tag_text(import, reading->run_id, span_id, key, import_slice(import, argument->value.raw));
   }
 }
 
@@ -72,11 +60,11 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
                             .category = import_slice(reading->import, event->category)};
   tag_event(reading, span.span_id, event);
   if (range.sequence != RANGE_NO_NUMBER)
-    import_tag_int(import, reading->run_id, span.span_id, reading->key_sequence, range.sequence);
+    import_tag_int(import, reading->run_id, span.span_id, import_word(import, "sequence"), range.sequence);
   if (range.op_id != RANGE_NO_NUMBER)
-    import_tag_int(import, reading->run_id, span.span_id, reading->key_op_id, range.op_id);
+    import_tag_int(import, reading->run_id, span.span_id, import_word(import, "op_id"), range.op_id);
   if (range.sizes != NULL)
-    import_tag_text(import, reading->run_id, span.span_id, reading->key_sizes,
+    import_tag_text(import, reading->run_id, span.span_id, import_word(import, "input_shape"),
                     import_string(import, range.sizes, range.sizes_length));
   return span;
 }
@@ -264,9 +252,6 @@ static enum status read_file(struct import *import, struct error *err)
   struct store_run run = {0}; // times count from the trace's own zero: nothing says what that is
   XSP_TRY(import_run(import, &run, &reading.run_id, err));
   reading.tracks.run_id = reading.lanes.run_id = reading.run_id;
-  reading.key_sequence = import_word(import, "sequence");
-  reading.key_op_id = import_word(import, "op_id");
-  reading.key_sizes = import_word(import, "input_shape");
   enum status status = read_events(&reading, err);
   lanes_done(&reading.lanes);
   event_tracks_done(&reading.tracks);

@@ -89,14 +89,9 @@ static enum event_class class_of(struct kineto *kineto, struct slice category)
 
 void kineto_events_start(struct kineto *kineto)
 {
-  static const char *const texts[] = {"api",   "kernel", "memcpy",     "memset",    "sync",
-                                      "other", "module", "layer_type", "copy_kind", "call_path"};
-  struct kineto_strings *strings = &kineto->strings;
-  uint32_t *const ids[] = {&strings->api,       &strings->kernel,   &strings->memcpy, &strings->memset,
-                           &strings->sync,      &strings->other,    &strings->module, &strings->layer_type,
-                           &strings->copy_kind, &strings->call_path};
-  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
-    *ids[i] = import_word(kineto->import, texts[i]);
+#define X(name) kineto->strings.name = import_word(kineto->import, #name);
+  KINETO_STRINGS(X)
+#undef X
 }
 
 // ---- what is no span -------------------------------------------------------------------------------------------------

@@ -78,8 +78,12 @@ struct kineto_repeat { // the list or object that a key had last: mostly it has 
   char json[KINETO_REPEAT_BYTES];
   uint32_t text; // import_string of it without space; 0: not asked for yet
 };
+#define KINETO_STRINGS(X)                                                                                              \
+  X(api) X(kernel) X(memcpy) X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(call_path)
 struct kineto_strings { // import_string of what is used all the time
-  uint32_t api, kernel, memcpy, memset, sync, other, module, layer_type, copy_kind, call_path;
+#define X(name) uint32_t name;
+  KINETO_STRINGS(X)
+#undef X
 };
 struct kineto_facts {                        // of one event, by its arguments
   int64_t correlation_id;                    // 0: none

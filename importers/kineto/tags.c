@@ -2,6 +2,7 @@
 // The arguments of a Kineto event: what its span needs (where it ran, which call started it), and tags. A tag keeps the
 // file's own key but where xsp has a well-known one. Called once an event, between reading and the next one.
 #include "importers/kineto/kineto.h"
+#include "importers/trace_events/tracks.h"
 
 #include <string.h>
 
@@ -144,49 +145,6 @@ static uint32_t reverse_stack(struct kineto *kineto, struct slice stack)
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------
-static bool is_digit(char byte)
-{
-  return byte >= '0' && byte <= '9';
-}
-
-// "12.375": digits and fraction of at most 15 digits together are a whole number that a double holds exactly, and so is
-// the power of ten below it, so that one division gives the nearest double.
-static bool read_short_decimal(struct slice text, double *ret_number)
-{
-  static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const char *at = text.data, *end = at + text.length, *point = NULL;
-  bool is_negative = at < end && *at == '-';
-  at += is_negative;
-  if (end - at > 16)
-    return false;
-  int64_t digits = 0;
-  for (; at < end; at++) {
-    if (*at == '.' && point == NULL)
-      point = at;
-    else if (is_digit(*at))
-      digits = digits * 10 + (*at - '0');
-    else
-      return false;
-  }
-  if (point == NULL)
-    return false;
-  double number = (double)digits / powers[end - point - 1];
-  *ret_number = is_negative ? -number : number;
-  return true;
-}
-
-static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_value *value)
-{
-  int64_t whole;
-  double real;
-  if (trace_int64(value, &whole))
-    import_tag_int(kineto->import, kineto->run_id, span_id, key, whole);
-  else if (read_short_decimal(value->raw, &real) || (trace_is_fraction(value->raw) && trace_double(value, &real)))
-    import_tag_double(kineto->import, kineto->run_id, span_id, key, real);
-  else // beyond int64 or double: as it stands
-    import_tag_text(kineto->import, kineto->run_id, span_id, key, import_slice(kineto->import, value->raw));
-}
-
 static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint32_t text)
 {
   if (text != 0) // an empty text is no tag
@@ -196,27 +154,12 @@ static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint3
 static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
 {
   const struct trace_value *value = &argument->value;
-  uint32_t text = 0;
-  switch (value->type) {
-  case TRACE_NONE:
-  case TRACE_NULL:
+  if (event_tag_scalar(kineto->import, kineto->run_id, span_id, key, value))
     return;
-  case TRACE_NUMBER:
-    tag_number(kineto, span_id, key, value);
-    return;
-  case TRACE_TRUE:
-  case TRACE_FALSE:
-    import_tag_int(kineto->import, kineto->run_id, span_id, key, value->type == TRACE_TRUE);
-    return;
-  case TRACE_STRING:
-    text = import_slice(kineto->import, value->raw);
-    break;
-  case TRACE_OBJECT:
-  case TRACE_ARRAY:
+  if (value->type == TRACE_STRING)
+    tag_text(kineto, span_id, key, import_slice(kineto->import, value->raw));
+  else
     tag_json(kineto, span_id, key, argument);
-    return;
-  }
-  tag_text(kineto, span_id, key, text);
 }
 
 // ---- repeated keys -------------------------------------------------------------------------------------------

@@ -70,7 +70,6 @@ struct reading {
   struct map nodes; // name of a node's event → its latest span
   int64_t run_id, last_span_id;
   uint32_t keys[NODE_TAGS];
-  uint32_t grid, block, api, kernel, memcpy_, memset_;
   uint64_t event_count;
 };
 
@@ -135,8 +134,7 @@ static void tag_node(struct reading *reading, int64_t span_id, const struct trac
 
 // ---- kernels of a GPU ------------------------------------------------------------------------------------------------
 // grid_x, grid_y, grid_z → grid "[x,y,z]"
-static void tag_extent(struct reading *reading, int64_t span_id, const struct trace_event *event, const char *what,
-                       uint32_t key)
+static void tag_extent(struct reading *reading, int64_t span_id, const struct trace_event *event, const char *what)
 {
   int64_t extent[3];
   char name[16], text[80];
@@ -146,9 +144,9 @@ static void tag_extent(struct reading *reading, int64_t span_id, const struct tr
     if (argument == NULL || !trace_int64(&argument->value, &extent[i]) || extent[i] < 1)
       return;
   }
-  int length =
-      snprintf(text, sizeof text, "[%lld,%lld,%lld]", (long long)extent[0], (long long)extent[1], (long long)extent[2]);
-  import_tag_text(reading->import, reading->run_id, span_id, key, import_string(reading->import, text, (size_t)length));
+  snprintf(text, sizeof text, "[%lld,%lld,%lld]", (long long)extent[0], (long long)extent[1], (long long)extent[2]);
+  struct import *import = reading->import;
+  import_tag_text(import, reading->run_id, span_id, import_word(import, what), import_word(import, text));
 }
 
 // Streams are tracks: kernels carry no process or thread that means anything.
@@ -186,22 +184,23 @@ static enum status read_kernel(struct reading *reading, const struct trace_event
 {
   span->level = XSP_LEVEL_KERNEL;
   span->kind = XSP_KIND_EXECUTION;
-  span->category = slice_starts_with(event->name, "Memcpy")   ? reading->memcpy_
-                   : slice_starts_with(event->name, "Memset") ? reading->memset_
-                                                              : reading->kernel;
+  const char *category = slice_starts_with(event->name, "Memcpy")   ? "memcpy"
+                         : slice_starts_with(event->name, "Memset") ? "memset"
+                                                                    : "kernel";
+  span->category = import_word(reading->import, category);
   const struct trace_argument *parent = trace_find(event, "parent_name");
   if (parent != NULL) {
     uint32_t name = import_slice(reading->import, parent->value.raw);
     const uint64_t *node = map_find(&reading->nodes, map_number(name));
     span->recorded_parent_id = node != NULL ? (int64_t)*node : 0;
   }
-  tag_extent(reading, span->span_id, event, "grid", reading->grid);
-  tag_extent(reading, span->span_id, event, "block", reading->block);
+  tag_extent(reading, span->span_id, event, "grid");
+  tag_extent(reading, span->span_id, event, "block");
   return stream_track(reading, event, &span->track_id, err);
 }
 
 // ---- events ----------------------------------------------------------------------------------------------------------
-static const char *why_not(const struct trace_event *event, int64_t *ret_duration_ns)
+static const char *why_not(const struct trace_event *event)
 {
   if (event->phase != 'X')
     return "not a complete event";
@@ -212,25 +211,17 @@ static const char *why_not(const struct trace_event *event, int64_t *ret_duratio
   return event->end_ns < event->start_ns ? "negative duration" : NULL;
 }
 
-// A node's kernels name it by its event's name, and come after it.
-static void remember_node(struct reading *reading, const struct trace_event *event, int64_t span_id)
-{
-  uint32_t name = import_slice(reading->import, event->name);
-  *map_at(&reading->nodes, map_number(name), NULL) = (uint64_t)span_id;
-}
-
 static enum status read_event(void *context, const struct trace_event *event, struct error *err)
 {
   struct reading *reading = context;
   struct import *import = reading->import;
-  const size_t suffix = sizeof NODE_SUFFIX - 1;
-  int64_t duration_ns = 0;
-  const char *reason = why_not(event, &duration_ns);
+  const char *reason = why_not(event);
   reading->event_count++;
   if (reason != NULL) {
     import_skip(import, reason);
     return STATUS_OK;
   }
+  int64_t duration_ns;
   if (__builtin_sub_overflow(event->end_ns, event->start_ns, &duration_ns))
     return import_broken(import, err, event->offset, "a duration of this event is beyond 64 bits of nanoseconds");
   struct slice name = event->name;
@@ -245,14 +236,14 @@ static enum status read_event(void *context, const struct trace_event *event, st
     XSP_TRY(event_track(&reading->tracks, import, event, &span.track_id, err));
     if (slice_is(event->category, "Api")) { // of the host, to a GPU's runtime
       span.level = XSP_LEVEL_KERNEL;
-      span.category = reading->api;
+      span.category = import_word(import, "api");
       span.flags = STORE_SPAN_CALL;
-    } else if (slice_is(event->category, "Node") && name.length >= suffix &&
-               memcmp(name.data + name.length - suffix, NODE_SUFFIX, suffix) == 0) {
+    } else if (slice_is(event->category, "Node") && slice_ends_with(name, NODE_SUFFIX)) {
       span.level = XSP_LEVEL_LAYER;
-      remember_node(reading, event, span.span_id);
+      // Its kernels come later and name it by its event's name.
+      *map_at(&reading->nodes, map_number(import_slice(import, event->name)), NULL) = (uint64_t)span.span_id;
       tag_node(reading, span.span_id, event);
-      name.length -= suffix;
+      name.length -= strlen(NODE_SUFFIX);
       const struct trace_argument *op =
           name.length == 0 ? trace_find(event, "op_name") : NULL; // of a node without a name
       if (op != NULL && op->value.type == TRACE_STRING)
@@ -276,19 +267,6 @@ static enum status read_events(struct reading *reading, struct error *err)
   return STATUS_OK;
 }
 
-static void prepare(struct reading *reading)
-{
-  struct import *import = reading->import;
-  for (size_t i = 0; i < NODE_TAGS; i++)
-    reading->keys[i] = import_word(import, node_tags[i].key);
-  reading->grid = import_word(import, "grid");
-  reading->block = import_word(import, "block");
-  reading->api = import_word(import, "api");
-  reading->kernel = import_word(import, "kernel");
-  reading->memcpy_ = import_word(import, "memcpy");
-  reading->memset_ = import_word(import, "memset");
-}
-
 static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.import = import};
@@ -296,7 +274,8 @@ static enum status read_file(struct import *import, struct error *err)
   XSP_TRY(import_run(import, &run, &reading.run_id, err));
   reading.tracks.run_id = reading.run_id;
   import_framework(import, "onnxruntime", NULL);
-  prepare(&reading);
+  for (size_t i = 0; i < NODE_TAGS; i++)
+    reading.keys[i] = import_word(import, node_tags[i].key);
   enum status status = read_events(&reading, err);
   event_tracks_done(&reading.tracks);
   map_done(&reading.nodes);

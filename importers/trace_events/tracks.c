@@ -41,6 +41,24 @@ enum status event_track(struct event_tracks *tracks, struct import *import, cons
   return STATUS_OK;
 }
 
+bool event_tag_scalar(struct import *import, int64_t run_id, int64_t span_id, uint32_t key,
+                      const struct trace_value *value)
+{
+  int64_t whole;
+  double real;
+  if (value->type == TRACE_STRING || value->type >= TRACE_OBJECT)
+    return false;
+  if (value->type == TRACE_TRUE || value->type == TRACE_FALSE)
+    import_tag_int(import, run_id, span_id, key, value->type == TRACE_TRUE);
+  else if (value->type == TRACE_NUMBER && trace_int64(value, &whole))
+    import_tag_int(import, run_id, span_id, key, whole);
+  else if (value->type == TRACE_NUMBER && trace_is_fraction(value->raw) && trace_double(value, &real))
+    import_tag_double(import, run_id, span_id, key, real);
+  else if (value->type == TRACE_NUMBER)
+    import_tag_text(import, run_id, span_id, key, import_slice(import, value->raw));
+  return true;
+}
+
 void event_tracks_done(struct event_tracks *tracks)
 {
   map_done(&tracks->tracks);

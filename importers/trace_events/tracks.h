@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks of trace events by (pid, tid), which may be numbers or strings. Inside this room only.
+// Tracks and tags of trace events. Tracks are found by (pid, tid), which may be numbers or strings. Inside this room only.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
 #define XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
 
@@ -15,6 +15,10 @@ struct event_tracks { // starts as {.run_id = …}
 // The track of an event; a new one gets the numbers, and a name where pid or tid are not numbers.
 enum status event_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
                         uint32_t *ret_track_id, struct error *err) MUST_CHECK;
+// Tags a span with a value that is neither a text nor a container: whole numbers as integers, other numbers as doubles,
+// true and false as 1 and 0, numbers that neither type holds as text; null gives no tag. False: it is another value.
+bool event_tag_scalar(struct import *import, int64_t run_id, int64_t span_id, uint32_t key,
+                      const struct trace_value *value);
 void event_tracks_done(struct event_tracks *tracks);
 
 #endif
