@@ -7,9 +7,9 @@
 
 enum { START, END, THREAD, NAME, TEXT, SPECIAL };
 #define COMMON                                                                                                         \
-  {"start", true}, {"end", true}, {"globalTid", true}, {"nameId", false},                                              \
+  {"start", true}, {"end", true}, {"globalTid", true}, {"nameId", NSYS_EITHER},                                        \
   {                                                                                                                    \
-    "textId", false                                                                                                    \
+    "textId", NSYS_EITHER                                                                                              \
   }
 static const struct nsys_column library_columns[] = {COMMON};
 enum { CORRELATION = SPECIAL, RETURN, STACK };
@@ -133,16 +133,8 @@ static enum status read_table(struct nsys_reader *reader, const struct call_tabl
   } of_class[] = {[LIBRARY] = {COLUMNS(library_columns)},
                   [CUDA] = {COLUMNS(cuda_columns)},
                   [GRAPH_MAKING] = {COLUMNS(graph_columns)}};
-  struct nsys_scan scan;
-  XSP_TRY(nsys_scan_begin(&reader->database, table->name, of_class[table->class].columns, of_class[table->class].count,
-                          &scan, err));
-  enum status status = STATUS_OK;
-  if (scan.statement != NULL && !nsys_has_column(&scan, NAME) && !nsys_has_column(&scan, TEXT))
-    status = nsys_scan_broken(&scan, err, "it has neither column nameId nor textId");
-  if (status == STATUS_OK)
-    status = nsys_scan_rows(&scan, read_call, &(struct call_rows){reader, table}, err);
-  nsys_scan_end(&scan);
-  return status;
+  return nsys_read_rows(&reader->database, table->name, of_class[table->class].columns, of_class[table->class].count,
+                        read_call, &(struct call_rows){reader, table}, err);
 }
 
 enum status nsys_read_calls(struct nsys_reader *reader, struct error *err)

@@ -49,9 +49,14 @@ bool nsys_has_table(const struct nsys_database *database, const char *name);
 bool nsys_has_prefix(const struct nsys_database *database, const char *prefix); // of any table's name
 
 // ---- one pass over a table
+enum nsys_need {
+  NSYS_OPTIONAL = false,
+  NSYS_NEEDED = true,
+  NSYS_EITHER
+}; // EITHER: two columns, of which one is needed
 struct nsys_column {
   const char *name;
-  bool is_needed; // else NULL where the table lacks it
+  unsigned need; // enum nsys_need; the values of a column that the table lacks are NULL
 };
 #define NSYS_COLUMNS_MOST 48
 struct nsys_scan {

@@ -14,46 +14,28 @@ enum { START, END, DEVICE, STREAM, CORRELATION, PROCESS, CONTEXT, GRAPH_NODE, GR
     "graphId", false                                                                                                   \
   }
 
-enum {
-  DEMANGLED = SPECIAL,
-  SHORT,
-  MANGLED,
-  REGISTERS,
-  GRID_X,
-  GRID_Y,
-  GRID_Z,
-  BLOCK_X,
-  BLOCK_Y,
-  BLOCK_Z,
-  CLUSTER_X,
-  CLUSTER_Y,
-  CLUSTER_Z,
-  STATIC_SHARED,
-  DYNAMIC_SHARED,
-  LOCAL,
-  LAUNCH_TYPE,
-  KERNEL_COLUMNS
-};
-static const struct nsys_column kernel_columns[KERNEL_COLUMNS] = {
-    COMMON(true),
-    {"demangledName", false},
-    {"shortName", false},
-    {"mangledName", false},
-    {"registersPerThread", false},
-    {"gridX", false},
-    {"gridY", false},
-    {"gridZ", false},
-    {"blockX", false},
-    {"blockY", false},
-    {"blockZ", false},
-    {"clusterX", false},
-    {"clusterY", false},
-    {"clusterZ", false},
-    {"staticSharedMemory", false},
-    {"dynamicSharedMemory", false},
-    {"localMemoryPerThread", false},
-    {"launchType", false},
-};
+#define KERNEL_COLUMN_LIST(X)                                                                                          \
+  X(DEMANGLED, "demangledName")                                                                                        \
+  X(SHORT, "shortName")                                                                                                \
+  X(MANGLED, "mangledName")                                                                                            \
+  X(REGISTERS, "registersPerThread")                                                                                   \
+  X(GRID_X, "gridX")                                                                                                   \
+  X(GRID_Y, "gridY")                                                                                                   \
+  X(GRID_Z, "gridZ")                                                                                                   \
+  X(BLOCK_X, "blockX")                                                                                                 \
+  X(BLOCK_Y, "blockY")                                                                                                 \
+  X(BLOCK_Z, "blockZ")                                                                                                 \
+  X(CLUSTER_X, "clusterX")                                                                                             \
+  X(CLUSTER_Y, "clusterY")                                                                                             \
+  X(CLUSTER_Z, "clusterZ")                                                                                             \
+  X(STATIC_SHARED, "staticSharedMemory")                                                                               \
+  X(DYNAMIC_SHARED, "dynamicSharedMemory")                                                                             \
+  X(LOCAL, "localMemoryPerThread")                                                                                     \
+  X(LAUNCH_TYPE, "launchType")
+#define KERNEL_ID(id, name) id,
+#define KERNEL_COLUMN(id, name) {name, false},
+enum { BEFORE_KERNEL = SPECIAL - 1, KERNEL_COLUMN_LIST(KERNEL_ID) };
+static const struct nsys_column kernel_columns[] = {COMMON(true), KERNEL_COLUMN_LIST(KERNEL_COLUMN)};
 enum { BYTES = SPECIAL, COPY_KIND, SOURCE_KIND, DESTINATION_KIND, SOURCE_DEVICE, DESTINATION_DEVICE, COPY_COLUMNS };
 static const struct nsys_column copy_columns[COPY_COLUMNS] = {
     COMMON(true),       {"bytes", true},        {"copyKind", false},    {"srcKind", false},

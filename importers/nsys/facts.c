@@ -99,6 +99,10 @@ struct gpu_rows {
 // Facts of the first one.
 static enum status take_gpu(void *context, struct nsys_scan *scan, struct error *err)
 {
+  static const struct {
+    unsigned column;
+    const char *key;
+  } numbers[] = {{CLOCK, "gpu_clock_hz"}, {PROCESSORS, "gpu_multiprocessors"}, {MEMORY, "gpu_memory_bytes"}};
   struct gpu_rows *rows = context;
   struct import *import = rows->import;
   struct slice name = nsys_text(scan, NAME);
@@ -106,19 +110,15 @@ static enum status take_gpu(void *context, struct nsys_scan *scan, struct error 
     return STATUS_OK;
   if (name.length > 0)
     import_system_text(import, "gpu", nsys_copy(import, name));
-  double bandwidth = (double)nsys_int(scan, BANDWIDTH, 0), clock = (double)nsys_int(scan, CLOCK, 0);
-  double processors = (double)nsys_int(scan, PROCESSORS, 0), memory = (double)nsys_int(scan, MEMORY, 0);
-  char capability[32];
-  snprintf(capability, sizeof capability, "%lld.%lld", (long long)nsys_int(scan, MAJOR, 0),
-           (long long)nsys_int(scan, MINOR, 0));
+  double bandwidth = (double)nsys_int(scan, BANDWIDTH, 0);
   if (is_bandwidth(bandwidth))
     import_system_number(import, "memory_bandwidth_bytes_per_s", bandwidth);
-  if (clock > 0)
-    import_system_number(import, "gpu_clock_hz", clock);
-  if (processors > 0)
-    import_system_number(import, "gpu_multiprocessors", processors);
-  if (memory > 0)
-    import_system_number(import, "gpu_memory_bytes", memory);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    if (nsys_int(scan, numbers[i].column, 0) > 0)
+      import_system_number(import, numbers[i].key, (double)nsys_int(scan, numbers[i].column, 0));
+  char capability[48];
+  snprintf(capability, sizeof capability, "%lld.%lld", (long long)nsys_int(scan, MAJOR, 0),
+           (long long)nsys_int(scan, MINOR, 0));
   if (nsys_int(scan, MAJOR, 0) > 0)
     import_system_text(import, "gpu_compute_capability", capability);
   return STATUS_OK;

@@ -41,10 +41,10 @@ enum {
   COLUMNS,
 };
 static const struct nsys_column columns[COLUMNS] = {
-    {"start", true},        {"end", true},         {"eventType", true},    {"text", false},
-    {"textId", false},      {"globalTid", true},   {"domainId", false},    {"category", false},
-    {"jsonText", false},    {"jsonTextId", false}, {"uint64Value", false}, {"int64Value", false},
-    {"uint32Value", false}, {"int32Value", false}, {"doubleValue", false}, {"floatValue", false},
+    {"start", true},         {"end", true},         {"eventType", true},    {"text", NSYS_EITHER},
+    {"textId", NSYS_EITHER}, {"globalTid", true},   {"domainId", false},    {"category", false},
+    {"jsonText", false},     {"jsonTextId", false}, {"uint64Value", false}, {"int64Value", false},
+    {"uint32Value", false},  {"int32Value", false}, {"doubleValue", false}, {"floatValue", false},
 };
 
 static bool is_on_thread(int64_t type)
@@ -169,19 +169,6 @@ static enum status read_name(void *context, struct nsys_scan *scan, struct error
   return STATUS_OK;
 }
 
-static enum status read_names(struct name_rows *rows, struct error *err)
-{
-  struct nsys_scan scan;
-  XSP_TRY(nsys_scan_begin(&rows->reader->database, table, columns, JSON, &scan, err));
-  enum status status = STATUS_OK;
-  if (scan.statement != NULL && !nsys_has_column(&scan, TEXT) && !nsys_has_column(&scan, TEXT_ID))
-    status = nsys_scan_broken(&scan, err, "it has neither column text nor textId");
-  if (status == STATUS_OK)
-    status = nsys_scan_rows(&scan, read_name, rows, err);
-  nsys_scan_end(&scan);
-  return status;
-}
-
 static void name_domains(struct nsys_reader *reader, const struct nsys_map *balances)
 {
   uint32_t known;
@@ -303,7 +290,7 @@ static enum status read_row(void *context, struct nsys_scan *scan, struct error 
 enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err)
 {
   struct name_rows rows = {.reader = reader};
-  enum status status = read_names(&rows, err);
+  enum status status = nsys_read_rows(&reader->database, table, columns, JSON, read_name, &rows, err);
   if (status == STATUS_OK)
     name_domains(reader, &rows.balances);
   nsys_map_done(&rows.balances);

@@ -68,12 +68,19 @@ static enum status find_columns(struct nsys_scan *scan, struct error *err)
   if (status == STATUS_OK && code != SQLITE_DONE)
     status = nsys_database_failed(scan->database, scan->table, 0, err);
   sqlite3_finalize(statement);
-  for (size_t column = 0; column < scan->column_count && status == STATUS_OK; column++)
-    if (scan->columns[column].is_needed && !nsys_has_column(scan, column)) {
+  const char *either[2] = {NULL, NULL};
+  for (size_t column = 0; column < scan->column_count && status == STATUS_OK; column++) {
+    bool has_column = nsys_has_column(scan, column);
+    if (scan->columns[column].need == NSYS_EITHER && !has_column)
+      either[either[0] != NULL] = scan->columns[column].name;
+    if (scan->columns[column].need == NSYS_NEEDED && !has_column) {
       snprintf(where, sizeof where, "%s, table %s", scan->database->path, scan->table);
       return error_set(err, STATUS_INPUT, what, where, "an export by another version of nsys", "it has no column %s",
                        scan->columns[column].name);
     }
+  }
+  if (status == STATUS_OK && either[1] != NULL)
+    return nsys_scan_broken(scan, err, "it has neither column %s nor %s", either[0], either[1]);
   return status;
 }
 
