@@ -97,23 +97,13 @@ void kineto_events_start(struct kineto *kineto)
 // ---- what is no span -------------------------------------------------------------------------------------------------
 static const char *why_no_span(char phase)
 {
-  switch (phase) {
-  case 'M':
-    return "metadata";
-  case 's':
-  case 't':
-  case 'f':
-    return "flow";
-  case 'i':
-  case 'I':
-  case 'n':
-  case 'R':
-    return "instant";
-  case 'C':
-    return "counter";
-  default:
-    return "phase other than X";
-  }
+  static const struct {
+    const char *phases, *reason;
+  } rows[] = {{"M", "metadata"}, {"stf", "flow"}, {"iInR", "instant"}, {"C", "counter"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0] && phase != 0; i++)
+    if (strchr(rows[i].phases, phase) != NULL)
+      return rows[i].reason;
+  return "phase other than X";
 }
 
 static void keep_name(struct kineto *kineto, const struct trace_event *event)
@@ -139,19 +129,12 @@ static const char *why_nonsense(const struct trace_event *event)
   return event->end_ns < event->start_ns ? "negative duration" : NULL;
 }
 
-static const char *why_left_out(enum event_class event_class)
-{
-  switch (event_class) {
-  case CLASS_DEVICE_ANNOTATION:
-    return "device's copy of an annotation";
-  case CLASS_PROFILER:
-    return "profiler span";
-  case CLASS_OVERHEAD:
-    return "profiler overhead";
-  default:
-    return NULL;
-  }
-}
+// By class; NULL: a span or a frame.
+static const char *const why_left_out[] = {
+    [CLASS_DEVICE_ANNOTATION] = "device's copy of an annotation",
+    [CLASS_PROFILER] = "profiler span",
+    [CLASS_OVERHEAD] = "profiler overhead",
+};
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
 static const char module_prefix[] = "nn.Module: ";
@@ -334,7 +317,7 @@ enum status kineto_event(void *context, const struct trace_event *event, struct 
     reason = why_no_span(event->phase);
   } else {
     enum event_class event_class = class_of(kineto, event->category);
-    reason = why_left_out(event_class);
+    reason = why_left_out[event_class];
     if (reason == NULL)
       reason = why_nonsense(event);
     if (reason == NULL && event_class == CLASS_PYTHON && !slice_starts_with(event->name, module_prefix)) {

@@ -13,47 +13,52 @@
 #define PROPERTIES_BYTES_MOST ((size_t)1 << 20)
 #define HOST_BYTES_MOST 255u
 
+// ---- objects ---------------------------------------------------------------------------------------------------------
+#define TEXT_BYTES 128u
+struct property { // of an object, and where its value goes
+  const char *key;
+  int64_t *number;
+  char *text; // TEXT_BYTES; longer texts are cut
+};
+
+// After the object's beginning. What is absent or of another type stays as it is. False: the object is broken.
+static bool read_properties(struct json_reader *reader, const struct property *properties, size_t count)
+{
+  while (json_next(reader) == JSON_KEY) {
+    size_t i = 0;
+    while (i < count && strcmp(reader->text, properties[i].key) != 0)
+      i++;
+    enum json_event event = json_next(reader);
+    if (i < count && event == JSON_NUMBER && properties[i].number != NULL)
+      (void)json_int64(reader, properties[i].number);
+    if (i < count && event == JSON_STRING && properties[i].text != NULL)
+      snprintf(properties[i].text, TEXT_BYTES, "%s", reader->text);
+    if (!json_skip(reader))
+      return false;
+  }
+  return reader->event == JSON_OBJECT_END;
+}
+
 // ---- devices ---------------------------------------------------------------------------------------------------------
 struct device {
   int64_t id;
-  char name[128];
+  char name[TEXT_BYTES];
   int64_t memory_bytes, multiprocessors, major, minor; // STORE_NONE: not recorded
 };
 
 static const struct device unknown_device = {STORE_NONE, "", STORE_NONE, STORE_NONE, STORE_NONE, STORE_NONE};
 
-// The reader stands on a key of a device; moves over its value. False: broken.
-static bool read_property(struct json_reader *reader, struct device *device)
-{
-  const struct {
-    const char *key;
-    int64_t *number;
-  } numbers[] = {{"id", &device->id},
-                 {"totalGlobalMem", &device->memory_bytes},
-                 {"numSms", &device->multiprocessors},
-                 {"computeMajor", &device->major},
-                 {"computeMinor", &device->minor}};
-  bool is_name = strcmp(reader->text, "name") == 0;
-  int64_t *number = NULL;
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    if (strcmp(reader->text, numbers[i].key) == 0)
-      number = numbers[i].number;
-  enum json_event event = json_next(reader);
-  if (event == JSON_NUMBER && number != NULL)
-    (void)json_int64(reader, number);
-  if (event == JSON_STRING && is_name)
-    snprintf(device->name, sizeof device->name, "%s", reader->text);
-  return json_skip(reader);
-}
-
 static bool read_device(struct json_reader *reader, struct device *ret_device)
 {
-  *ret_device = unknown_device;
-  enum json_event event;
-  while ((event = json_next(reader)) == JSON_KEY)
-    if (!read_property(reader, ret_device))
-      return false;
-  return event == JSON_OBJECT_END;
+  struct device *device = ret_device;
+  *device = unknown_device;
+  const struct property properties[] = {{"id", .number = &device->id},
+                                        {"name", .text = device->name},
+                                        {"totalGlobalMem", .number = &device->memory_bytes},
+                                        {"numSms", .number = &device->multiprocessors},
+                                        {"computeMajor", .number = &device->major},
+                                        {"computeMinor", .number = &device->minor}};
+  return read_properties(reader, properties, sizeof properties / sizeof properties[0]);
 }
 
 static void number_fact(struct kineto *kineto, const char *key, int64_t number)
@@ -101,23 +106,18 @@ void kineto_devices(struct kineto *kineto)
 static void read_distributed(struct kineto *kineto, struct slice json)
 {
   int64_t rank = STORE_NONE, world_size = STORE_NONE;
-  char backend[64] = "";
+  char backend[TEXT_BYTES] = "", nccl[TEXT_BYTES] = "";
+  const struct property properties[] = {{"rank", .number = &rank},
+                                        {"world_size", .number = &world_size},
+                                        {"backend", .text = backend},
+                                        {"nccl_version", .text = nccl}};
   struct json_reader reader;
   json_read_start(&reader, json.data, json.length);
-  bool ok = json_next(&reader) == JSON_OBJECT;
-  while (ok && json_next(&reader) == JSON_KEY) {
-    bool is_rank = strcmp(reader.text, "rank") == 0, is_size = strcmp(reader.text, "world_size") == 0;
-    bool is_backend = strcmp(reader.text, "backend") == 0, is_nccl = strcmp(reader.text, "nccl_version") == 0;
-    enum json_event event = json_next(&reader);
-    if (event == JSON_NUMBER && (is_rank || is_size))
-      (void)json_int64(&reader, is_rank ? &rank : &world_size);
-    if (event == JSON_STRING && is_backend)
-      snprintf(backend, sizeof backend, "%s", reader.text);
-    if (event == JSON_STRING && is_nccl)
-      import_system_text(kineto->import, "nccl_version", reader.text);
-    ok = json_skip(&reader);
-  }
+  if (json_next(&reader) == JSON_OBJECT)
+    (void)read_properties(&reader, properties, sizeof properties / sizeof properties[0]);
   json_read_done(&reader);
+  if (nccl[0] != 0)
+    import_system_text(kineto->import, "nccl_version", nccl);
   number_fact(kineto, "world_size", world_size);
   if (backend[0] != 0)
     import_system_text(kineto->import, "distributed_backend", backend);
