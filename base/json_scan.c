@@ -164,15 +164,12 @@ static void leave(struct nesting *nesting)
     nesting->bits = nesting->outer[nesting->depth / 64 - 1];
 }
 
-// A key, its colon, and the space around them.
-static const char *scan_key(struct json_scan *scan, const char *at, bool *is_plain)
+const char *json_scan_key(struct json_scan *scan, const char *at, struct json_string *ret_key)
 {
-  struct json_string key;
   if (*at != '"')
     return json_scan_short(scan, at, "a key in quotes was expected");
-  if ((at = json_scan_string(scan, at + 1, &key)) == NULL)
+  if ((at = json_scan_string(scan, at + 1, ret_key)) == NULL)
     return NULL;
-  *is_plain &= key.is_plain;
   at = json_skip_space(at);
   if (*at != ':')
     return json_scan_short(scan, at, "':' was expected after a key");
@@ -197,7 +194,12 @@ static const char *next_value(struct json_scan *scan, struct nesting *nesting, c
         return json_scan_short(scan, at, object ? "',' or '}' was expected" : "',' or ']' was expected");
       at = json_skip_space(at + 1);
     }
-    return object ? scan_key(scan, at, is_plain) : at;
+    if (!object)
+      return at;
+    struct json_string key;
+    at = json_scan_key(scan, at, &key);
+    *is_plain &= at == NULL || key.is_plain;
+    return at;
   }
   return at;
 }

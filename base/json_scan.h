@@ -35,6 +35,8 @@ const char *json_scan_long_string(struct json_scan *scan, const char *at, struct
 const char *json_scan_long_number(struct json_scan *scan, const char *at);
 static inline const char *json_scan_string(struct json_scan *scan, const char *at, struct json_string *ret_string);
 static inline const char *json_scan_number(struct json_scan *scan, const char *at);
+// A key, its colon, and the space around them: the position of the value.
+const char *json_scan_key(struct json_scan *scan, const char *at, struct json_string *ret_key);
 // Any value with all that is in it; `depth` containers are open around it. *ret_is_plain: no byte beyond ASCII in it.
 const char *json_scan_value(struct json_scan *scan, const char *at, unsigned depth, bool *ret_is_plain);
 const char *json_scan_fail(struct json_scan *scan, const char *at, const char *problem); // NULL

@@ -32,16 +32,7 @@ static void skip_space(struct text *text)
     text->at++;
 }
 
-static bool take(struct text *text, char byte)
-{
-  skip_space(text);
-  if (text->at == text->end || *text->at != byte)
-    return false;
-  text->at++;
-  return true;
-}
-
-static bool take_word(struct text *text, const char *word)
+static bool take(struct text *text, const char *word)
 {
   size_t length = strlen(word);
   skip_space(text);
@@ -70,9 +61,9 @@ static const char *read_type(struct text *text, struct npy *npy)
 
 static const char *read_shape(struct text *text, struct npy *npy)
 {
-  if (!take(text, '('))
+  if (!take(text, "("))
     return "no shape";
-  while (!take(text, ')')) {
+  while (!take(text, ")")) {
     skip_space(text);
     if (npy->rank == NPY_MAXIMUM_RANK)
       return "too many dimensions";
@@ -86,8 +77,8 @@ static const char *read_shape(struct text *text, struct npy *npy)
     if (text->at == first)
       return "no shape";
     npy->shape[npy->rank++] = size;
-    if (!take(text, ',')) {
-      if (!take(text, ')'))
+    if (!take(text, ",")) {
+      if (!take(text, ")"))
         return "no shape";
       break;
     }
@@ -99,23 +90,23 @@ static const char *read_header(struct text text, struct npy *npy)
 {
   bool has_type = false, has_order = false, has_shape = false;
   const char *problem = NULL;
-  if (!take(&text, '{'))
+  if (!take(&text, "{"))
     return "no header";
-  while (problem == NULL && !take(&text, '}')) {
-    if (!has_type && take_word(&text, "'descr':")) {
+  while (problem == NULL && !take(&text, "}")) {
+    if (!has_type && take(&text, "'descr':")) {
       problem = read_type(&text, npy);
       has_type = true;
-    } else if (!has_order && take_word(&text, "'fortran_order':")) {
-      if (!take_word(&text, "False"))
+    } else if (!has_order && take(&text, "'fortran_order':")) {
+      if (!take(&text, "False"))
         problem = "Fortran order; numpy.ascontiguousarray changes it";
       has_order = true;
-    } else if (!has_shape && take_word(&text, "'shape':")) {
+    } else if (!has_shape && take(&text, "'shape':")) {
       problem = read_shape(&text, npy);
       has_shape = true;
     } else {
       return "no header";
     }
-    if (problem == NULL && !take(&text, ',') && (text.at == text.end || *text.at != '}'))
+    if (problem == NULL && !take(&text, ",") && (text.at == text.end || *text.at != '}'))
       return "no header";
   }
   return problem != NULL ? problem : has_type && has_order && has_shape ? NULL : "no header";

@@ -23,10 +23,14 @@ void otlp_json_clear(struct otlp_json *json)
   json->room_left = 0;
 }
 
-static const char *decode(struct otlp_json *json, const char *behind, const struct json_string *string,
-                          struct slice *ret_text)
+// Returns `next`.
+static const char *take_string(struct otlp_json *json, const char *next, const struct json_string *string,
+                               struct slice *ret_text)
 {
   size_t need = string->length * 3;
+  *ret_text = (struct slice){string->at, string->length};
+  if (string->is_plain)
+    return next;
   if (need > json->room_left) {
     size_t size = need > ROOM_BYTES ? need : ROOM_BYTES;
     json->room = arena_alloc(&json->decoded, size);
@@ -35,17 +39,14 @@ static const char *decode(struct otlp_json *json, const char *behind, const stru
   *ret_text = (struct slice){json->room, json_decode(string->at, string->length, json->room)};
   json->room += ret_text->length;
   json->room_left -= ret_text->length;
-  return behind;
+  return next;
 }
 
 static inline const char *read_string(struct otlp_json *json, const char *at, struct slice *ret_text)
 {
   struct json_string string;
   at = json_scan_string(&json->scan, at + 1, &string);
-  if (at == NULL || !string.is_plain)
-    return at == NULL ? NULL : decode(json, at, &string, ret_text);
-  *ret_text = (struct slice){string.at, string.length};
-  return at;
+  return at != NULL ? take_string(json, at, &string, ret_text) : NULL;
 }
 
 const char *otlp_json_skip(struct otlp_json *json, const char *at)
@@ -86,14 +87,9 @@ const char *otlp_json_member(struct otlp_json *json, const char *at, bool is_fir
       return json_scan_short(&json->scan, at, "',' or '}' was expected");
     at = json_scan_space(at + 1);
   }
-  if (*at != '"')
-    return json_scan_short(&json->scan, at, "a key in quotes was expected");
-  if ((at = read_string(json, at, ret_key)) == NULL)
-    return NULL;
-  at = json_scan_space(at);
-  if (*at != ':')
-    return json_scan_short(&json->scan, at, "':' was expected after a key");
-  return json_scan_space(at + 1);
+  struct json_string key;
+  at = json_scan_key(&json->scan, at, &key);
+  return at != NULL ? take_string(json, at, &key, ret_key) : NULL;
 }
 
 const char *otlp_json_item(struct otlp_json *json, const char *at, bool is_first, bool *ret_has_item)

@@ -131,16 +131,11 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
 const char *trace_read_key(struct trace_reader_private *own, const char *at, struct slice *ret_key, bool *ret_is_plain)
 {
   struct json_string key;
-  if (*at != '"')
-    return json_scan_short(&own->scan, at, "a key in quotes was expected");
-  if ((at = json_scan_string(&own->scan, at + 1, &key)) == NULL)
+  if ((at = json_scan_key(&own->scan, at, &key)) == NULL)
     return NULL;
   *ret_key = decode_text(own, &key);
   *ret_is_plain &= key.is_plain;
-  at = json_scan_space(at);
-  if (*at != ':')
-    return json_scan_short(&own->scan, at, "':' was expected after a key");
-  return json_scan_space(at + 1);
+  return at;
 }
 
 static enum trace_field find_field(struct slice key)
