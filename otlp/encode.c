@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 void otlp_out_init(struct otlp_out *out, bool is_json, struct buf *buf)
@@ -86,6 +87,14 @@ void otlp_out_id(struct otlp_out *out, enum otlp_field_id field, const uint8_t *
   otlp_out_text(out, field, text, 2 * length);
 }
 
+void otlp_real_json(struct json_writer *json, double real)
+{
+  if (isfinite(real))
+    json_double(json, real);
+  else
+    json_string(json, isnan(real) ? "NaN" : real > 0 ? "Infinity" : "-Infinity");
+}
+
 void otlp_out_enum(struct otlp_out *out, enum otlp_field_id field, unsigned value)
 {
   if (!out->is_json) {
@@ -96,51 +105,45 @@ void otlp_out_enum(struct otlp_out *out, enum otlp_field_id field, unsigned valu
   json_int(&out->json, value);
 }
 
-void otlp_out_time(struct otlp_out *out, enum otlp_field_id field, uint64_t time_ns)
+// JSON has 64-bit numbers as texts.
+__attribute__((format(printf, 3, 4))) static void put_digits(struct otlp_out *out, enum otlp_field_id field,
+                                                             const char *format, ...)
 {
   char text[24];
-  if (!out->is_json) {
-    protobuf_fixed64(out->buf, otlp_number(field), time_ns);
-    return;
-  }
-  int length = snprintf(text, sizeof text, "%" PRIu64, time_ns);
+  va_list number;
+  va_start(number, format);
+  int length = vsnprintf(text, sizeof text, format, number);
+  va_end(number);
   otlp_out_text(out, field, text, (size_t)length);
+}
+
+void otlp_out_time(struct otlp_out *out, enum otlp_field_id field, uint64_t time_ns)
+{
+  if (out->is_json)
+    put_digits(out, field, "%" PRIu64, time_ns);
+  else
+    protobuf_fixed64(out->buf, otlp_number(field), time_ns);
 }
 
 // ---- attributes ------------------------------------------------------------------------------------------------------
 static void put_value(struct otlp_out *out, const struct otlp_value *value)
 {
-  char text[24];
-  switch (value->type) {
-  case OTLP_TEXT:
+  if (value->type == OTLP_TEXT) {
     otlp_out_text(out, OTLP_VALUE_STRING, value->text.data, value->text.length);
-    return;
-  case OTLP_INT:
-    if (!out->is_json) {
-      protobuf_varint(out->buf, otlp_number(OTLP_VALUE_INT), (uint64_t)value->integer);
-      return;
-    }
-    int length = snprintf(text, sizeof text, "%" PRId64, value->integer);
-    otlp_out_text(out, OTLP_VALUE_INT, text, (size_t)length);
-    return;
-  case OTLP_BOOL:
-    if (!out->is_json) {
-      protobuf_varint(out->buf, otlp_number(OTLP_VALUE_BOOL), value->integer != 0);
-      return;
-    }
+  } else if (value->type == OTLP_INT && out->is_json) {
+    put_digits(out, OTLP_VALUE_INT, "%" PRId64, value->integer);
+  } else if (value->type == OTLP_INT) {
+    protobuf_varint(out->buf, otlp_number(OTLP_VALUE_INT), (uint64_t)value->integer);
+  } else if (value->type == OTLP_BOOL && out->is_json) {
     json_key(&out->json, otlp_fields[OTLP_VALUE_BOOL].name);
     json_bool(&out->json, value->integer != 0);
-    return;
-  default:
-    if (!out->is_json) {
-      protobuf_double(out->buf, otlp_number(OTLP_VALUE_DOUBLE), value->real);
-      return;
-    }
+  } else if (value->type == OTLP_BOOL) {
+    protobuf_varint(out->buf, otlp_number(OTLP_VALUE_BOOL), value->integer != 0);
+  } else if (out->is_json) {
     json_key(&out->json, otlp_fields[OTLP_VALUE_DOUBLE].name);
-    if (isfinite(value->real))
-      json_double(&out->json, value->real);
-    else
-      json_string(&out->json, isnan(value->real) ? "NaN" : value->real > 0 ? "Infinity" : "-Infinity");
+    otlp_real_json(&out->json, value->real);
+  } else {
+    protobuf_double(out->buf, otlp_number(OTLP_VALUE_DOUBLE), value->real);
   }
 }
 

@@ -27,6 +27,7 @@ void otlp_out_text(struct otlp_out *out, enum otlp_field_id field, const char *t
 void otlp_out_id(struct otlp_out *out, enum otlp_field_id field, const uint8_t *bytes, size_t length); // at most 16
 void otlp_out_enum(struct otlp_out *out, enum otlp_field_id field, unsigned value);
 void otlp_out_time(struct otlp_out *out, enum otlp_field_id field, uint64_t time_ns);
+void otlp_real_json(struct json_writer *json, double real); // "NaN" and "Infinity" as texts, unlike json_double
 
 // An item of the list `field`. The key is prefix and `key`. value: a TEXT, BOOL, INT or DOUBLE.
 void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct slice key,

@@ -5,10 +5,9 @@
 
 #include "base/json_write.h"
 #include "base/wire.h"
+#include "otlp/encode.h"
 #include "otlp/json.h"
 #include "otlp/proto.h"
-
-#include <math.h>
 
 struct frame { // an array or a map, and the rest of it
   struct wire wire;
@@ -57,10 +56,8 @@ static void put_scalar(const struct otlp_value *value, struct buf *out)
     json_bool(&json, value->integer != 0);
   } else if (value->type == OTLP_INT) {
     json_int(&json, value->integer);
-  } else if (value->type == OTLP_DOUBLE && isfinite(value->real)) {
-    json_double(&json, value->real);
   } else if (value->type == OTLP_DOUBLE) {
-    json_string(&json, isnan(value->real) ? "NaN" : value->real > 0 ? "Infinity" : "-Infinity");
+    otlp_real_json(&json, value->real);
   } else {
     json_null(&json);
   }
