@@ -44,14 +44,12 @@ static void fuzz_text(const struct import *import, uint32_t id)
   fuzz_must(id <= interner_count(&import->sink->texts), "no such text");
 }
 
-enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id, struct error *err)
+int64_t import_run(struct import *import, const struct store_run *run)
 {
-  (void)err;
   bool is_later = run->experiment_id == IMPORT_EXPERIMENT_LATER;
   fuzz_must(is_later || (run->experiment_id >= 0 && run->experiment_id <= import->sink->experiment_count),
             "no such experiment");
-  *ret_run_id = ++import->sink->run_count;
-  return STATUS_OK;
+  return ++import->sink->run_count;
 }
 
 enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run, struct error *err)
@@ -84,28 +82,23 @@ enum status import_run_note(struct import *import, int64_t run_id, const char *k
   return STATUS_OK;
 }
 
-enum status import_experiment(struct import *import, const struct store_experiment *experiment,
-                              const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
-                              struct error *err)
+int64_t import_experiment(struct import *import, const struct store_experiment *experiment,
+                          const struct store_system_value *system, size_t system_count)
 {
-  (void)err;
   (void)experiment;
   for (size_t i = 0; i < system_count; i++)
     fuzz_must(system[i].key != NULL && (system[i].is_number || system[i].text != NULL),
               "a system fact without a value");
-  *ret_experiment_id = ++import->sink->experiment_count;
-  return STATUS_OK;
+  return ++import->sink->experiment_count;
 }
 
-enum status import_experiment_model(struct import *import, int64_t experiment_id,
-                                    const struct store_system_value *workload, size_t count, struct error *err)
+void import_experiment_model(struct import *import, int64_t experiment_id, const struct store_system_value *workload,
+                             size_t count)
 {
-  (void)err;
   fuzz_must(experiment_id > 0 && experiment_id <= import->sink->experiment_count, "an experiment that is not there");
   for (size_t i = 0; i < count; i++)
     fuzz_must(workload[i].key != NULL && (workload[i].is_number || workload[i].text != NULL),
               "a model fact without a value");
-  return STATUS_OK;
 }
 
 void import_framework(struct import *import, const char *name, const char *version)
@@ -281,12 +274,6 @@ void import_skip(struct import *import, const char *reason)
 void import_joined(struct import *import)
 {
   import->sink->kept++;
-}
-
-void import_not_an_event(struct import *import)
-{
-  fuzz_must(import->sink->kept > 0, "more events taken back than there were");
-  import->sink->kept--;
 }
 
 enum status import_broken(const struct import *import, struct error *err, uint64_t offset, const char *format, ...)

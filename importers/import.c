@@ -12,34 +12,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct importer *find_by_name(const char *name)
-{
-  for (size_t i = 0; importers[i] != NULL; i++)
-    if (strcmp(importers[i]->name, name) == 0)
-      return importers[i];
-  return NULL;
-}
-
 // "kineto, ort or chrome"
-static void list_names(char *text, size_t size)
+static void list_names(char names[160])
 {
-  size_t length = 0;
-  text[0] = 0;
-  for (size_t i = 0; importers[i] != NULL && length + 1 < size; i++) {
+  names[0] = 0;
+  for (size_t i = 0; importers[i] != NULL; i++) {
     const char *joint = i == 0 ? "" : importers[i + 1] == NULL ? " or " : ", ";
-    size_t room = size - length;
-    int wrote = snprintf(text + length, room, "%s%s", joint, importers[i]->name);
-    length += wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
+    size_t length = strlen(names);
+    snprintf(names + length, 160 - length, "%s%s", joint, importers[i]->name);
   }
 }
 
 static enum status named_importer(const char *name, const struct importer **ret_importer, struct error *err)
 {
-  *ret_importer = find_by_name(name);
-  if (*ret_importer != NULL)
-    return STATUS_OK;
+  for (size_t i = 0; importers[i] != NULL; i++)
+    if (strcmp(importers[i]->name, name) == 0) {
+      *ret_importer = importers[i];
+      return STATUS_OK;
+    }
   char names[160];
-  list_names(names, sizeof names);
+  list_names(names);
   return error_set(err, STATUS_USE, "cannot import", "--format", names, "there is no format \"%s\"", name);
 }
 
@@ -60,7 +52,7 @@ static enum status recognise(const struct input *input, const struct importer **
   if (*ret_importer != NULL)
     return STATUS_OK;
   char names[160], advice[sizeof err->advice];
-  list_names(names, sizeof names);
+  list_names(names);
   const struct foreign_format *foreign = foreign_recognise(input->path, head, is_all);
   if (foreign != NULL && foreign->advice != NULL)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, foreign->advice, "%s", foreign->what);
@@ -81,8 +73,7 @@ static enum status keep_account(struct store *store, const struct import_file *f
   for (size_t i = 0; i < file->skipped_count; i++)
     buf_format(&text, "%s%" PRIu64 " %s", i == 0 ? ", skipped: " : ", ", file->skipped[i].count,
                file->skipped[i].reason);
-  enum status status = text.failed ? error_set(err, STATUS_MEMORY, "cannot import", file->path, NULL, "out of memory")
-                                   : store_add_note(store, run_id, "import", text.data, err);
+  enum status status = store_add_note(store, run_id, "import", text.data, err);
   buf_done(&text);
   for (size_t i = 0; i < file->note_count && status == STATUS_OK; i++)
     status = store_add_note(store, run_id, "import", file->notes[i], err);

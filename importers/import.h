@@ -50,7 +50,5 @@ enum status import_files(const char *const *paths, size_t count, const struct im
 // The importers that exist, for help texts: ends with NULL.
 struct importer;
 extern const struct importer *const importers[];
-const char *importer_name(const struct importer *importer);
-const char *importer_summary(const struct importer *importer);
 
 #endif

@@ -32,12 +32,11 @@ struct import {
 };
 
 // ---- runs
-// Begins a run and returns its id in *ret_run_id. levels may be empty: then those are stored that the run's spans have.
+// Begins a run and returns its id. levels may be empty: then those are stored that the run's spans have.
 // `run_id` and `experiment_id` of *run are ignored (the file's own experiment), unless the importer made experiments
 // itself by import_experiment. Everything a run needs may be corrected later by import_run_set.
 #define IMPORT_EXPERIMENT_LATER INT64_MAX // as experiment_id: import_run_set will say, at the file's end at the latest
-enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id,
-                       struct error *err) MUST_CHECK;
+int64_t import_run(struct import *import, const struct store_run *run);
 enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run,
                            struct error *err) MUST_CHECK;
 // Adds `offset_ns` to all times of the run once the file is read: for sources that say only at their end what their times
@@ -45,13 +44,11 @@ enum status import_run_set(struct import *import, int64_t run_id, const struct s
 void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns);
 // For sources that carry whole experiments (OTLP). Others never call it: the driver makes the one experiment of the call
 // from import_framework, import_system… of its files, named after the first file.
-enum status import_experiment(struct import *import, const struct store_experiment *experiment,
-                              const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
-                              struct error *err) MUST_CHECK;
+int64_t import_experiment(struct import *import, const struct store_experiment *experiment,
+                          const struct store_system_value *system, size_t system_count);
 // What such a source says of an experiment's model (table `workload`); the first file to say something is believed.
-enum status import_experiment_model(struct import *import, int64_t experiment_id,
-                                    const struct store_system_value *workload, size_t count,
-                                    struct error *err) MUST_CHECK;
+void import_experiment_model(struct import *import, int64_t experiment_id, const struct store_system_value *workload,
+                             size_t count);
 // For sources that were exported from here: xsp's own share, and what table `note` says of a run (run_id 0: of the file).
 void import_run_own_pct(struct import *import, int64_t run_id, double own_pct);
 enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
@@ -80,6 +77,10 @@ uint64_t import_text_bytes_most(const struct import *import);
 enum status import_too_many_texts(const struct import *import, struct error *err);
 // Returns the text of an id of this import; "" for 0. Valid until the import ends.
 const char *import_text(const struct import *import, uint32_t string, size_t *ret_length);
+#define IMPORT_NO_PLACE                                                                                                \
+  {                                                                                                                    \
+    .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE                \
+  } // of a struct store_track
 // A new track; `run_id` and `track_id` of *track are filled in: numbers from 1 in each run.
 enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
                          struct error *err) MUST_CHECK;
@@ -110,8 +111,6 @@ enum status import_log(struct import *import, int64_t run_id, int64_t span_id, i
 void import_skip(struct import *import, const char *reason); // one event; `reason` is static text
 void import_skip_many(struct import *import, const char *reason, uint64_t count);
 void import_joined(struct import *import); // one event that became part of a span with another event
-void import_not_an_event(
-    struct import *import); // takes back the event that import_span counted: two spans of one event
 
 // ---- recognizing
 // Without a byte order mark and white space before the JSON.

@@ -6,13 +6,3 @@ const struct importer *const importers[] = {
     &importer_kineto,     &importer_onnxruntime, &importer_nsys, &importer_otlp,
     &importer_otlp_proto, &importer_chrome,      NULL,
 };
-
-const char *importer_name(const struct importer *importer)
-{
-  return importer->name;
-}
-
-const char *importer_summary(const struct importer *importer)
-{
-  return importer->summary;
-}

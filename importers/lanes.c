@@ -40,11 +40,6 @@ uint32_t lanes_add(struct lanes *lanes, uint32_t track_id)
   return (uint32_t)lanes->count;
 }
 
-uint32_t lanes_track(const struct lanes *lanes, uint32_t lane)
-{
-  return lanes->lanes[lane - 1].track_id;
-}
-
 // Takes the next place among those that wait.
 static size_t wait_here(struct lane *lane, const struct store_span *span)
 {

@@ -19,7 +19,6 @@ struct lanes { // starts as {.run_id = …}
   size_t count, capacity;
 };
 uint32_t lanes_add(struct lanes *lanes, uint32_t track_id); // a new lane: 1, 2, …
-uint32_t lanes_track(const struct lanes *lanes, uint32_t lane);
 // A complete event; span->track_id is filled in.
 enum status lanes_complete(struct lanes *lanes, struct import *import, uint32_t lane, const struct store_span *span,
                            struct error *err) MUST_CHECK;

@@ -38,19 +38,18 @@ static void set_run(struct import *import, struct sink_run *entry, const struct 
   entry->run.layer = layer == NULL ? NULL : arena_copy(&sink->arena, layer, strlen(layer));
 }
 
-enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id, struct error *err)
+int64_t import_run(struct import *import, const struct store_run *run)
 {
   struct sink *sink = import->sink;
   struct sink_run *entry = memory_new(1, sizeof *entry);
   entry->run.run_id = sink->next_run_id++;
   entry->run.own_pct = NAN;
   *vector_add(&sink->runs) = entry;
-  *ret_run_id = entry->run.run_id;
   set_run(import, entry, run);
-  return STATUS_OK;
+  return entry->run.run_id;
 }
 
-static enum status unknown_run(const struct import *import, int64_t run_id, struct error *err)
+enum status sink_unknown_run(const struct import *import, int64_t run_id, struct error *err)
 {
   return error_set(err, STATUS_INPUT, "cannot import", import->sink->path, NULL,
                    "the importer used run %lld, which it did not begin", (long long)run_id);
@@ -60,7 +59,7 @@ enum status import_run_set(struct import *import, int64_t run_id, const struct s
 {
   struct sink_run *entry = sink_run(import->sink, run_id);
   if (entry == NULL)
-    return unknown_run(import, run_id, err);
+    return sink_unknown_run(import, run_id, err);
   set_run(import, entry, run);
   return STATUS_OK;
 }
@@ -77,7 +76,7 @@ enum status import_run_note(struct import *import, int64_t run_id, const char *k
 {
   struct sink *sink = import->sink;
   if (run_id != 0 && sink_run(sink, run_id) == NULL)
-    return unknown_run(import, run_id, err);
+    return sink_unknown_run(import, run_id, err);
   *vector_add(&sink->run_notes) = (struct sink_run_note){run_id, arena_copy(&sink->arena, key, strlen(key)),
                                                          arena_copy(&sink->arena, value, strlen(value))};
   return STATUS_OK;
@@ -95,14 +94,16 @@ static bool same_text(const char *a, const char *b)
   return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+static bool same_value(const struct store_system_value *a, const struct store_system_value *b)
+{
+  return a->is_number == b->is_number && (a->is_number ? a->number == b->number : same_text(a->text, b->text));
+}
+
 static bool same_system(const struct sink_experiment *known, const struct store_system_value *system, size_t count)
 {
   bool is_same = known->system_count == count;
-  for (size_t i = 0; i < count && is_same; i++) {
-    const struct store_system_value *value = &known->system[i];
-    is_same = same_text(value->key, system[i].key) && value->is_number == system[i].is_number &&
-              (value->is_number ? value->number == system[i].number : same_text(value->text, system[i].text));
-  }
+  for (size_t i = 0; i < count && is_same; i++)
+    is_same = same_text(known->system[i].key, system[i].key) && same_value(&known->system[i], &system[i]);
   return is_same;
 }
 
@@ -145,9 +146,8 @@ static void copy_experiment(struct sink *sink, struct sink_experiment *entry, co
 
 // Rows are written by sink_finish. One that an earlier file of the call described alike is the same experiment; within
 // one file the importer knows which are the same.
-enum status import_experiment(struct import *import, const struct store_experiment *experiment,
-                              const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
-                              struct error *err)
+int64_t import_experiment(struct import *import, const struct store_experiment *experiment,
+                          const struct store_system_value *system, size_t system_count)
 {
   struct sink *sink = import->sink;
   for (size_t i = 0; i < sink->experiments.count; i++) {
@@ -155,29 +155,26 @@ enum status import_experiment(struct import *import, const struct store_experime
     if (known->file != sink->file && same_experiment(&known->row, experiment) &&
         same_system(known, system, system_count)) {
       known->file = sink->file;
-      *ret_experiment_id = known->row.experiment_id;
-      return STATUS_OK;
+      return known->row.experiment_id;
     }
   }
   struct sink_experiment *entry = vector_add(&sink->experiments);
   entry->file = sink->file;
   copy_experiment(sink, entry, experiment, system, system_count);
-  *ret_experiment_id = entry->row.experiment_id;
-  return STATUS_OK;
+  return entry->row.experiment_id;
 }
 
-enum status import_experiment_model(struct import *import, int64_t experiment_id,
-                                    const struct store_system_value *workload, size_t count, struct error *err)
+void import_experiment_model(struct import *import, int64_t experiment_id, const struct store_system_value *workload,
+                             size_t count)
 {
   struct sink *sink = import->sink;
   for (size_t i = 0; i < sink->experiments.count; i++) {
     struct sink_experiment *entry = &sink->experiments.items[i];
-    if (entry->row.experiment_id != experiment_id || entry->workload_count > 0 || count == 0)
+    if (entry->row.experiment_id != experiment_id || entry->workload_count > 0)
       continue;
     entry->workload = copy_values(sink, workload, count);
     entry->workload_count = count;
   }
-  return STATUS_OK;
 }
 
 // ---- tracks ----------------------------------------------------------------------------------------------------------
@@ -216,7 +213,7 @@ enum status import_track(struct import *import, int64_t run_id, const struct sto
   struct sink_run *run = sink_run(import->sink, run_id);
   *ret_track_id = 0;
   if (run == NULL)
-    return unknown_run(import, run_id, err);
+    return sink_unknown_run(import, run_id, err);
   XSP_TRY(add_track(import, run, track, (int64_t)run->tracks.count + 1, err));
   *ret_track_id = (uint32_t)run->tracks.count;
   return STATUS_OK;
@@ -226,7 +223,7 @@ enum status import_numbered_track(struct import *import, int64_t run_id, const s
                                   struct error *err)
 {
   struct sink_run *run = sink_run(import->sink, run_id);
-  return run != NULL ? add_track(import, run, track, track->track_id, err) : unknown_run(import, run_id, err);
+  return run != NULL ? add_track(import, run, track, track->track_id, err) : sink_unknown_run(import, run_id, err);
 }
 
 enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
@@ -234,7 +231,7 @@ enum status import_track_name(struct import *import, int64_t run_id, uint32_t tr
 {
   struct sink_run *run = sink_run(import->sink, run_id);
   if (run == NULL || track_id == 0 || track_id > run->tracks.count)
-    return unknown_run(import, run_id, err);
+    return sink_unknown_run(import, run_id, err);
   run->tracks.items[track_id - 1].name = name;
   copy_text(import->sink, &run->tracks.items[track_id - 1].name);
   return STATUS_OK;
@@ -267,10 +264,7 @@ static void believe_system(struct import *import, const struct store_system_valu
     struct sink_fact *known = &sink->facts.items[i];
     if (strcmp(known->value.key, value->key) != 0)
       continue;
-    bool is_same =
-        known->value.is_number == value->is_number &&
-        (value->is_number ? known->value.number == value->number : same_text(known->value.text, value->text));
-    if (!is_same && known->file != sink->file && known->said_by != sink->file) {
+    if (!same_value(&known->value, value) && known->file != sink->file && known->said_by != sink->file) {
       known->said_by = sink->file;
       import_note(import,
                   "it comes from another system: %s differs from that of an earlier file, which is used for all",
@@ -345,12 +339,6 @@ void import_joined(struct import *import)
 {
   import->sink->kept++;
   import->sink->events++;
-}
-
-void import_not_an_event(struct import *import)
-{
-  import->sink->kept--;
-  import->sink->events--;
 }
 
 enum status import_broken(const struct import *import, struct error *err, uint64_t offset, const char *format, ...)

@@ -89,6 +89,7 @@ struct sink {
 };
 
 struct sink_run *sink_run(const struct sink *sink, int64_t run_id); // NULL: not of this file
+enum status sink_unknown_run(const struct import *import, int64_t run_id, struct error *err);
 void sink_resolve(struct sink *sink); // before the current batch is pushed: all its texts have their ids
 void sink_fail_later(struct sink *sink, enum status status, const struct error *error);
 

@@ -38,12 +38,6 @@ static enum status push(struct sink *sink, struct error *err)
   return failed(sink, err);
 }
 
-static enum status wrong_run(const struct import *import, int64_t run_id, struct error *err)
-{
-  return error_set(err, STATUS_INPUT, "cannot import", import->input != NULL ? import->input->path : NULL, NULL,
-                   "the importer used run %lld, which it did not begin", (long long)run_id);
-}
-
 // ---- where a row goes ------------------------------------------------------------------------------------------------
 static bool has_room(const struct batch *batch)
 {
@@ -75,7 +69,7 @@ static struct batch *begin_segment(struct import *import, int64_t run_id)
     return batch;
   if (sink_run(sink, run_id) == NULL) {
     struct error error = {0};
-    enum status status = wrong_run(import, run_id, &error);
+    enum status status = sink_unknown_run(import, run_id, &error);
     sink_fail_later(sink, status, &error);
     return NULL;
   }
@@ -240,7 +234,7 @@ enum status import_trace(struct import *import, int64_t run_id, const char *text
   *ret_trace_id = 0;
   uint32_t string = import_word(import, text);
   if (sink_run(sink, run_id) == NULL)
-    return wrong_run(import, run_id, err);
+    return sink_unknown_run(import, run_id, err);
   uint64_t *id = map_at(&sink->traces, (struct map_key){(uint64_t)run_id, string}, NULL);
   if (*id == 0) {
     struct batch *batch = open_batch(import);
@@ -259,7 +253,7 @@ enum status import_log(struct import *import, int64_t run_id, int64_t span_id, i
 {
   struct sink *sink = import->sink;
   if (sink_run(sink, run_id) == NULL)
-    return wrong_run(import, run_id, err);
+    return sink_unknown_run(import, run_id, err);
   struct batch *batch = open_batch(import);
   if (batch == NULL)
     return failed(sink, err);

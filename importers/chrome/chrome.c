@@ -90,8 +90,7 @@ static enum status async_lane(struct reading *reading, const struct trace_event 
   uint32_t id = import_slice(reading->import, event->id.raw), category = import_slice(reading->import, event->category);
   uint64_t *lane = map_at(&reading->async_lanes, (struct map_key){category, id}, NULL);
   if (*lane == 0) {
-    struct store_track row = {
-        .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+    struct store_track row = IMPORT_NO_PLACE;
     uint32_t track = 0;
     (void)trace_int64(&event->process_id, &row.process_id);
     row.name = arena_format(import->arena, "%s %s", import_text(import, category, NULL), import_text(import, id, NULL));
@@ -250,8 +249,7 @@ static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.import = import};
   struct store_run run = {0}; // times count from the trace's own zero: nothing says what that is
-  XSP_TRY(import_run(import, &run, &reading.run_id, err));
-  reading.tracks.run_id = reading.lanes.run_id = reading.run_id;
+  reading.run_id = reading.tracks.run_id = reading.lanes.run_id = import_run(import, &run);
   enum status status = read_events(&reading, err);
   lanes_done(&reading.lanes);
   event_tracks_done(&reading.tracks);

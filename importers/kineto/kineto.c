@@ -181,7 +181,7 @@ static enum status read_file(struct kineto *kineto, struct error *err)
 {
   struct store_run run = {0};
   bool is_unclosed;
-  XSP_TRY(import_run(kineto->import, &run, &kineto->run_id, err));
+  kineto->run_id = import_run(kineto->import, &run);
   kineto_events_start(kineto);
   XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &is_unclosed, err));
   import_framework(kineto->import, "pytorch", NULL);

@@ -177,7 +177,7 @@ static enum status read_parts(struct nsys_reader *reader, struct error *err)
   XSP_TRY(nsys_strings_open(&reader->strings, import, &reader->database, err));
   XSP_TRY(nsys_read_facts(reader, err));
   struct store_run run = {.epoch_is_unix = reader->epoch_is_unix, .own_pct = NAN};
-  XSP_TRY(import_run(import, &run, &reader->run_id, err));
+  reader->run_id = import_run(import, &run);
   XSP_TRY(nsys_read_ranges(reader, err));
   XSP_TRY(nsys_read_stacks(reader, err));
   XSP_TRY(nsys_read_calls(reader, err));

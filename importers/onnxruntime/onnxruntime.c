@@ -161,11 +161,8 @@ static enum status stream_track(struct reading *reading, const struct trace_even
   uint64_t *track = map_at(&reading->tracks.tracks, key, NULL);
   if (*track == 0) {
     char name[64];
-    struct store_track row = {.name = name,
-                              .process_id = STORE_NONE,
-                              .thread_id = STORE_NONE,
-                              .device_id = STORE_NONE,
-                              .stream_id = STORE_NONE};
+    struct store_track row = IMPORT_NO_PLACE;
+    row.name = name;
     if (stream != NULL)
       (void)trace_int64(&stream->value, &row.stream_id);
     if (row.stream_id != STORE_NONE)
@@ -271,8 +268,7 @@ static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.import = import};
   struct store_run run = {0}; // times count from where the profiling began: the file does not say when that was
-  XSP_TRY(import_run(import, &run, &reading.run_id, err));
-  reading.tracks.run_id = reading.run_id;
+  reading.run_id = reading.tracks.run_id = import_run(import, &run);
   import_framework(import, "onnxruntime", NULL);
   for (size_t i = 0; i < NODE_TAGS; i++)
     reading.keys[i] = import_word(import, node_tags[i].key);

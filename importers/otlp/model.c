@@ -37,7 +37,7 @@ static bool is_plain(const struct otlp_experiment *experiment)
          row->workload == NULL && row->command == NULL && row->xsp_version == NULL && row->created_ns == 0;
 }
 
-static enum status finish_experiments(struct otlp_model *model, struct error *err)
+static void finish_experiments(struct otlp_model *model)
 {
   for (size_t i = 0; i < model->all_experiments.count; i++) {
     struct otlp_experiment *experiment = model->all_experiments.items[i];
@@ -47,18 +47,16 @@ static enum status finish_experiments(struct otlp_model *model, struct error *er
     }
     if (!experiment->has_name)
       experiment->row.name = basename(model->import->input->path);
-    XSP_TRY(import_experiment(model->import, &experiment->row, experiment->system, experiment->system_count,
-                              &experiment->experiment_id, err));
-    XSP_TRY(import_experiment_model(model->import, experiment->experiment_id, experiment->workload,
-                                    experiment->workload_count, err));
+    experiment->experiment_id =
+        import_experiment(model->import, &experiment->row, experiment->system, experiment->system_count);
+    import_experiment_model(model->import, experiment->experiment_id, experiment->workload, experiment->workload_count);
   }
-  return STATUS_OK;
 }
 
 enum status otlp_model_finish(struct otlp_model *model, struct error *err)
 {
   size_t absent = 0;
-  XSP_TRY(finish_experiments(model, err));
+  finish_experiments(model);
   for (size_t i = 0; i < model->all_runs.count; i++) {
     struct otlp_run *run = model->all_runs.items[i];
     run->row.experiment_id = run->experiment->experiment_id; // 0: that of the call

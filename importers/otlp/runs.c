@@ -149,7 +149,7 @@ static enum status add_run(struct otlp_model *model, const struct otlp_descripti
   bool is_layer = layer != NULL &&
                   (strcmp(layer, "outermost") == 0 || strcmp(layer, "innermost") == 0 || strcmp(layer, "module") == 0);
   run->row.layer = is_layer ? layer : NULL;
-  XSP_TRY(import_run(model->import, &run->row, &run->run_id, err));
+  run->run_id = import_run(model->import, &run->row);
   import_run_own_pct(model->import, run->run_id, description->own_pct);
   *vector_add(&model->all_runs) = run;
   *ret_run = run;

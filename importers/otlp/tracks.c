@@ -7,12 +7,12 @@
 #include <string.h>
 
 // ---- numbers of tracks -----------------------------------------------------------------------------------------------
-// The track of the key in model->text; 0: none yet.
-static uint32_t *find_slot(struct otlp_model *model)
+// The place in model->tracks of the track of the key in model->text; 0 there: none yet.
+static uint32_t find_place(struct otlp_model *model)
 {
   uint32_t id = interner_at(&model->track_texts, model->text.data, model->text.length);
   OTLP_REACH(&model->tracks, id);
-  return &model->tracks.items[id];
+  return id;
 }
 
 static void begin_key(struct otlp_model *model, const struct otlp_run *run, char kind)
@@ -27,9 +27,9 @@ static bool claim(struct otlp_model *model, const struct otlp_run *run, uint32_t
 {
   begin_key(model, run, 'c');
   buf_put(&model->text, &number, sizeof number);
-  uint32_t *slot = find_slot(model);
-  bool is_free = *slot == 0;
-  *slot = 1;
+  uint32_t id = find_place(model); // may move the items
+  bool is_free = model->tracks.items[id] == 0;
+  model->tracks.items[id] = 1;
   return is_free;
 }
 
@@ -125,40 +125,38 @@ enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource
   else if (place->has_thread)
     (void)otlp_value_int(&place->thread, &number);
   write_key(model, resource, place, number);
-  uint32_t *slot = find_slot(model);
-  if (*slot == 0) {
+  uint32_t id = find_place(model);
+  if (model->tracks.items[id] == 0) {
     XSP_TRY(new_track(model, resource, place, number, &track, err));
-    write_key(model, resource, place, number); // the table has grown meanwhile
-    slot = find_slot(model);
-    *slot = (uint32_t)track.track_id;
+    model->tracks.items[id] = (uint32_t)track.track_id;
   }
-  *ret_track_id = *slot;
+  *ret_track_id = model->tracks.items[id];
   return STATUS_OK;
 }
 
 // ---- tracks and messages without spans -------------------------------------------------------------------------------
-// A flat object of such a list, as text and numbers.
+// A flat object of such a list. Texts live in the import's arena; NULL: absent.
 struct listed {
-  int64_t track, process_id, thread_id, device_id, stream_id, span_id, time_ns;
-  const char *name, *host, *clock, *message; // in the import's arena; NULL: absent
+  struct store_track track;
+  int64_t span_id, time_ns;
+  const char *message;
   size_t message_length;
 };
 
 static bool read_listed_member(struct otlp_model *model, struct json_reader *json, const char *key,
                                struct listed *listed)
 {
-  struct {
+  struct store_track *track = &listed->track;
+  const struct {
     const char *key;
     int64_t *number;
-  } numbers[] = {{"track", &listed->track},         {"process_id", &listed->process_id},
-                 {"thread_id", &listed->thread_id}, {"device_id", &listed->device_id},
-                 {"stream_id", &listed->stream_id}, {"span_id", &listed->span_id},
+  } numbers[] = {{"track", &track->track_id},      {"process_id", &track->process_id}, {"thread_id", &track->thread_id},
+                 {"device_id", &track->device_id}, {"stream_id", &track->stream_id},   {"span_id", &listed->span_id},
                  {"time_ns", &listed->time_ns}};
-  struct {
+  const struct {
     const char *key;
     const char **text;
-  } texts[] = {
-      {"name", &listed->name}, {"host", &listed->host}, {"clock", &listed->clock}, {"message", &listed->message}};
+  } texts[] = {{"name", &track->name}, {"host", &track->host}, {"clock", &track->clock}, {"message", &listed->message}};
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
     if (strcmp(key, numbers[i].key) == 0)
       return json_int64(json, numbers[i].number);
@@ -175,8 +173,7 @@ static bool read_listed_member(struct otlp_model *model, struct json_reader *jso
 // The list's next object. False: there is none, or the text is no such list.
 static bool next_listed(struct otlp_model *model, struct json_reader *json, struct listed *listed)
 {
-  *listed = (struct listed){
-      .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+  *listed = (struct listed){.track = IMPORT_NO_PLACE};
   if (json_next(json) != JSON_OBJECT)
     return false;
   while (json_next(json) == JSON_KEY) {
@@ -200,20 +197,13 @@ enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, str
   bool is_list = json_next(&json) == JSON_ARRAY;
   while (is_list && status == STATUS_OK && next_listed(model, &json, &listed)) {
     struct otlp_resource resource = {.run = run, .process_id = STORE_NONE};
-    struct otlp_place place = {.has_track = true, .track = {.type = OTLP_INT, .integer = listed.track}};
-    struct store_track track = {.name = listed.name,
-                                .host = listed.host,
-                                .clock = listed.clock,
-                                .process_id = listed.process_id,
-                                .thread_id = listed.thread_id,
-                                .device_id = listed.device_id,
-                                .stream_id = listed.stream_id};
-    write_key(model, &resource, &place, listed.track);
-    uint32_t *slot = find_slot(model);
-    if (*slot == 0) {
-      status = add_track(model, run, listed.track, &track, err);
-      write_key(model, &resource, &place, listed.track);
-      *find_slot(model) = (uint32_t)track.track_id;
+    struct otlp_place place = {.has_track = true};
+    const int64_t wanted = listed.track.track_id;
+    write_key(model, &resource, &place, wanted);
+    uint32_t id = find_place(model);
+    if (model->tracks.items[id] == 0) {
+      status = add_track(model, run, wanted, &listed.track, err);
+      model->tracks.items[id] = (uint32_t)listed.track.track_id;
     }
   }
   json_read_done(&json);

@@ -13,8 +13,7 @@ static uint32_t id_text(struct import *import, const struct trace_value *value)
 static enum status add_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
                              uint32_t pid, uint32_t tid, uint32_t *ret_track_id, struct error *err)
 {
-  struct store_track row = {
-      .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+  struct store_track row = IMPORT_NO_PLACE;
   if (!trace_int64(&event->process_id, &row.process_id) && pid != 0)
     row.name = import_text(import, pid, NULL);
   if (!trace_int64(&event->thread_id, &row.thread_id) && tid != 0)
