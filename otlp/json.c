@@ -76,35 +76,35 @@ const char *otlp_json_open(struct otlp_json *json, const char *at, char bracket,
   return read_null(json, at, bracket == '{' ? "an object was expected" : "an array was expected");
 }
 
+// The next member or item; false: there is none, and the position is the one after the container.
+static const char *find_next(struct otlp_json *json, const char *at, char closing, bool is_first, bool *ret_has_next)
+{
+  at = json_scan_space(at);
+  *ret_has_next = *at != closing;
+  if (!*ret_has_next)
+    return at + 1;
+  if (is_first)
+    return at;
+  if (*at != ',')
+    return json_scan_short(&json->scan, at, closing == '}' ? "',' or '}' was expected" : "',' or ']' was expected");
+  return json_scan_space(at + 1);
+}
+
 const char *otlp_json_member(struct otlp_json *json, const char *at, bool is_first, struct slice *ret_key)
 {
-  ret_key->data = NULL;
-  at = json_scan_space(at);
-  if (*at == '}')
-    return at + 1;
-  if (!is_first) {
-    if (*at != ',')
-      return json_scan_short(&json->scan, at, "',' or '}' was expected");
-    at = json_scan_space(at + 1);
-  }
   struct json_string key;
+  bool has_member;
+  ret_key->data = NULL;
+  at = find_next(json, at, '}', is_first, &has_member);
+  if (at == NULL || !has_member)
+    return at;
   at = json_scan_key(&json->scan, at, &key);
   return at != NULL ? take_string(json, at, &key, ret_key) : NULL;
 }
 
 const char *otlp_json_item(struct otlp_json *json, const char *at, bool is_first, bool *ret_has_item)
 {
-  *ret_has_item = false;
-  at = json_scan_space(at);
-  if (*at == ']')
-    return at + 1;
-  if (!is_first) {
-    if (*at != ',')
-      return json_scan_short(&json->scan, at, "',' or ']' was expected");
-    at = json_scan_space(at + 1);
-  }
-  *ret_has_item = true;
-  return at;
+  return find_next(json, at, ']', is_first, ret_has_item);
 }
 
 // ---- numbers ---------------------------------------------------------------------------------------------------------

@@ -208,11 +208,9 @@ static uint32_t copy_kind(struct kineto *kineto, struct slice name)
       return import_string(kineto->import, older[i][1], 4);
   if (!slice_starts_with(name, prefix))
     return 0;
-  const char *kind = name.data + sizeof prefix - 1;
-  size_t length = 0, left = name.length - (sizeof prefix - 1);
-  while (length < left && kind[length] != ' ')
-    length++;
-  return length > 4 ? 0 : import_string(kineto->import, kind, length);
+  struct slice rest = slice_after(name, strlen(prefix)), kind;
+  slice_cut(&rest, ' ', &kind);
+  return kind.length > 4 ? 0 : import_slice(kineto->import, kind);
 }
 
 static uint32_t device_category(const struct kineto_strings *strings, enum event_class event_class)

@@ -6,13 +6,6 @@
 #include <string.h>
 
 // ---- values
-static struct slice trim(struct slice text)
-{
-  while (text.length > 0 && text.data[text.length - 1] == ' ')
-    text.length--;
-  return text;
-}
-
 static struct kineto_place read_place(struct kineto *kineto, const struct trace_value *value, bool is_stream)
 {
   static const char prefix[] = "stream ";
@@ -21,15 +14,9 @@ static struct kineto_place read_place(struct kineto *kineto, const struct trace_
     return (struct kineto_place){.kind = PLACE_NONE};
   if (trace_int64(value, &place.value))
     return place;
-  struct trace_value rest = *value;
-  if (is_stream && value->type == TRACE_STRING && rest.raw.length > sizeof prefix - 1 &&
-      memcmp(rest.raw.data, prefix, sizeof prefix - 1) == 0) {
-    rest.raw.data += sizeof prefix - 1;
-    rest.raw.length -= sizeof prefix - 1;
-    rest.raw = trim(rest.raw);
-    if (trace_int64(&rest, &place.value))
-      return place;
-  }
+  if (is_stream && value->type == TRACE_STRING && slice_starts_with(value->raw, prefix) &&
+      slice_int64(slice_trim(slice_after(value->raw, strlen(prefix))), &place.value))
+    return place;
   return (struct kineto_place){.kind = PLACE_TEXT, .value = import_slice(kineto->import, value->raw)};
 }
 
