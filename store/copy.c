@@ -5,7 +5,6 @@
 
 #include "base/sorted.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,44 +23,6 @@ static uint32_t string_of(const struct copy *copy, uint32_t id)
   size_t length = 0;
   const char *text = store_text(copy->from, id, &length);
   return store_string(copy->to, text, length);
-}
-
-static enum status query(struct copy *copy, const char *sql_format, int64_t run_id,
-                         enum status (*row)(void *context, const struct store_cell *cells, size_t count,
-                                            struct error *err),
-                         struct error *err)
-{
-  char sql[256];
-  snprintf(sql, sizeof sql, sql_format, (long long)run_id);
-  const struct store_query_sink sink = {copy, NULL, row};
-  return store_query(copy->from, sql, &sink, err);
-}
-
-// ---- tables that have no loader ---------------------------------------------------------------------------------------
-static enum status copy_trace(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct copy *copy = context;
-  uint32_t id = 0;
-  if (cells[0].integer < 1 || cells[0].integer > UINT32_MAX - 1 || cells[1].type != STORE_TEXT)
-    return STATUS_OK;
-  XSP_TRY(store_add_trace(copy->to, copy->run_id, cells[1].text, &id, err));
-  size_t place = (size_t)cells[0].integer;
-  if (place < copy->trace_count)
-    copy->trace_ids[place] = id;
-  return STATUS_OK;
-}
-
-static enum status copy_log(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct copy *copy = context;
-  return store_add_log(copy->to, copy->run_id, cells[0].integer, cells[1].integer, cells[2].text ? cells[2].text : "",
-                       cells[2].length, err);
-}
-
-static enum status copy_note(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct copy *copy = context;
-  return store_add_note(copy->to, copy->run_id, cells[0].text ? cells[0].text : "", cells[1].text, err);
 }
 
 // ---- spans and tags ---------------------------------------------------------------------------------------------------
@@ -105,11 +66,34 @@ static enum status copy_spans(struct copy *copy, struct error *err)
   return count ? store_add_tags(copy->to, copy->run_id, tags, count, err) : STATUS_OK;
 }
 
-static enum status biggest_trace(void *context, const struct store_cell *cells, size_t count, struct error *err)
+static enum status copy_traces(struct copy *copy, struct error *err)
 {
-  struct copy *copy = context;
-  int64_t biggest = cells[0].type == STORE_INT ? cells[0].integer : 0;
-  copy->trace_count = biggest < 0 || biggest > 1 << 24 ? 1 : (size_t)biggest + 1;
+  struct store_trace *traces = NULL;
+  size_t count = 0;
+  XSP_TRY(store_traces(copy->from, copy->run_id, &copy->arena, &traces, &count, err));
+  int64_t largest = count > 0 ? traces[count - 1].trace_id : 0;
+  copy->trace_count = largest < 0 || largest > 1 << 24 ? 1 : (size_t)largest + 1;
+  copy->trace_ids = arena_alloc_array(&copy->arena, copy->trace_count, sizeof *copy->trace_ids);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t id = 0;
+    if (traces[i].trace_id < 1 || traces[i].trace_id > UINT32_MAX - 1)
+      continue;
+    XSP_TRY(store_add_trace(copy->to, copy->run_id, traces[i].text, &id, err));
+    if ((size_t)traces[i].trace_id < copy->trace_count)
+      copy->trace_ids[traces[i].trace_id] = id;
+  }
+  return STATUS_OK;
+}
+
+// Notes of the run; of the file where `run_id` is 0.
+static enum status copy_notes(struct copy *copy, int64_t run_id, struct error *err)
+{
+  struct store_note *notes = NULL;
+  size_t count = 0;
+  XSP_TRY(store_notes(copy->from, run_id, &copy->arena, &notes, &count, err));
+  for (size_t i = 0; i < count; i++)
+    if (notes[i].run_id == run_id)
+      XSP_TRY(store_add_note(copy->to, run_id, notes[i].key, notes[i].value, err));
   return STATUS_OK;
 }
 
@@ -118,17 +102,18 @@ static enum status copy_run(struct copy *copy, const struct store_run *run, stru
   copy->run_id = run->run_id;
   XSP_TRY(store_add_run(copy->to, run, err));
   struct store_track *tracks = NULL;
+  struct store_log *logs = NULL;
   size_t count = 0;
   XSP_TRY(store_tracks(copy->from, run->run_id, &copy->arena, &tracks, &count, err));
   for (size_t i = 0; i < count; i++)
     XSP_TRY(store_add_track(copy->to, &tracks[i], err));
-  XSP_TRY(query(copy, "select max(trace_id) from trace where run_id = %lld", run->run_id, biggest_trace, err));
-  copy->trace_ids = arena_alloc_array(&copy->arena, copy->trace_count, sizeof *copy->trace_ids);
-  XSP_TRY(query(copy, "select trace_id, text from trace where run_id = %lld order by trace_id", run->run_id, copy_trace,
-                err));
+  XSP_TRY(copy_traces(copy, err));
   XSP_TRY(copy_spans(copy, err));
-  XSP_TRY(query(copy, "select span_id, time_ns, message from log where run_id = %lld", run->run_id, copy_log, err));
-  return query(copy, "select key, value from note where run_id = %lld", run->run_id, copy_note, err);
+  XSP_TRY(store_logs(copy->from, run->run_id, &copy->arena, &logs, &count, err));
+  for (size_t i = 0; i < count; i++)
+    XSP_TRY(store_add_log(copy->to, run->run_id, logs[i].span_id, logs[i].time_ns, logs[i].message.data,
+                          logs[i].message.length, err));
+  return copy_notes(copy, run->run_id, err);
 }
 
 static enum status copy_experiments(struct copy *copy, struct error *err)
@@ -164,28 +149,24 @@ enum status store_copy(struct store *from, struct store *to, struct error *err)
     arena_done(&copy.arena);
     status = copy_run(&copy, &runs[i], err);
   }
-  copy.run_id = 0; // notes that concern the file
   if (status == STATUS_OK)
-    status = query(&copy, "select key, value from note where run_id = %lld", 0, copy_note, err);
+    status = copy_notes(&copy, 0, err);
   arena_done(&copy.arena);
   arena_done(&runs_arena);
   return status;
 }
 
-static enum status set_true(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  *(bool *)context = true;
-  return STATUS_OK;
-}
-
 enum status store_has_trace(struct store *store, int64_t run_id, const char *trace, bool *ret_has, struct error *err)
 {
-  char sql[160];
+  struct arena arena = {0};
+  struct store_trace *traces = NULL;
+  size_t count = 0;
+  enum status status = store_traces(store, run_id, &arena, &traces, &count, err);
   *ret_has = false;
-  // `trace` is 32 hex digits that collect wrote itself.
-  snprintf(sql, sizeof sql, "select 1 from trace where run_id = %lld and text = '%.32s'", (long long)run_id, trace);
-  const struct store_query_sink sink = {ret_has, NULL, set_true};
-  return store_query(store, sql, &sink, err);
+  for (size_t i = 0; i < count; i++)
+    *ret_has |= strcmp(traces[i].text, trace) == 0;
+  arena_done(&arena);
+  return status;
 }
 
 enum status store_span_ids(struct store *store, const int64_t *run_ids, size_t run_count, struct arena *arena,

@@ -4,7 +4,6 @@
 #include "store/problem.h"
 #include "store/store_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,25 +12,8 @@ static const char what[] = "cannot correlate trace";
 static enum status write_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
                                       size_t count, struct error *err)
 {
-  char sql[96];
-  snprintf(sql, sizeof sql, "DELETE FROM observation WHERE run_id = %lld", (long long)run_id);
-  if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-    return writer_failed(store, err);
-  for (size_t i = 0; i < count; i++) {
-    sqlite3_stmt *statement = NULL;
-    XSP_TRY(writer_start(store, STATEMENT_OBSERVATION, &statement, err));
-    sqlite3_bind_int64(statement, 1, run_id);
-    sqlite3_bind_int64(statement, 2, observations[i].observation);
-    if (observations[i].span_id == 0)
-      sqlite3_bind_null(statement, 3);
-    else
-      sqlite3_bind_int64(statement, 3, observations[i].span_id);
-    sqlite3_bind_int64(statement, 4, observations[i].start_ns);
-    sqlite3_bind_int64(statement, 5, observations[i].duration_ns);
-    sqlite3_bind_int64(statement, 6, observations[i].warmup);
-    XSP_TRY(writer_step(store, statement, err));
-  }
-  return STATUS_OK;
+  XSP_TRY(writer_execute(store, err, "DELETE FROM observation WHERE run_id = %lld", (long long)run_id));
+  return rows_insert(store, ROWS_OBSERVATION, run_id, observations, count, err);
 }
 
 enum status store_put_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
@@ -55,13 +37,9 @@ enum status store_drop_derived(struct store *store, int64_t run_id, struct error
 {
   XSP_TRY(writer_check(store, err));
   struct pending_run *run = pending_find(store, run_id);
-  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run->has_derived; column++) {
-    char sql[160];
-    sqlite3_snprintf(sizeof sql, sql, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = '%s'",
-                     (long long)run_id, series_kinds[SERIES_SPAN].columns[column].name);
-    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-      return writer_failed(store, err);
-  }
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run->has_derived; column++)
+    XSP_TRY(writer_execute(store, err, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = %Q",
+                           (long long)run_id, series_kinds[SERIES_SPAN].columns[column].name));
   run->has_derived = false;
   reader_invalidate_run(&store->reader, run_id);
   return STATUS_OK;

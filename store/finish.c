@@ -13,17 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum status execute(struct store *store, const char *sql, struct error *err)
-{
-  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : writer_failed(store, err);
-}
-
 enum status store_commit(struct store *store, struct error *err)
 {
   XSP_TRY(writer_check(store, err));
   XSP_TRY(pending_flush(store, err));
-  XSP_TRY(execute(store, "COMMIT", err));
-  return execute(store, "BEGIN", err);
+  XSP_TRY(writer_execute(store, err, "COMMIT"));
+  return writer_execute(store, err, "BEGIN");
 }
 
 // ---- files of a program that ends early ------------------------------------------------------------------------------
@@ -83,6 +78,10 @@ static void close_database(struct store *store)
     sqlite3_finalize(store->statements[i]);
     store->statements[i] = NULL;
   }
+  for (unsigned i = 0; i < ROWS_COUNT; i++) {
+    sqlite3_finalize(store->row_statements[i]);
+    store->row_statements[i] = NULL;
+  }
   struct reader reader = store->reader;
   reader_done(&store->reader);
   store->reader.budget_bytes = reader.budget_bytes;
@@ -113,7 +112,7 @@ enum status store_finish(struct store *store, struct error *err)
 {
   XSP_TRY(writer_check(store, err));
   XSP_TRY(pending_flush(store, err));
-  XSP_TRY(execute(store, "COMMIT", err));
+  XSP_TRY(writer_execute(store, err, "COMMIT"));
   pending_free(store);
   close_database(store);
   enum status status = sync_and_rename(store, err);

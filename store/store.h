@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/slice.h"
 #include "format/level.h"
 
 #include <stdbool.h>
@@ -144,6 +145,15 @@ struct store_note {
   const char *key;
   const char *value; // NULL: SQL NULL
 };
+struct store_log {
+  int64_t span_id; // 0: of no span
+  int64_t time_ns;
+  struct slice message;
+};
+struct store_trace {
+  int64_t trace_id;
+  const char *text;
+};
 
 // ---- writing ---------------------------------------------------------------------------------------------------------
 // Creates PATH.partial next to PATH; store_finish renames it. An existing PATH is an error unless `force`; it stays
@@ -265,6 +275,11 @@ enum status store_observations(struct store *store, int64_t run_id, struct arena
 // In the order they were made: those of the file and of a run; run_id -1: all.
 enum status store_notes(struct store *store, int64_t run_id, struct arena *arena, struct store_note **ret,
                         size_t *ret_count, struct error *err) MUST_CHECK;
+// By span, then in the order they were made.
+enum status store_logs(struct store *store, int64_t run_id, struct arena *arena, struct store_log **ret,
+                       size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_traces(struct store *store, int64_t run_id, struct arena *arena, struct store_trace **ret,
+                         size_t *ret_count, struct error *err) MUST_CHECK; // by id
 // Lays derived data over an open handle in memory only (the file is not written): for files whose writer died before it
 // correlated. Copies what it needs. From then on the readers above and SQL see it.
 enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived,

@@ -27,17 +27,21 @@ enum writer_statement {
   STATEMENT_CHUNK,
   STATEMENT_STRING,
   STATEMENT_STRINGS, // WRITER_STRINGS at once
-  STATEMENT_LOG,
-  STATEMENT_TRACK,
-  STATEMENT_RUN,
   STATEMENT_TRACE,
   STATEMENT_FIND_TRACE,
-  STATEMENT_NOTE,
-  STATEMENT_EXPERIMENT,
-  STATEMENT_SYSTEM,
-  STATEMENT_WORKLOAD,
-  STATEMENT_OBSERVATION,
   STATEMENT_COUNT,
+};
+enum row_table { // tables whose rows are structs of store.h
+  ROWS_EXPERIMENT,
+  ROWS_SYSTEM,
+  ROWS_WORKLOAD,
+  ROWS_RUN,
+  ROWS_TRACK,
+  ROWS_OBSERVATION,
+  ROWS_NOTE,
+  ROWS_LOG,
+  ROWS_TRACE,
+  ROWS_COUNT,
 };
 
 struct store {
@@ -55,7 +59,7 @@ struct store {
   struct pending_run **pending_of; // by run id, of small ones; NULL: none such
   size_t pending_of_count;
   size_t dirty_count; // of the series of all runs
-  sqlite3_stmt *statements[STATEMENT_COUNT];
+  sqlite3_stmt *statements[STATEMENT_COUNT], *row_statements[ROWS_COUNT];
   struct reader reader;
   int format_version;
 };
@@ -88,6 +92,12 @@ enum status writer_failed(struct store *store, struct error *err);           // 
 enum status writer_start(struct store *store, enum writer_statement which, sqlite3_stmt **ret_statement,
                          struct error *err) MUST_CHECK;
 enum status writer_step(struct store *store, sqlite3_stmt *statement, struct error *err) MUST_CHECK; // runs, resets
+// For sqlite3_vmprintf: %Q and %w are quoted.
+enum status writer_execute(struct store *store, struct error *err, const char *sql_format, ...) MUST_CHECK;
+
+// rows.c: inserts or replaces `count` structs of the table; `key`: the column that the struct does not have.
+enum status rows_insert(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
+                        struct error *err) MUST_CHECK;
 
 // table_kinds.c: the virtual tables
 int table_register(sqlite3 *db, struct reader *reader);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer's life: create, commit, finish, and the plain tables. Called by collect, importers and correlate.
+// The writer: creates the file, runs its statements, keeps its texts. Called by collect, importers and correlate.
 //
 // Kill safety: one SQLite transaction from commit to commit, with a rollback journal and without fsync (a killed process
 // loses nothing that it gave to the kernel; only store_finish pays for safety against power loss). Chunks append, so the
@@ -10,7 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,23 +56,9 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     // Their ids count up from 1, as SQLite numbers rows by itself: then it appends, without looking for the place.
     [STATEMENT_STRING] = "INSERT INTO string(text) VALUES(?)",
     [STATEMENT_STRINGS] = "INSERT INTO string(text) VALUES" STRINGS_8 "," STRINGS_8 "," STRINGS_8 "," STRINGS_8,
-    [STATEMENT_LOG] = "INSERT INTO log(run_id, span_id, time_ns, message) VALUES(?1, ?2, ?3, ?4)",
-    [STATEMENT_TRACK] = "INSERT OR REPLACE INTO track(run_id, track_id, name, host, process_id, thread_id, device_id,"
-                        " stream_id, clock) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [STATEMENT_RUN] =
-        "INSERT OR REPLACE INTO run(run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer,"
-        " misused_count, own_pct) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [STATEMENT_TRACE] = "INSERT INTO trace(run_id, trace_id, text) VALUES(?1,"
                         " (SELECT coalesce(max(trace_id), 0) + 1 FROM trace WHERE run_id = ?1), ?2) RETURNING trace_id",
     [STATEMENT_FIND_TRACE] = "SELECT trace_id FROM trace WHERE run_id = ?1 AND text = ?2",
-    [STATEMENT_NOTE] = "INSERT INTO note(run_id, key, value) VALUES(?1, ?2, ?3)",
-    [STATEMENT_EXPERIMENT] = "INSERT OR REPLACE INTO experiment(experiment_id, name, workload, framework,"
-                             " framework_version, command, created_ns, system_id, xsp_version)"
-                             " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [STATEMENT_SYSTEM] = "INSERT OR REPLACE INTO system(system_id, key, value) VALUES(?1, ?2, ?3)",
-    [STATEMENT_WORKLOAD] = "INSERT OR REPLACE INTO workload(experiment_id, key, value) VALUES(?1, ?2, ?3)",
-    [STATEMENT_OBSERVATION] = "INSERT INTO observation(run_id, observation, span_id, start_ns, duration_ns, warmup)"
-                              " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 };
 
 enum status writer_start(struct store *store, enum writer_statement which, sqlite3_stmt **ret_statement,
@@ -93,9 +79,15 @@ enum status writer_step(struct store *store, sqlite3_stmt *statement, struct err
   return status;
 }
 
-static enum status execute(struct store *store, const char *sql, struct error *err)
+enum status writer_execute(struct store *store, struct error *err, const char *sql_format, ...)
 {
-  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : writer_failed(store, err);
+  va_list args;
+  va_start(args, sql_format);
+  char *sql = sqlite3_vmprintf(sql_format, args);
+  va_end(args);
+  int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+  sqlite3_free(sql);
+  return code == SQLITE_OK ? STATUS_OK : writer_failed(store, err);
 }
 
 // ---- create ----------------------------------------------------------------------------------------------------------
@@ -150,16 +142,12 @@ static enum status open_for_writing(struct store *store, struct error *err)
   if (code != SQLITE_OK)
     return problem_sqlite(err, "cannot create trace", store->partial_path, store->db);
   sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
-  char sql[512];
-  snprintf(sql, sizeof sql,
-           "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=DELETE;"
-           "PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;",
-           SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID, STORE_FORMAT_VERSION);
   store->is_writing = true;
-  XSP_TRY(execute(store, sql, err));
-  XSP_TRY(execute(store, "BEGIN", err));
-  XSP_TRY(execute(store, schema_sql, err));
-  XSP_TRY(execute(store, "COMMIT; BEGIN", err));
+  XSP_TRY(writer_execute(store, err,
+                         "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d;"
+                         "PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
+                         "BEGIN; %s COMMIT; BEGIN",
+                         SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID, STORE_FORMAT_VERSION, schema_sql));
   reader_start(&store->reader, store->db, store->path, &store->strings);
   XSP_TRY(store_configure(store, err));
   return reader_refresh(&store->reader, err);
@@ -199,123 +187,18 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
   return status;
 }
 
-// ---- plain tables ----------------------------------------------------------------------------------------------------
-static enum status start(struct store *store, enum writer_statement which, sqlite3_stmt **ret_statement,
-                         struct error *err)
-{
-  XSP_TRY(writer_check(store, err));
-  return writer_start(store, which, ret_statement, err);
-}
-
-static void bind_text(sqlite3_stmt *statement, int at, const char *text) // NULL binds NULL
-{
-  sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
-}
-
-static void bind_unless(sqlite3_stmt *statement, int at, int64_t value, int64_t none)
-{
-  if (value == none)
-    sqlite3_bind_null(statement, at);
-  else
-    sqlite3_bind_int64(statement, at, value);
-}
-
-static enum status add_values(struct store *store, enum writer_statement which, int64_t id,
-                              const struct store_system_value *values, size_t count, struct error *err)
-{
-  for (size_t i = 0; i < count; i++) {
-    sqlite3_stmt *statement = NULL;
-    XSP_TRY(start(store, which, &statement, err));
-    sqlite3_bind_int64(statement, 1, id);
-    bind_text(statement, 2, values[i].key);
-    if (!values[i].is_number)
-      bind_text(statement, 3, values[i].text);
-    else if (values[i].number == floor(values[i].number) && fabs(values[i].number) < 9e15)
-      sqlite3_bind_int64(statement, 3, (int64_t)values[i].number);
-    else
-      sqlite3_bind_double(statement, 3, values[i].number);
-    XSP_TRY(writer_step(store, statement, err));
-  }
-  return STATUS_OK;
-}
-
-enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
-                             int64_t *ret_system_id, struct error *err)
-{
-  XSP_TRY(writer_check(store, err));
-  int64_t system_id = store->next_system_id++;
-  XSP_TRY(add_values(store, STATEMENT_SYSTEM, system_id, values, count, err));
-  *ret_system_id = system_id;
-  return STATUS_OK;
-}
-
-enum status store_add_workload(struct store *store, int64_t experiment_id, const struct store_system_value *values,
-                               size_t count, struct error *err)
-{
-  XSP_TRY(writer_check(store, err));
-  return add_values(store, STATEMENT_WORKLOAD, experiment_id, values, count, err);
-}
-
-enum status store_add_experiment(struct store *store, const struct store_experiment *experiment, struct error *err)
-{
-  sqlite3_stmt *statement = NULL;
-  XSP_TRY(start(store, STATEMENT_EXPERIMENT, &statement, err));
-  sqlite3_bind_int64(statement, 1, experiment->experiment_id);
-  bind_text(statement, 2, experiment->name);
-  bind_text(statement, 3, experiment->workload);
-  bind_text(statement, 4, experiment->framework);
-  bind_text(statement, 5, experiment->framework_version);
-  bind_text(statement, 6, experiment->command);
-  sqlite3_bind_int64(statement, 7, experiment->created_ns);
-  bind_unless(statement, 8, experiment->system_id, 0);
-  bind_text(statement, 9, experiment->xsp_version);
-  return writer_step(store, statement, err);
-}
-
-enum status store_add_run(struct store *store, const struct store_run *run, struct error *err)
-{
-  sqlite3_stmt *statement = NULL;
-  XSP_TRY(start(store, STATEMENT_RUN, &statement, err));
-  char levels[LEVEL_SET_TEXT_SIZE];
-  level_set_format(run->levels, levels);
-  sqlite3_bind_int64(statement, 1, run->run_id);
-  sqlite3_bind_int64(statement, 2, run->experiment_id);
-  bind_text(statement, 3, levels);
-  bind_unless(statement, 4, run->batch_size, 0);
-  sqlite3_bind_int64(statement, 5, run->dropped_count);
-  bind_text(statement, 6, run->epoch_is_unix ? "unix" : "trace");
-  bind_text(statement, 7, run->layer);
-  sqlite3_bind_int64(statement, 8, run->misused_count);
-  sqlite3_bind_double(statement, 9, run->own_pct); // NaN binds NULL
-  return writer_step(store, statement, err);
-}
-
-enum status store_add_track(struct store *store, const struct store_track *track, struct error *err)
-{
-  sqlite3_stmt *statement = NULL;
-  XSP_TRY(start(store, STATEMENT_TRACK, &statement, err));
-  sqlite3_bind_int64(statement, 1, track->run_id);
-  sqlite3_bind_int64(statement, 2, track->track_id);
-  bind_text(statement, 3, track->name);
-  bind_text(statement, 4, track->host);
-  bind_unless(statement, 5, track->process_id, STORE_NONE);
-  bind_unless(statement, 6, track->thread_id, STORE_NONE);
-  bind_unless(statement, 7, track->device_id, STORE_NONE);
-  bind_unless(statement, 8, track->stream_id, STORE_NONE);
-  bind_text(statement, 9, track->clock);
-  return writer_step(store, statement, err);
-}
-
+// ---- texts -----------------------------------------------------------------------------------------------------------
 enum status store_add_trace(struct store *store, int64_t run_id, const char *text, uint32_t *ret_trace_id,
                             struct error *err)
 {
   *ret_trace_id = 0;
+  XSP_TRY(writer_check(store, err));
   const enum writer_statement steps[] = {STATEMENT_FIND_TRACE, STATEMENT_TRACE};
   for (unsigned i = 0; i < 2 && *ret_trace_id == 0; i++) {
     sqlite3_stmt *statement = NULL;
-    XSP_TRY(start(store, steps[i], &statement, err));
+    XSP_TRY(writer_start(store, steps[i], &statement, err));
     sqlite3_bind_int64(statement, 1, run_id);
-    bind_text(statement, 2, text);
+    sqlite3_bind_text(statement, 2, text, -1, SQLITE_TRANSIENT);
     int code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
       *ret_trace_id = (uint32_t)sqlite3_column_int64(statement, 0);
@@ -340,26 +223,4 @@ bool store_has_strings(const struct store *store)
 uint32_t store_new_string(struct store *store, const char *text, size_t length)
 {
   return store->has_failed ? 0 : strings_add(&store->strings, text, length);
-}
-
-enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
-                          size_t length, struct error *err)
-{
-  sqlite3_stmt *statement = NULL;
-  XSP_TRY(start(store, STATEMENT_LOG, &statement, err));
-  sqlite3_bind_int64(statement, 1, run_id);
-  bind_unless(statement, 2, span_id, 0);
-  sqlite3_bind_int64(statement, 3, time_ns);
-  sqlite3_bind_text64(statement, 4, message, length, SQLITE_TRANSIENT, SQLITE_UTF8);
-  return writer_step(store, statement, err);
-}
-
-enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value, struct error *err)
-{
-  sqlite3_stmt *statement = NULL;
-  XSP_TRY(start(store, STATEMENT_NOTE, &statement, err));
-  sqlite3_bind_int64(statement, 1, run_id);
-  bind_text(statement, 2, key);
-  bind_text(statement, 3, value);
-  return writer_step(store, statement, err);
 }

@@ -120,17 +120,17 @@ static void put_messages(struct writer *writer, int64_t span_id)
   const struct otlp_facts *facts = &writer->facts;
   struct otlp_out *out = &writer->out;
   size_t at = otlp_facts_first_message(facts, span_id);
-  if (at == facts->messages.count || facts->messages.items[at].span_id != span_id)
+  if (at == facts->log_count || facts->logs[at].span_id != span_id)
     return;
   otlp_out_list(out, OTLP_SPAN_EVENTS);
-  for (; at < facts->messages.count && facts->messages.items[at].span_id == span_id; at++) {
-    const struct otlp_log *message = &facts->messages.items[at];
+  for (; at < facts->log_count && facts->logs[at].span_id == span_id; at++) {
+    const struct store_log *log = &facts->logs[at];
     size_t event = otlp_out_message(out, OTLP_SPAN_EVENTS);
-    otlp_out_time(out, OTLP_EVENT_TIME, message->time_ns > 0 ? (uint64_t)message->time_ns : 0);
-    otlp_out_text(out, OTLP_EVENT_NAME, message->text, message->length);
-    if (message->time_ns < 0) {
+    otlp_out_time(out, OTLP_EVENT_TIME, log->time_ns > 0 ? (uint64_t)log->time_ns : 0);
+    otlp_out_text(out, OTLP_EVENT_NAME, log->message.data, log->message.length);
+    if (log->time_ns < 0) {
       otlp_out_list(out, OTLP_EVENT_ATTRIBUTES);
-      otlp_put_int(&writer->out, OTLP_EVENT_ATTRIBUTES, OTLP_EVENT_TIME_NS, message->time_ns);
+      otlp_put_int(&writer->out, OTLP_EVENT_ATTRIBUTES, OTLP_EVENT_TIME_NS, log->time_ns);
       otlp_out_list_end(out);
     }
     otlp_out_message_end(out, event);
@@ -255,7 +255,6 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
     writer->facts.workload = workload;
     if (status == STATUS_OK)
       status = write_run(writer, &run_arena, err);
-    otlp_facts_done(&writer->facts);
     arena_done(&run_arena);
   }
   return status;

@@ -6,50 +6,8 @@
 #include "base/sorted.h"
 #include "report/exports/timeline_lanes.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-// ---- rows of plain tables --------------------------------------------------------------------------------------------
-struct rows { // of one query
-  struct arena *arena;
-  struct otlp_facts *facts;
-};
-
-static const char *copy_text(struct arena *arena, const struct store_cell *cell)
-{
-  return cell->type == STORE_TEXT ? arena_copy(arena, cell->text, cell->length) : "";
-}
-
-static enum status add_trace(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct rows *rows = context;
-  *vector_add(&rows->facts->traces) = (struct otlp_trace){cells[0].integer, copy_text(rows->arena, &cells[1])};
-  return STATUS_OK;
-}
-
-static enum status add_message(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct rows *rows = context;
-  *vector_add(&rows->facts->messages) =
-      (struct otlp_log){cells[0].type == STORE_INT ? cells[0].integer : 0, cells[1].integer,
-                        copy_text(rows->arena, &cells[2]), cells[2].type == STORE_TEXT ? cells[2].length : 0};
-  return STATUS_OK;
-}
-
-static enum status load_tables(struct store *store, struct otlp_facts *facts, struct arena *arena, struct error *err)
-{
-  struct rows rows = {arena, facts};
-  const struct store_query_sink traces = {&rows, NULL, add_trace}, messages = {&rows, NULL, add_message};
-  char sql[160];
-  int64_t run_id = facts->run->run_id;
-  snprintf(sql, sizeof sql, "select trace_id, text from trace where run_id = %" PRId64 " order by 1", run_id);
-  XSP_TRY(store_query(store, sql, &traces, err));
-  snprintf(sql, sizeof sql,
-           "select span_id, time_ns, message from log where run_id = %" PRId64 " order by coalesce(span_id, 0), rowid",
-           run_id);
-  XSP_TRY(store_query(store, sql, &messages, err));
-  return store_notes(store, run_id, arena, &facts->notes, &facts->note_count, err);
-}
+#include <stdlib.h>
+#include <string.h>
 
 // ---- observations by span --------------------------------------------------------------------------------------------
 static int by_observed_span(const void *a, const void *b)
@@ -75,9 +33,8 @@ static enum status load_observations(struct store *store, struct otlp_facts *fac
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id)
 {
   const struct store_track *tracks = facts->tracks;
-  size_t count = facts->track_count;
-  size_t at = count == 0 ? 0 : sorted_lower_bound_i64(track_id, &tracks[0].track_id, count, sizeof *tracks);
-  return at < count && tracks[at].track_id == track_id ? &tracks[at] : NULL;
+  size_t at = sorted_lower_bound_i64(track_id, &tracks->track_id, facts->track_count, sizeof *tracks);
+  return at < facts->track_count && tracks[at].track_id == track_id ? &tracks[at] : NULL;
 }
 
 struct survey {
@@ -140,11 +97,9 @@ void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t
     memcpy(ret_bytes, facts->own_trace, sizeof facts->own_trace);
     return;
   }
-  const struct otlp_trace *traces = facts->traces.items;
-  size_t at = facts->traces.count == 0
-                  ? 0
-                  : sorted_lower_bound_i64(trace_id, &traces[0].trace_id, facts->traces.count, sizeof *traces);
-  bool is_known = at < facts->traces.count && traces[at].trace_id == trace_id;
+  const struct store_trace *traces = facts->traces;
+  size_t at = sorted_lower_bound_i64(trace_id, &traces->trace_id, facts->trace_count, sizeof *traces);
+  bool is_known = at < facts->trace_count && traces[at].trace_id == trace_id;
   const char *text = is_known ? traces[at].text : "";
   if (read_hex(text, ret_bytes))
     return;
@@ -158,7 +113,9 @@ enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struc
   const uint32_t mask = STORE_BIT(STORE_TRACE_ID) | STORE_BIT(STORE_TRACK_ID);
   struct survey survey = {.facts = facts};
   int64_t run_id = facts->run->run_id;
-  XSP_TRY(load_tables(store, facts, arena, err));
+  XSP_TRY(store_traces(store, run_id, arena, &facts->traces, &facts->trace_count, err));
+  XSP_TRY(store_logs(store, run_id, arena, &facts->logs, &facts->log_count, err));
+  XSP_TRY(store_notes(store, run_id, arena, &facts->notes, &facts->note_count, err));
   XSP_TRY(store_load_tags(store, run_id, arena, &facts->tags, &facts->tag_count, err));
   timeline_sort_tags(facts->tags, facts->tag_count);
   XSP_TRY(load_observations(store, facts, arena, err));
@@ -170,12 +127,6 @@ enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struc
   return store_walk_spans(store, run_id, mask, survey_rows, &survey, err);
 }
 
-void otlp_facts_done(struct otlp_facts *facts)
-{
-  vector_done(&facts->traces);
-  vector_done(&facts->messages);
-}
-
 size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id)
 {
   return timeline_first_tag(facts->tags, facts->tag_count, span_id);
@@ -183,9 +134,7 @@ size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id)
 
 size_t otlp_facts_first_message(const struct otlp_facts *facts, int64_t span_id)
 {
-  const struct otlp_log *messages = facts->messages.items;
-  size_t count = facts->messages.count;
-  return count == 0 ? 0 : sorted_lower_bound_i64(span_id, &messages[0].span_id, count, sizeof *messages);
+  return sorted_lower_bound_i64(span_id, &facts->logs->span_id, facts->log_count, sizeof *facts->logs);
 }
 
 int64_t otlp_facts_observation(const struct otlp_facts *facts, int64_t span_id)

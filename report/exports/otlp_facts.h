@@ -4,17 +4,6 @@
 #define XSP_REPORT_EXPORTS_OTLP_FACTS_H
 
 #include "analyze/analyze.h"
-#include "base/vector.h"
-
-struct otlp_log {           // a row of table log
-  int64_t span_id, time_ns; // 0: of no span
-  const char *text;
-  size_t length;
-};
-struct otlp_trace { // a row of table trace
-  int64_t trace_id;
-  const char *text;
-};
 
 struct otlp_facts {
   const struct store_run *run;
@@ -30,20 +19,20 @@ struct otlp_facts {
   size_t tag_count;
   struct store_observation *observations; // by span; those that are spans
   size_t observation_count;
-  VECTOR(struct otlp_trace) traces; // by id
-  VECTOR(struct otlp_log) messages; // by span, then file order
-  struct store_note *notes;         // of the run and of the file
+  struct store_trace *traces; // by id
+  size_t trace_count;
+  struct store_log *logs; // by span, then file order
+  size_t log_count;
+  struct store_note *notes; // of the run and of the file
   size_t note_count;
   bool has_own_trace;   // spans without a trace
   bool has_many_traces; // two spans have different ones, or one has none and one does
   uint8_t own_trace[16];
 };
 
-// The caller sets run, experiment, system and workload, and frees with otlp_facts_done, after an error too; texts are
-// in `arena`.
+// Into `arena`. The caller sets run, experiment, system and workload.
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena,
                             struct error *err) MUST_CHECK;
-void otlp_facts_done(struct otlp_facts *facts);
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id); // NULL: not known
 // The position of a span's first tag or message; where it has none, of the next span's.
 size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id);

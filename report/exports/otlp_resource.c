@@ -121,11 +121,11 @@ static void put_tracks_and_messages(struct otlp_out *out, const struct otlp_fact
     json_object_end(&json);
   }
   put_list(out, OTLP_TRACKS, &json);
-  for (size_t i = 0; i < facts->messages.count && facts->messages.items[i].span_id <= 0; i++) {
+  for (size_t i = 0; i < facts->log_count && facts->logs[i].span_id == 0; i++) {
     json_object(&json);
-    put_number(&json, "time_ns", facts->messages.items[i].time_ns);
+    put_number(&json, "time_ns", facts->logs[i].time_ns);
     json_key(&json, "message");
-    json_string_n(&json, facts->messages.items[i].text, facts->messages.items[i].length);
+    json_string_n(&json, facts->logs[i].message.data, facts->logs[i].message.length);
     json_object_end(&json);
   }
   put_list(out, OTLP_LOGS, &json);
