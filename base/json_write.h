@@ -41,6 +41,16 @@ static inline void json_member_string(struct json_writer *json, const char *key,
   json_key(json, key);
   json_string(json, text);
 }
+static inline void json_member_double(struct json_writer *json, const char *key, double value)
+{
+  json_key(json, key);
+  json_double(json, value);
+}
+static inline void json_member_bool(struct json_writer *json, const char *key, bool value)
+{
+  json_key(json, key);
+  json_bool(json, value);
+}
 static inline void json_member_object(struct json_writer *json, const char *key)
 {
   json_key(json, key);
@@ -50,6 +60,28 @@ static inline void json_member_array(struct json_writer *json, const char *key)
 {
   json_key(json, key);
   json_array(json);
+}
+// A key and an integer; null where it is 0.
+static inline void json_member_int_or_null(struct json_writer *json, const char *key, int64_t value)
+{
+  json_key(json, key);
+  if (value != 0)
+    json_int(json, value);
+  else
+    json_null(json);
+}
+// An array of integers.
+static inline void json_ints(struct json_writer *json, const int64_t *values, size_t count)
+{
+  json_array(json);
+  for (size_t i = 0; i < count; i++)
+    json_int(json, values[i]);
+  json_array_end(json);
+}
+static inline void json_member_ints(struct json_writer *json, const char *key, const int64_t *values, size_t count)
+{
+  json_key(json, key);
+  json_ints(json, values, count);
 }
 
 #endif

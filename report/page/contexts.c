@@ -136,8 +136,7 @@ static void put_contexts(struct json_writer *json, const struct contexts *contex
   PUT_FIELD(json, "first_ns", count, saturate_subtract(all[i].first_ns, first_ns));
   json_member_int(json, "folded", contexts->folded);
   json_member_int(json, "left_out", contexts->left_out);
-  json_key(json, "are_roots_joined");
-  json_bool(json, are_joined);
+  json_member_bool(json, "are_roots_joined", are_joined);
 }
 
 static void put_totals(struct json_writer *json, const struct totals *totals)

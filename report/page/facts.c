@@ -10,11 +10,10 @@ static enum status put_system(struct json_writer *json, struct store *store, int
   XSP_TRY(store_system(store, system_id, arena, &values, &count, err));
   json_member_object(json, "system");
   for (size_t i = 0; i < count; i++) {
-    json_key(json, values[i].key);
     if (values[i].is_number)
-      json_double(json, values[i].number);
+      json_member_double(json, values[i].key, values[i].number);
     else
-      json_string(json, values[i].text);
+      json_member_string(json, values[i].key, values[i].text);
   }
   json_object_end(json);
   return STATUS_OK;
@@ -34,9 +33,8 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
     json_object(json);
     json_member_int(json, "file", (int64_t)file);
     json_member_int(json, "experiment_id", experiment->experiment_id);
-    for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
+    for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++)
       json_member_string(json, texts[j][0], texts[j][1]);
-    }
     json_member_int(json, "created_ms", experiment->created_ns / 1000000);
     status = put_system(json, timeline->store, experiment->system_id, &arena, err);
     json_object_end(json);

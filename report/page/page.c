@@ -45,19 +45,14 @@ static void put_choice(struct page *page, struct json_writer *json)
 {
   const struct report_page_options *options = page->options;
   json_member_int(json, "max_spans", (int64_t)options->max_spans);
-  json_member_array(json, "run_ids");
-  for (size_t i = 0; i < options->run_count; i++)
-    json_int(json, options->run_ids[i]);
-  json_array_end(json);
+  json_member_ints(json, "run_ids", options->run_ids, options->run_count);
   json_key(json, "range_ns");
   if (options->range == NULL) {
     json_null(json);
     return;
   }
-  json_array(json);
-  json_int(json, options->range->from_ns);
-  json_int(json, options->range->to_ns < page->last_ns ? options->range->to_ns : page->last_ns);
-  json_array_end(json);
+  int64_t to_ns = options->range->to_ns < page->last_ns ? options->range->to_ns : page->last_ns;
+  json_ints(json, (const int64_t[]){options->range->from_ns, to_ns}, 2);
 }
 
 static void put_names(struct page *page, struct json_writer *json)
@@ -82,18 +77,12 @@ static enum status put_runs(struct page *page, struct json_writer *json, struct 
   return STATUS_OK;
 }
 
-// The writer of tables writes its own JSON: replaces the null that `text` ends with.
-static enum status put_analyses(struct page *page, struct buf *text, struct error *err)
+static enum status put_analyses(struct page *page, struct json_writer *json, struct error *err)
 {
-  static const char tail[] = "null}";
-  bool is_first = true;
-  while (text->length > 0 && text->data[text->length - 1] == '\n')
-    text->length--;
-  text->length -= sizeof tail - 1;
-  buf_text(text, "[");
+  json_member_array(json, "analyses");
   for (size_t file = 0; file < page->file_count; file++)
-    XSP_TRY(page_put_tables(page, file, &is_first, text, err));
-  buf_text(text, "]}");
+    XSP_TRY(page_put_tables(page, file, json, err));
+  json_array_end(json);
   return STATUS_OK;
 }
 
@@ -112,10 +101,8 @@ static enum status put_document(struct page *page, struct error *err)
   if (status == STATUS_OK) {
     put_choice(page, &json);
     put_names(page, &json);
-    json_key(&json, "analyses");
-    json_null(&json);
+    status = put_analyses(page, &json, err);
     json_object_end(&json);
-    status = text.failed ? STATUS_OK : put_analyses(page, &text, err); // failed: the file reports it
   }
   if (status == STATUS_OK) { // packed, it is a seventh of its size, and its texts cannot be taken for markup
     buf_text(&page->file.out, "<script type=\"application/octet-stream\" id=\"xsp-document\">");

@@ -71,7 +71,6 @@ void page_put_contexts(const struct page_spans *spans, const struct page_rows *r
 size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
                      const struct page_spans *spans);
 // tables.c: every analysis that a file has an answer to, for each batch size, as elements of an array.
-enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out,
-                            struct error *err) MUST_CHECK;
+enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err) MUST_CHECK;
 
 #endif

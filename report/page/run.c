@@ -30,8 +30,7 @@ static void put_lane(struct json_writer *json, const struct timeline *timeline, 
   json_member_string(json, "process", timeline->processes[track->process].name);
   json_member_int(json, "pid", timeline->processes[track->process].pid);
   json_member_int(json, "overlap", lane->overlap);
-  json_key(json, "is_device");
-  json_bool(json, track->track->device_id != STORE_NONE || track->track->stream_id != STORE_NONE);
+  json_member_bool(json, "is_device", track->track->device_id != STORE_NONE || track->track->stream_id != STORE_NONE);
   json_object_end(json);
 }
 
@@ -40,12 +39,7 @@ static void put_rows(struct json_writer *json, const struct page_rows *rows)
   json_member_array(json, "rows");
   for (size_t i = 0; i < rows->row_count; i++) {
     const struct page_row *row = &rows->rows[i];
-    json_array(json);
-    json_int(json, (int64_t)row->lane);
-    json_int(json, row->depth);
-    json_int(json, (int64_t)row->first);
-    json_int(json, (int64_t)row->count);
-    json_array_end(json);
+    json_ints(json, (const int64_t[]){(int64_t)row->lane, row->depth, (int64_t)row->first, (int64_t)row->count}, 4);
   }
   json_array_end(json);
 }
@@ -58,11 +52,8 @@ static enum status put_observations(struct json_writer *json, struct store *stor
   XSP_TRY(store_observations(store, run_id, arena, &observations, &count, err));
   json_member_array(json, "observations");
   for (size_t i = 0; i < count; i++) {
-    json_array(json);
-    json_int(json, (int64_t)((uint64_t)observations[i].start_ns - (uint64_t)first_ns));
-    json_int(json, observations[i].duration_ns);
-    json_int(json, observations[i].warmup);
-    json_array_end(json);
+    int64_t from_ns = (int64_t)((uint64_t)observations[i].start_ns - (uint64_t)first_ns);
+    json_ints(json, (const int64_t[]){from_ns, observations[i].duration_ns, observations[i].warmup}, 3);
   }
   json_array_end(json);
   return STATUS_OK;
@@ -76,14 +67,8 @@ static void put_counts(struct json_writer *json, const struct timeline_run *run)
     bases[run->derived.basis[i] < BASIS_COUNT ? run->derived.basis[i] : 0]++;
     open += timeline_is_open(run, (uint32_t)i);
   }
-  json_member_array(json, "levels_counted");
-  for (size_t i = 0; i < XSP_LEVEL_COUNT; i++)
-    json_int(json, levels[i]);
-  json_array_end(json);
-  json_member_array(json, "bases_counted");
-  for (size_t i = 0; i < BASIS_COUNT; i++)
-    json_int(json, bases[i]);
-  json_array_end(json);
+  json_member_ints(json, "levels_counted", levels, XSP_LEVEL_COUNT);
+  json_member_ints(json, "bases_counted", bases, BASIS_COUNT);
   json_member_int(json, "open", open);
 }
 
@@ -94,15 +79,10 @@ static void put_run_facts(struct json_writer *json, const struct store_run *run)
   json_member_int(json, "run_id", run->run_id);
   json_member_int(json, "experiment_id", run->experiment_id);
   json_member_string(json, "levels", levels);
-  json_key(json, "batch_size");
-  if (run->batch_size != 0)
-    json_int(json, run->batch_size);
-  else
-    json_null(json);
+  json_member_int_or_null(json, "batch_size", run->batch_size);
   json_member_int(json, "dropped", run->dropped_count);
   json_member_int(json, "misused", run->misused_count);
-  json_key(json, "own_pct");
-  json_double(json, run->own_pct);
+  json_member_double(json, "own_pct", run->own_pct);
   json_member_string(json, "epoch", run->epoch_is_unix ? "unix" : "trace");
 }
 
@@ -170,11 +150,7 @@ static void lay(struct page *page, struct shown *shown, const struct timeline_ru
 static void put_shown(struct json_writer *json, const struct shown *shown, const struct timeline_run *run)
 {
   json_member_string(json, "detail", !shown->is_shown ? "none" : shown->merged_below_ns > 0 ? "merged" : "spans");
-  json_key(json, "merged_below_ns");
-  if (shown->is_shown && shown->merged_below_ns > 0)
-    json_int(json, shown->merged_below_ns);
-  else
-    json_null(json);
+  json_member_int_or_null(json, "merged_below_ns", shown->is_shown ? shown->merged_below_ns : 0);
   size_t placed = 0;
   for (size_t i = 0; i < run->lane_count; i++)
     placed += run->lanes[i].count;
@@ -197,8 +173,7 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
   put_run_facts(json, run->run);
   put_counts(json, run);
   snprintf(number, sizeof number, "%" PRId64, saturate_add(shown->first_ns, run->shift_ns));
-  json_key(json, "first_ns"); // beyond 2^53: a text
-  json_string(json, number);
+  json_member_string(json, "first_ns", number); // beyond 2^53: a text
   put_shown(json, shown, run);
   json_member_array(json, "lanes");
   for (size_t i = 0; i < run->lane_count; i++)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's tables: those of `xsp analyze`, so that a command prints each number of the page. Called by page.c.
 #include "report/tables/tables.h"
+#include "base/slice.h"
 #include "report/page/page.h"
-
-#include <string.h>
 
 #define BATCHES_MOST 64
 #define CACHE_BYTES_MOST ((size_t)512 << 20)
@@ -12,11 +11,7 @@
 // Does an analysis answer for one batch size? The others answer for all at once.
 static bool is_per_batch(const char *id)
 {
-  static const char *const all_at_once[] = {"A1", "A15", "L0"};
-  for (size_t i = 0; i < sizeof all_at_once / sizeof all_at_once[0]; i++)
-    if (strcmp(id, all_at_once[i]) == 0)
-      return false;
-  return true;
+  return !text_is_one_of(id, "A1", "A15", "L0");
 }
 
 static size_t batch_sizes(const struct store_run *runs, size_t run_count, int64_t batches[BATCHES_MOST])
@@ -32,27 +27,26 @@ static size_t batch_sizes(const struct store_run *runs, size_t run_count, int64_
   return count;
 }
 
-static void put_table(struct table *table, size_t file, const char *by, bool *is_first, struct buf *out)
+static void put_table(struct table *table, size_t file, const char *by, struct json_writer *json)
 {
   size_t left_out = table->row_count > ROWS_MOST ? table->row_count - ROWS_MOST : 0;
   table->row_count -= left_out;
-  buf_format(out, "%s{\"file\":%zu,\"by\":%s", *is_first ? "" : ",", file, by == NULL ? "null" : "\"layer\"");
-  buf_format(out, ",\"rows_left_out\":%zu,\"table\":", left_out);
-  table_json(table, 1, false, out);
-  while (out->length > 0 && out->data[out->length - 1] == '\n')
-    out->length--;
-  buf_text(out, "}");
-  *is_first = false;
+  json_object(json);
+  json_member_int(json, "file", (int64_t)file);
+  json_member_string(json, "by", by);
+  json_member_int(json, "rows_left_out", (int64_t)left_out);
+  json_key(json, "table");
+  table_put_json(json, table);
+  json_object_end(json);
 }
 
 struct asked {
   struct store *store;
   struct analyze_cache *cache;
   size_t file;
-  bool *is_first;
+  struct json_writer *json;
 };
-static enum status answer(const struct asked *asked, const char *id, int64_t batch, const char *by, struct buf *out,
-                          struct error *err)
+static enum status answer(const struct asked *asked, const char *id, int64_t batch, const char *by, struct error *err)
 {
   struct arena arena = {0};
   struct analyze_request request;
@@ -65,7 +59,7 @@ static enum status answer(const struct asked *asked, const char *id, int64_t bat
   struct error why = {0};
   enum status status = analyze_run(id, &asked->store, 1, &request, &arena, &tables, &count, &why);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    put_table(&tables[i], asked->file, by, asked->is_first, out);
+    put_table(&tables[i], asked->file, by, asked->json);
   if (status == STATUS_NO || status == STATUS_USE) // the file lacks what the analysis needs
     status = STATUS_OK;
   else if (status != STATUS_OK && err != NULL)
@@ -74,8 +68,7 @@ static enum status answer(const struct asked *asked, const char *id, int64_t bat
   return status;
 }
 
-static enum status answer_all(const struct asked *asked, const struct timeline *timeline, struct buf *out,
-                              struct error *err)
+static enum status answer_all(const struct asked *asked, const struct timeline *timeline, struct error *err)
 {
   int64_t batches[BATCHES_MOST];
   size_t batch_count = batch_sizes(timeline->runs, timeline->run_count, batches);
@@ -84,20 +77,20 @@ static enum status answer_all(const struct asked *asked, const struct timeline *
     if (analyses[i]->answer_all != NULL)
       continue; // over many files: only `xsp analyze` has it
     if (!is_per_batch(id) || batch_count == 0)
-      XSP_TRY(answer(asked, id, 0, NULL, out, err));
+      XSP_TRY(answer(asked, id, 0, NULL, err));
     for (size_t j = 0; is_per_batch(id) && j < batch_count; j++)
-      XSP_TRY(answer(asked, id, batches[j], NULL, out, err));
+      XSP_TRY(answer(asked, id, batches[j], NULL, err));
   }
   for (size_t j = 0; j < batch_count; j++)
-    XSP_TRY(answer(asked, "L0", batches[j], "layer", out, err));
+    XSP_TRY(answer(asked, "L0", batches[j], "layer", err));
   return STATUS_OK;
 }
 
-enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out, struct error *err)
+enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
   const struct timeline *timeline = &page->files[file].timeline;
-  const struct asked asked = {timeline->store, analyze_cache_new(CACHE_BYTES_MOST), file, is_first};
-  enum status status = answer_all(&asked, timeline, out, err);
+  const struct asked asked = {timeline->store, analyze_cache_new(CACHE_BYTES_MOST), file, json};
+  enum status status = answer_all(&asked, timeline, err);
   analyze_cache_free(asked.cache);
   return status;
 }

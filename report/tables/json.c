@@ -26,16 +26,9 @@ void table_cell_json(struct json_writer *json, const struct table_cell *cell)
 static void put_run_set(struct json_writer *json, const struct table *table)
 {
   json_member_object(json, "run_set");
-  json_key(json, "batch_size");
-  if (table->batch_size != 0)
-    json_int(json, table->batch_size);
-  else
-    json_null(json);
+  json_member_int_or_null(json, "batch_size", table->batch_size);
   json_member_string(json, "levels", table->levels);
-  json_member_array(json, "run_ids");
-  for (size_t i = 0; i < table->run_count; i++)
-    json_int(json, table->run_ids[i]);
-  json_array_end(json);
+  json_member_ints(json, "run_ids", table->run_ids, table->run_count);
   json_member_int(json, "observations", table->observations);
   json_object_end(json);
 }
@@ -52,7 +45,7 @@ static void put_columns(struct json_writer *json, const struct table *table)
   json_array_end(json);
 }
 
-static void put_table(struct json_writer *json, const struct table *table)
+void table_put_json(struct json_writer *json, const struct table *table)
 {
   json_object(json);
   json_member_string(json, "analysis", table->id);
@@ -92,7 +85,7 @@ void table_json(const struct table *tables, size_t count, bool as_array, struct 
   if (in_array)
     json_array(&json);
   for (size_t i = 0; i < count; i++)
-    put_table(&json, &tables[i]);
+    table_put_json(&json, &tables[i]);
   if (in_array)
     json_array_end(&json);
   buf_text(out, "\n");

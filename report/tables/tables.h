@@ -11,6 +11,7 @@ void table_text(const struct table *table, unsigned width, struct buf *out);
 void table_markdown(const struct table *table, struct buf *out);
 void table_csv(const struct table *table, struct buf *out);
 void table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured
+void table_put_json(struct json_writer *json, const struct table *table);
 void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
 
 // ---- shared by text and Markdown -------------------------------------------------------------------------------------
