@@ -59,36 +59,6 @@ static enum status check_place(const struct store *store, const char *path, bool
   return STATUS_OK;
 }
 
-// Renames; without `force` an output that appeared meanwhile is kept.
-static enum status move_into_place(const char *beside, const char *path, bool force, struct error *err)
-{
-  int result = renameat2(AT_FDCWD, beside, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE);
-  if (result != 0 && errno == EINVAL) // the file system does not support RENAME_NOREPLACE
-    result = rename(beside, path);
-  if (result != 0)
-    return error_set_errno(err, errno == EEXIST ? STATUS_USE : STATUS_SYSTEM, "cannot write", path, NULL);
-  return STATUS_OK;
-}
-
-// Writes an output next to its place.
-struct writer {
-  enum status (*write)(const struct writer *writer, const char *path, struct error *err);
-  const struct report_page_file *files; // its input
-  size_t file_count;
-  const struct report_export *export;
-  const struct report_page_options *page;
-};
-
-static enum status write_export(const struct writer *writer, const char *path, struct error *err)
-{
-  return writer->export->write(writer->files[0].store, path, err);
-}
-
-static enum status write_page(const struct writer *writer, const char *path, struct error *err)
-{
-  return report_page(writer->files, writer->file_count, writer->page, path, err);
-}
-
 static char unfinished[PATH_MAX];
 static volatile sig_atomic_t has_unfinished;
 
@@ -98,21 +68,32 @@ void report_unfinished_remove(void)
     unlink(unfinished);
 }
 
-static enum status write_in_place(const struct writer *writer, const char *path, bool force, struct error *err)
+// Where to write an output: next to its place.
+static enum status begin(const struct report_page_file *sources, size_t count, const char *path, bool force,
+                         struct error *err)
 {
-  for (size_t i = 0; i < writer->file_count; i++)
-    XSP_TRY(check_place(writer->files[i].store, path, force, err));
-  char *beside = unfinished;
-  int length = snprintf(beside, sizeof unfinished, "%s.%ld.partial", path, (long)getpid());
+  for (size_t i = 0; i < count; i++)
+    XSP_TRY(check_place(sources[i].store, path, force, err));
+  int length = snprintf(unfinished, sizeof unfinished, "%s.%ld.partial", path, (long)getpid());
   if (length < 0 || (size_t)length >= sizeof unfinished)
     return error_set(err, STATUS_USE, "cannot write", path, NULL, "the name is too long");
   has_unfinished = true;
-  enum status status = writer->write(writer, beside, err);
-  if (status == STATUS_OK)
-    status = move_into_place(beside, path, force, err);
+  return STATUS_OK;
+}
+
+// Renames what was written with `status`; without `force` an output that appeared meanwhile is kept.
+static enum status end(enum status status, const char *path, bool force, struct error *err)
+{
+  if (status == STATUS_OK) {
+    int result = renameat2(AT_FDCWD, unfinished, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE);
+    if (result != 0 && errno == EINVAL) // the file system does not support RENAME_NOREPLACE
+      result = rename(unfinished, path);
+    if (result != 0)
+      status = error_set_errno(err, errno == EEXIST ? STATUS_USE : STATUS_SYSTEM, "cannot write", path, NULL);
+  }
   if (status != STATUS_OK) {
-    unlink(beside);
-    if (err != NULL && strcmp(err->where, beside) == 0)
+    unlink(unfinished);
+    if (err != NULL && strcmp(err->where, unfinished) == 0)
       snprintf(err->where, sizeof err->where, "%s", path); // the name that the user gave
   }
   has_unfinished = false;
@@ -121,16 +102,17 @@ static enum status write_in_place(const struct writer *writer, const char *path,
 
 enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err)
 {
-  const struct report_page_file file = {store, NULL};
-  struct writer writer = {.write = write_export, .files = &file, .file_count = 1};
-  XSP_TRY(find_export(format, &writer.export, err));
-  return write_in_place(&writer, path, force, err);
+  const struct report_page_file source = {store, NULL};
+  const struct report_export *export = NULL;
+  XSP_TRY(find_export(format, &export, err));
+  XSP_TRY(begin(&source, 1, path, force, err));
+  return end(export->write(store, unfinished, err), path, force, err);
 }
 
 enum status report_page_write(const struct report_page_file *files, size_t count,
                               const struct report_page_options *options, const char *path, bool force,
                               struct error *err)
 {
-  const struct writer writer = {.write = write_page, .files = files, .file_count = count, .page = options};
-  return write_in_place(&writer, path, force, err);
+  XSP_TRY(begin(files, count, path, force, err));
+  return end(report_page(files, count, options, unfinished, err), path, force, err);
 }
