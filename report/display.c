@@ -77,33 +77,35 @@ void display_escape(struct buf *out, const char *text, size_t length)
   }
 }
 
-size_t display_columns(const char *text, size_t length)
+// Bytes of the character at `text`, or of a malformed byte, which takes a column.
+static size_t next_character(const char *text, size_t length, size_t *ret_columns)
 {
-  size_t columns = 0;
-  for (size_t i = 0; i < length;) {
-    uint32_t code_point = 0;
-    size_t size = display_decode(text + i, length - i, &code_point);
-    columns += size == 0 ? 1 : columns_of(code_point);
-    i += size == 0 ? 1 : size;
-  }
-  return columns;
+  uint32_t code_point = 0;
+  size_t size = display_decode(text, length, &code_point);
+  *ret_columns = size == 0 ? 1 : columns_of(code_point);
+  return size == 0 ? 1 : size;
 }
 
-// Bytes of the longest beginning that takes at most `columns`.
-static size_t head_bytes(const char *text, size_t length, size_t columns)
+// Bytes of the longest beginning that takes at most `columns`; *ret_used: how many it takes.
+static size_t head_bytes(const char *text, size_t length, size_t columns, size_t *ret_used)
 {
-  size_t used = 0;
-  size_t i = 0;
+  size_t i = 0, wanted;
+  *ret_used = 0;
   while (i < length) {
-    uint32_t code_point = 0;
-    size_t size = display_decode(text + i, length - i, &code_point);
-    size_t wanted = size == 0 ? 1 : columns_of(code_point);
-    if (used + wanted > columns)
+    size_t size = next_character(text + i, length - i, &wanted);
+    if (*ret_used + wanted > columns)
       break;
-    used += wanted;
-    i += size == 0 ? 1 : size;
+    *ret_used += wanted;
+    i += size;
   }
   return i;
+}
+
+size_t display_columns(const char *text, size_t length)
+{
+  size_t columns;
+  (void)head_bytes(text, length, SIZE_MAX, &columns);
+  return columns;
 }
 
 void display_cut(struct buf *out, const char *text, size_t length, size_t columns)
@@ -114,14 +116,11 @@ void display_cut(struct buf *out, const char *text, size_t length, size_t column
     return;
   }
   size_t kept = columns - 1; // one column is the ellipsis; names differ at their ends, so these get the larger half
-  size_t head = head_bytes(text, length, kept / 2);
-  size_t tail_columns = kept - kept / 2;
-  size_t tail = head_bytes(text, length, all - tail_columns);
-  while (tail < length && display_columns(text + tail, length - tail) > tail_columns) {
-    uint32_t code_point = 0;
-    size_t size = display_decode(text + tail, length - tail, &code_point);
-    tail += size == 0 ? 1 : size;
-  }
+  size_t tail_columns = kept - kept / 2, used;
+  size_t head = head_bytes(text, length, kept / 2, &used);
+  size_t tail = head_bytes(text, length, all - tail_columns, &used);
+  while (tail < length && display_columns(text + tail, length - tail) > tail_columns)
+    tail += next_character(text + tail, length - tail, &used);
   buf_put(out, text, head);
   buf_text(out, "…");
   buf_put(out, text + tail, length - tail);

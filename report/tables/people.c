@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a table leaves out for people: the middle of kernel names, the spread of a single observation, types that repeat
 // names, and what is the same in every row. Called for text and Markdown; exact outputs do not come here.
+#include "base/slice.h"
 #include "report/kernel_names.h"
 #include "report/tables/tables.h"
 
@@ -14,14 +15,6 @@ struct people {
   struct table_cell *rows; // the table's
   struct arena *arena;
 };
-
-static bool is_among(const char *key, const char *const *keys, size_t count)
-{
-  size_t at = 0;
-  while (at < count && strcmp(keys[at], key) != 0)
-    at++;
-  return at < count;
-}
 
 static size_t find_column(const struct table *table, const char *key)
 {
@@ -206,18 +199,16 @@ static void note_once(const struct people *people)
 
 static void drop_entries(const struct people *people)
 {
-  // A12 has three of its stages under two names each: scripts may use either, people read one.
-  static const char *const twice[] = {"dram_read_stage", "dram_write_stage", "dram_stage"};
-  // Few files have these.
-  static const char *const rare[] = {"cold_batch",  "cold_count",     "cold_median_ms",       "cold_min_ms",
-                                     "cold_max_ms", "load_median_ms", "cold_start_median_ms", "load_ms"};
   struct table *table = people->table;
   struct table_entry *summary = arena_alloc_array(people->arena, table->summary_count, sizeof *summary);
   size_t kept = 0;
   for (size_t i = 0; i < table->summary_count; i++) {
     const struct table_entry *entry = &table->summary[i];
-    bool is_missing = entry->value.type == CELL_NULL && is_among(entry->key, rare, COUNT(rare));
-    if (!is_missing && !is_among(entry->key, twice, COUNT(twice)))
+    // A12 has three of its stages under two names each: scripts may use either, people read one.
+    bool is_twice = text_is_one_of(entry->key, "dram_read_stage", "dram_write_stage", "dram_stage");
+    bool is_rare = text_is_one_of(entry->key, "cold_batch", "cold_count", "cold_median_ms", "cold_min_ms",
+                                  "cold_max_ms", "load_median_ms", "cold_start_median_ms", "load_ms");
+    if (!is_twice && !(is_rare && entry->value.type == CELL_NULL))
       summary[kept++] = *entry;
   }
   table->summary = summary;
