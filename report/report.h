@@ -16,7 +16,6 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
 
 struct report_export {
   const char *name; // "perfetto"
-  const char *summary;
   const char *extension;
   // Writes the whole store to `path` (temporary, next to the output; the caller renames).
   enum status (*write)(struct store *store, const char *path, struct error *err);

@@ -100,9 +100,8 @@ static void put_args(struct chrome *chrome, uint32_t row)
     json_member_int(json, "correlation_id", run->spans.correlation_id[row]);
   if (run->derived.basis[row] == BASIS_AMBIGUOUS)
     json_member_string(json, "basis", "ambiguous");
-  size_t first = 0, count = 0;
-  timeline_tags(run, run->spans.span_id[row], &first, &count);
-  for (size_t i = first; i < first + count; i++)
+  const struct timeline_range range = timeline_tags(run, run->spans.span_id[row]);
+  for (size_t i = range.first; i < range.end; i++)
     put_tag(chrome, &run->tags[i]);
   json_object_end(json);
 }
@@ -133,9 +132,8 @@ static void put_flows(struct chrome *chrome, const struct timeline_lane *lane, u
     put_flow(chrome, lane, "f", row, row);
   if (run->spans.kind[row] != XSP_KIND_LAUNCH)
     return;
-  size_t first = 0, count = 0;
-  timeline_executions(run, row, &first, &count);
-  for (size_t i = first; i < first + count; i++)
+  const struct timeline_range range = timeline_executions(run, row);
+  for (size_t i = range.first; i < range.end; i++)
     put_flow(chrome, lane, "s", row, run->execution_order[i]);
 }
 
@@ -196,7 +194,6 @@ static enum status write_chrome(struct store *store, const char *path, struct er
 
 const struct report_export report_export_chrome = {
     .name = "chrome",
-    .summary = "Chrome's trace event JSON, for chrome://tracing and many other viewers",
     .extension = "json",
     .write = write_chrome,
 };

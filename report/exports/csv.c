@@ -51,7 +51,6 @@ static enum status write_csv(struct store *store, const char *path, struct error
 
 const struct report_export report_export_csv = {
     .name = "csv",
-    .summary = "spans as comma-separated values (RFC 4180), the columns of table span",
     .extension = "csv",
     .write = write_csv,
 };

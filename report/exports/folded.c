@@ -95,7 +95,6 @@ static enum status write_folded(struct store *store, const char *path, struct er
 
 const struct report_export report_export_folded = {
     .name = "folded",
-    .summary = "folded stacks for flame graph tools: one line a context, own time in ns",
     .extension = "folded",
     .write = write_folded,
 };

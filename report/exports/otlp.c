@@ -285,13 +285,11 @@ static enum status write_proto(struct store *store, const char *path, struct err
 
 const struct report_export report_export_otlp = {
     .name = "otlp",
-    .summary = "OpenTelemetry traces (OTLP) as JSON, one request a line",
     .extension = "jsonl",
     .write = write_json,
 };
 const struct report_export report_export_otlp_proto = {
     .name = "otlp-proto",
-    .summary = "OpenTelemetry traces (OTLP) as protobuf",
     .extension = "pb",
     .write = write_proto,
 };

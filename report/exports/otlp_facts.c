@@ -4,7 +4,7 @@
 
 #include "base/hex.h"
 #include "base/sorted.h"
-#include "report/exports/timeline_lanes.h"
+#include "report/exports/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>

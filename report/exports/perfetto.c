@@ -264,9 +264,8 @@ static void annotate(struct perfetto *perfetto, uint32_t row)
   if (run->derived.basis[row] == BASIS_AMBIGUOUS)
     annotate_own(perfetto, FIXED_BASIS_KEY, "basis", STORE_TEXT,
                  intern_fixed(perfetto, INTERN_VALUE, FIXED_AMBIGUOUS, "ambiguous"));
-  size_t first = 0, count = 0;
-  timeline_tags(run, spans->span_id[row], &first, &count);
-  for (size_t i = first; i < first + count; i++)
+  const struct timeline_range range = timeline_tags(run, spans->span_id[row]);
+  for (size_t i = range.first; i < range.end; i++)
     annotate_tag(perfetto, &run->tags[i]);
 }
 
@@ -274,9 +273,8 @@ static void put_flows(struct perfetto *perfetto, uint32_t row)
 {
   const struct timeline_run *run = &perfetto->writer.run;
   if (run->spans.kind[row] == XSP_KIND_LAUNCH) {
-    size_t first = 0, count = 0;
-    timeline_executions(run, row, &first, &count);
-    for (size_t i = first; i < first + count; i++)
+    const struct timeline_range range = timeline_executions(run, row);
+    for (size_t i = range.first; i < range.end; i++)
       protobuf_fixed64(&perfetto->event, EVENT_FLOW_IDS, timeline_flow_id(run, run->execution_order[i]));
   } else if (run->spans.kind[row] == XSP_KIND_EXECUTION && timeline_has_launch(run, row)) {
     protobuf_fixed64(&perfetto->event, EVENT_TERMINATING_FLOW_IDS, timeline_flow_id(run, row));
@@ -349,7 +347,6 @@ static enum status write_perfetto(struct store *store, const char *path, struct 
 
 const struct report_export report_export_perfetto = {
     .name = "perfetto",
-    .summary = "a trace for ui.perfetto.dev: tracks, levels as categories, arrows from launch to execution",
     .extension = "pftrace",
     .write = write_perfetto,
 };

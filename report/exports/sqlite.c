@@ -147,7 +147,6 @@ static enum status write_tables(struct store *store, const char *path, struct er
 
 const struct report_export report_export_sqlite = {
     .name = "sqlite",
-    .summary = "the tables of `xsp sql` as an ordinary SQLite database",
     .extension = "db",
     .write = write_tables,
 };

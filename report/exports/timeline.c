@@ -2,8 +2,6 @@
 // The file's side of a timeline: its processes, where time begins, loading one run. timeline_lanes.c lays the lanes.
 #include "report/exports/timeline.h"
 
-#include "report/exports/timeline_lanes.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

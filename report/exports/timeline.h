@@ -80,10 +80,13 @@ enum status timeline_load(struct timeline *timeline, size_t index, struct arena 
 // Nanoseconds since the file's first span; all its times go through here.
 uint64_t timeline_time(const struct timeline *timeline, const struct timeline_run *run, int64_t time_ns);
 
-// Tags of a span: index range [*ret_first, *ret_first + *ret_count) of run->tags.
-void timeline_tags(const struct timeline_run *run, int64_t span_id, size_t *ret_first, size_t *ret_count);
-// Executions that row `launch` started: positions [*ret_first, + *ret_count) of run->execution_order.
-void timeline_executions(const struct timeline_run *run, uint32_t launch, size_t *ret_first, size_t *ret_count);
+struct timeline_range {
+  size_t first, end;
+};
+// Tags of a span: places in run->tags.
+struct timeline_range timeline_tags(const struct timeline_run *run, int64_t span_id);
+// Executions that row `launch` started: places in run->execution_order.
+struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch);
 bool timeline_has_launch(const struct timeline_run *run, uint32_t execution);
 // A number that is the same for both ends of one arrow and for no other arrow of the file. Never 0.
 uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution);
@@ -96,6 +99,14 @@ uint32_t *timeline_order_by_id(const struct timeline_run *run, struct arena *are
 #define TIMELINE_NO_ROW UINT32_MAX
 // The row of a span, by what timeline_order_by_id returned; TIMELINE_NO_ROW: there is none, or `span_id` is 0.
 uint32_t timeline_row_of(const struct timeline_run *run, const uint32_t *by_id, int64_t span_id);
+
+// For timeline.c and OTLP, in timeline_lanes.c: tags by span id, then file order.
+void timeline_sort_tags(struct store_tag *tags, size_t count);
+// The place of a span's first tag in sorted tags; where it has none, of the next span's.
+size_t timeline_first_tag(const struct store_tag *tags, size_t count, int64_t span_id);
+// First place in `order`, rows by `numbers`, whose number is not below `number`.
+size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_t count, int64_t number);
+enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, struct error *err) MUST_CHECK;
 
 struct timeline_sink {
   void *context;

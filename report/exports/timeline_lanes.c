@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run's spans in lanes of strictly nested spans; tags by span; arrows. Called by timeline.c, the getters by
 // exports. Pure.
-#include "report/exports/timeline_lanes.h"
+#include "report/exports/timeline.h"
 
 #include "base/sorted.h"
 
@@ -91,8 +91,8 @@ static void sort_asynchronous(struct arena *arena, struct timeline_run *run)
 // ---- lanes -----------------------------------------------------------------------------------------------------------
 #define LANES_MOST 256u // of one track; spans that cross in all of them share the last (and may be drawn cut off)
 
-struct stack { // ends of one lane's open spans
-  VECTOR(int64_t) ends;
+struct stack {
+  VECTOR(int64_t) ends; // of one lane's open spans
 };
 
 // Does a span fit into the lane, given that starts only grow? Pops spans that have ended.
@@ -198,16 +198,15 @@ enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, st
 // ---- getters ---------------------------------------------------------------------------------------------------------
 size_t timeline_first_tag(const struct store_tag *tags, size_t count, int64_t span_id)
 {
-  return count == 0 ? 0 : sorted_lower_bound_i64(span_id, &tags[0].span_id, count, sizeof *tags);
+  return count == 0 ? 0 : sorted_lower_bound_i64(span_id, &tags->span_id, count, sizeof *tags);
 }
 
-void timeline_tags(const struct timeline_run *run, int64_t span_id, size_t *ret_first, size_t *ret_count)
+struct timeline_range timeline_tags(const struct timeline_run *run, int64_t span_id)
 {
   size_t first = timeline_first_tag(run->tags, run->tag_count, span_id), end = first;
   while (end < run->tag_count && run->tags[end].span_id == span_id)
     end++;
-  *ret_first = first;
-  *ret_count = end - first;
+  return (struct timeline_range){first, end};
 }
 
 size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_t count, int64_t number)
@@ -223,14 +222,13 @@ size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_
   return low;
 }
 
-void timeline_executions(const struct timeline_run *run, uint32_t launch, size_t *ret_first, size_t *ret_count)
+struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch)
 {
   const int64_t *ids = run->spans.correlation_id;
   size_t first = timeline_lower_bound(ids, run->execution_order, run->execution_count, ids[launch]), end = first;
   while (ids[launch] != 0 && end < run->execution_count && ids[run->execution_order[end]] == ids[launch])
     end++;
-  *ret_first = first;
-  *ret_count = end - first;
+  return (struct timeline_range){first, end};
 }
 
 bool timeline_has_launch(const struct timeline_run *run, uint32_t execution)

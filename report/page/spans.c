@@ -24,10 +24,9 @@ static void fill_launches(const struct timeline_run *run, const struct page_rows
 {
   memset(spans->launch, 0xff, spans->count * sizeof *spans->launch);
   for (size_t i = 0; i < run->launch_count; i++) {
-    size_t first = 0, count = 0;
     uint32_t launch = run->launch_order[i];
-    timeline_executions(run, launch, &first, &count);
-    for (size_t j = first; j < first + count; j++) {
+    const struct timeline_range range = timeline_executions(run, launch);
+    for (size_t j = range.first; j < range.end; j++) {
       uint32_t execution = run->execution_order[j];
       if (rows->place[execution] != PAGE_NOWHERE)
         spans->launch[rows->place[execution]] = rows->place[launch];

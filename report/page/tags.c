@@ -157,10 +157,10 @@ size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *t
   for (size_t first = 0; first < spans->count && timeline_run->tag_count > 0; first += PAGE_TAG_BLOCK) {
     struct tag_block block = {.count = 0};
     for (size_t place = first; place < first + PAGE_TAG_BLOCK && place < spans->count; place++) {
-      size_t at = 0, count = 0;
-      if (spans->id[place] != 0)
-        timeline_tags(timeline_run, spans->id[place], &at, &count);
-      for (size_t i = at; i < at + count; i++)
+      if (spans->id[place] == 0) // several spans
+        continue;
+      const struct timeline_range range = timeline_tags(timeline_run, spans->id[place]);
+      for (size_t i = range.first; i < range.end; i++)
         add_tag(&block, (uint32_t)(place - first), &timeline_run->tags[i]);
     }
     if (page->tag_bytes > PAGE_TAG_BYTES_MOST)
