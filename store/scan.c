@@ -41,18 +41,6 @@ enum status scan_pin(struct scan *scan, unsigned column, struct error *err)
   return STATUS_OK;
 }
 
-static int64_t value_at(const struct scan *scan, unsigned column, uint32_t row)
-{
-  switch (series_kinds[scan->name].columns[column].type) {
-  case CHUNK_INT64:
-    return ((const int64_t *)scan->values[column])[row];
-  case CHUNK_UINT32:
-    return ((const uint32_t *)scan->values[column])[row];
-  default:
-    return ((const uint8_t *)scan->values[column])[row];
-  }
-}
-
 // ---- selecting within a part -----------------------------------------------------------------------------------------
 static bool may_match(const struct scan *scan, const struct part *part)
 {
@@ -95,7 +83,7 @@ static uint32_t select_again(struct scan *scan, const struct scan_filter *filter
 {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++) {
-    int64_t value = value_at(scan, filter->column, scan->selected[i]);
+    int64_t value = scan_value_at(scan, filter->column, scan->selected[i]);
     scan->selected[kept] = scan->selected[i];
     kept += value >= filter->least && value <= filter->most;
   }
@@ -206,7 +194,7 @@ static enum status row_matches(struct scan *scan, bool *ret_matches, struct erro
     *ret_matches = scan_has_column(scan, filter->column);
     if (*ret_matches) {
       XSP_TRY(scan_need(scan, filter->column, err));
-      int64_t value = value_at(scan, filter->column, scan->row);
+      int64_t value = scan_value(scan, filter->column);
       *ret_matches = value >= filter->least && value <= filter->most;
     }
   }

@@ -91,17 +91,21 @@ static inline enum status scan_need(struct scan *scan, unsigned column, struct e
 {
   return scan->values[column] != NULL ? STATUS_OK : scan_pin(scan, column, err);
 }
-static inline int64_t scan_int64(const struct scan *scan, unsigned column)
+static inline int64_t scan_value_at(const struct scan *scan, unsigned column, uint32_t row)
 {
-  return ((const int64_t *)scan->values[column])[scan->row];
+  const void *values = scan->values[column];
+  switch (series_kinds[scan->name].columns[column].type) {
+  case CHUNK_INT64:
+    return ((const int64_t *)values)[row];
+  case CHUNK_UINT32:
+    return ((const uint32_t *)values)[row];
+  default:
+    return ((const uint8_t *)values)[row];
+  }
 }
-static inline uint32_t scan_uint32(const struct scan *scan, unsigned column)
+static inline int64_t scan_value(const struct scan *scan, unsigned column)
 {
-  return ((const uint32_t *)scan->values[column])[scan->row];
-}
-static inline uint8_t scan_uint8(const struct scan *scan, unsigned column)
-{
-  return ((const uint8_t *)scan->values[column])[scan->row];
+  return scan_value_at(scan, column, scan->row);
 }
 
 // ---- between scan.c and scan_order.c ---------------------------------------------------------------------------------

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between SQLite's planner and a scan. Equalities that are pushed down are exact (SQLite does not check them again), so
-// they follow its comparison rules to the letter: affinity of the column, NULL equals nothing, BINARY collation only.
-// Ranges only prune; SQLite checks every row of them again.
+// The virtual tables' cursors and cells, for SQLite. A column is decoded when a statement asks for it, by parts.
 #include "store/table.h"
-
 #include "base/memory.h"
+#include "store/store_private.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLAN_KEY 1         // the first argument is the key
-#define PLAN_ORDER_SHIFT 8 // three terms of 7 bits: SQL column + 1, then 1 for descending
+const struct table_names table_names[RENDER_OWN + 1] = {
+    [RENDER_LEVEL] = {level_name, level_from_name},
+    [RENDER_KIND] = {kind_name, kind_from_name},
+    [RENDER_BASIS] = {basis_name, basis_from_name},
+};
 
 int table_failed(sqlite3_vtab *table, enum status status, const struct error *err)
 {
@@ -22,9 +22,127 @@ int table_failed(sqlite3_vtab *table, enum status status, const struct error *er
   return status == STATUS_MEMORY ? SQLITE_NOMEM : status == STATUS_SYSTEM ? SQLITE_IOERR : SQLITE_CORRUPT_VTAB;
 }
 
-int table_connect(sqlite3 *db, const struct table_kind *kind, struct reader *reader, sqlite3_vtab **ret_table,
-                  char **ret_message)
+const char *table_text_of(const struct reader *reader, enum render render, uint32_t value, size_t *ret_length)
 {
+  if (table_names[render].name == NULL)
+    return render == RENDER_STRING && value == 0 ? NULL : reader_text(reader, value, ret_length);
+  const char *text = table_names[render].name(value);
+  *ret_length = strlen(text); // in range: checked on decode
+  return text;
+}
+
+static const char *order_text(const struct scan *scan, uint8_t column, uint32_t value, size_t *ret_length)
+{
+  const struct table_kind *kind = ((const struct table *)((const struct table_cursor *)scan->owner)->base.pVtab)->kind;
+  enum render render = RENDER_NAME;
+  for (unsigned i = 0; i < kind->column_count; i++)
+    if (kind->columns[i].column == column && table_is_text(kind->columns[i].render))
+      render = kind->columns[i].render;
+  return table_text_of(scan->reader, render, value, ret_length);
+}
+
+// ---- walking ---------------------------------------------------------------------------------------------------------
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
+{
+  struct table *table = (struct table *)base;
+  struct error err = {0};
+  enum status status = reader_refresh(table->reader, &err);
+  if (status != STATUS_OK)
+    return table_failed(base, status, &err);
+  struct table_cursor *cursor = memory_new(1, sizeof *cursor);
+  cursor->scan.reader = table->reader;
+  cursor->scan.name = table->kind->series;
+  cursor->scan.at_end = true;
+  cursor->scan.order_text = order_text;
+  cursor->scan.owner = cursor;
+  table->reader->cursors++;
+  *ret_cursor = &cursor->base;
+  return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+  struct table_cursor *cursor = (struct table_cursor *)base;
+  scan_done(&cursor->scan);
+  cursor->scan.reader->cursors--;
+  reader_rest(cursor->scan.reader);
+  free(cursor);
+  return SQLITE_OK;
+}
+
+static int next_row(sqlite3_vtab_cursor *base)
+{
+  struct table_cursor *cursor = (struct table_cursor *)base;
+  struct error err;
+  err.status = STATUS_OK;
+  enum status status = scan_next(&cursor->scan, &err);
+  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
+}
+
+static int is_at_end(sqlite3_vtab_cursor *base)
+{
+  return ((struct table_cursor *)base)->scan.at_end;
+}
+
+static int get_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
+{
+  const struct scan *scan = &((struct table_cursor *)base)->scan;
+  *ret_rowid = (sqlite3_int64)((uint64_t)(scan->run - scan->reader->runs) << 40 |
+                               (scan->part->first_row + scan_row_in_part(scan)));
+  return SQLITE_OK;
+}
+
+// ---- cells -----------------------------------------------------------------------------------------------------------
+void table_put_text(sqlite3_context *context, const struct reader *reader, enum render render, uint32_t value)
+{
+  size_t length;
+  const char *text = table_text_of(reader, render, value, &length);
+  if (table_names[render].name != NULL) // without a length SQLite knows that it ends in NUL, and does not copy it
+    sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+  else if (text != NULL)
+    sqlite3_result_text64(context, text, length, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+// A cell that is not set is NULL.
+static enum status put_cell(struct scan *scan, const struct table_kind *kind, int number, sqlite3_context *context,
+                            struct error *err)
+{
+  const struct table_column *column = &kind->columns[number];
+  if (column->render == RENDER_RUN) {
+    sqlite3_result_int64(context, scan->run->run_id);
+    return STATUS_OK;
+  }
+  if (!scan_has_column(scan, column->column)) // not correlated yet
+    return STATUS_OK;
+  if (column->render == RENDER_OWN)
+    return kind->put_own(scan, number, context, err);
+  XSP_TRY(scan_need(scan, column->column, err));
+  int64_t value = scan_value(scan, column->column);
+  if (table_is_text(column->render))
+    table_put_text(context, scan->reader, column->render, (uint32_t)value);
+  else if (column->render == RENDER_INTEGER || (column->render == RENDER_ID && value != 0) ||
+           (column->render == RENDER_OBSERVATION && value >= 0))
+    sqlite3_result_int64(context, value);
+  return STATUS_OK;
+}
+
+static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+{
+  struct table_cursor *cursor = (struct table_cursor *)base;
+  struct error err;
+  err.status = STATUS_OK;
+  enum status status = put_cell(&cursor->scan, ((struct table *)base->pVtab)->kind, number, context, &err);
+  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
+}
+
+// ---- the module ------------------------------------------------------------------------------------------------------
+static int connect(sqlite3 *db, void *reader, int argc, const char *const *argv, sqlite3_vtab **ret_table,
+                   char **ret_message)
+{
+  (void)argc;
+  const struct table_kind *kind = table_kinds; // the name that the module is registered by
+  while (strcmp(argv[0], kind->name) != 0)
+    kind++;
   sqlite3_str *declaration = sqlite3_str_new(db);
   for (unsigned i = 0; i < kind->column_count; i++)
     sqlite3_str_appendf(declaration, "%s%s %s", i == 0 ? "CREATE TABLE x(" : ", ", kind->columns[i].name,
@@ -45,356 +163,29 @@ int table_connect(sqlite3 *db, const struct table_kind *kind, struct reader *rea
   return SQLITE_OK;
 }
 
-int table_disconnect(sqlite3_vtab *table)
+static int disconnect(sqlite3_vtab *table)
 {
   sqlite3_free(table);
   return SQLITE_OK;
 }
 
-// ---- planning --------------------------------------------------------------------------------------------------------
-struct plan {
-  sqlite3_index_info *info;
-  const struct table_kind *kind;
-  char arguments[2 * SCAN_FILTERS + 3]; // pairs: 'A' + SQL column, operator
-  int argument_count;
-  int key; // constraint, -1: none
-  int key_column;
-  bool has_run;
-  double selectivity;
+static sqlite3_module module = {
+    .xConnect = connect, // without xCreate: the table is there by its name, and cannot be created otherwise
+    .xBestIndex = table_best_index,
+    .xDisconnect = disconnect,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = table_filter,
+    .xNext = next_row,
+    .xEof = is_at_end,
+    .xColumn = get_column,
+    .xRowid = get_rowid,
 };
 
-static bool is_text(enum render render)
+int table_register(sqlite3 *db, struct reader *reader)
 {
-  return render == RENDER_STRING || render == RENDER_NAME || (render >= RENDER_LEVEL && render <= RENDER_BASIS);
-}
-
-static bool can_equal(const struct plan *plan, int i)
-{
-  const struct sqlite3_index_constraint *constraint = &plan->info->aConstraint[i];
-  if (!constraint->usable || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ || constraint->iColumn < 0)
-    return false;
-  enum render render = plan->kind->columns[constraint->iColumn].render;
-  return render != RENDER_OWN && (!is_text(render) || strcmp(sqlite3_vtab_collation(plan->info, i), "BINARY") == 0);
-}
-
-static void find_key(struct plan *plan)
-{
-  bool is_unique = false;
-  plan->key = -1;
-  for (int i = 0; i < plan->info->nConstraint && !is_unique; i++) {
-    if (!can_equal(plan, i) || !plan->kind->columns[plan->info->aConstraint[i].iColumn].is_key)
-      continue;
-    is_unique = plan->info->aConstraint[i].iColumn == (int)plan->kind->unique;
-    if (plan->key < 0 || is_unique)
-      plan->key = i;
-  }
-  plan->key_column = plan->key < 0 ? -1 : plan->info->aConstraint[plan->key].iColumn;
-}
-
-static void use(struct plan *plan, int i, char operator, bool is_exact)
-{
-  plan->arguments[2 * plan->argument_count] = (char)('A' + plan->info->aConstraint[i].iColumn);
-  plan->arguments[2 * plan->argument_count + 1] = operator;
-  plan->argument_count++;
-  plan->info->aConstraintUsage[i].argvIndex = plan->argument_count;
-  plan->info->aConstraintUsage[i].omit = is_exact;
-}
-
-static char range_operator(int operator)
-{
-  switch (operator) {
-  case SQLITE_INDEX_CONSTRAINT_GT:
-    return '>';
-  case SQLITE_INDEX_CONSTRAINT_GE:
-    return 'g';
-  case SQLITE_INDEX_CONSTRAINT_LT:
-    return '<';
-  case SQLITE_INDEX_CONSTRAINT_LE:
-    return 'l';
-  default:
-    return 0;
-  }
-}
-
-static void use_constraints(struct plan *plan)
-{
-  if (plan->key >= 0)
-    use(plan, plan->key, '=', true);
-  for (int i = 0; i < plan->info->nConstraint && plan->argument_count < (int)SCAN_FILTERS; i++) {
-    const struct sqlite3_index_constraint *constraint = &plan->info->aConstraint[i];
-    if (i == plan->key || !constraint->usable || constraint->iColumn < 0)
-      continue;
-    const struct table_column *column = &plan->kind->columns[constraint->iColumn];
-    if (can_equal(plan, i)) {
-      use(plan, i, '=', true);
-      plan->has_run |= column->render == RENDER_RUN;
-      plan->selectivity *= column->render == RENDER_NAME ? 0.02 : column->render == RENDER_RUN ? 1 : 0.25;
-    } else if (column->is_range && range_operator(constraint->op) != 0) {
-      use(plan, i, range_operator(constraint->op), false);
-      plan->selectivity *= 0.5;
-    }
-  }
-}
-
-static bool can_order(const struct table_column *column)
-{
-  return column->render == RENDER_RUN || is_text(column->render);
-}
-
-// ORDER BY, GROUP BY and DISTINCT by texts with few values: a counting sort of rows, cheaper than SQLite's sort of
-// records. The terms as a number, 0: no.
-static int plan_order(const struct plan *plan, uint64_t rows, uint64_t parts)
-{
-  const sqlite3_index_info *info = plan->info;
-  if (info->nOrderBy < 1 || info->nOrderBy > (int)SCAN_ORDERS || plan->key >= 0 || rows > SCAN_ORDER_ROWS_MAXIMUM ||
-      parts > SCAN_ORDER_PARTS_MAXIMUM)
-    return 0;
-  int order = 0;
-  for (int i = 0; i < info->nOrderBy; i++) {
-    int column = info->aOrderBy[i].iColumn;
-    if (column < 0 || !can_order(&plan->kind->columns[column]))
-      return 0;
-    order |= (2 * (column + 1) + (info->aOrderBy[i].desc != 0)) << (PLAN_ORDER_SHIFT + 7 * i);
-  }
-  return order;
-}
-
-int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
-{
-  struct table *table = (struct table *)base;
-  struct error err = {0};
-  enum status status = reader_refresh(table->reader, &err);
-  if (status != STATUS_OK)
-    return table_failed(base, status, &err);
-  uint64_t rows = 0;
-  uint64_t parts = 0;
-  for (size_t i = 0; i < table->reader->run_count; i++) {
-    rows += table->reader->runs[i].series[table->kind->series].row_count;
-    parts += table->reader->runs[i].series[table->kind->series].part_count;
-  }
-  struct plan plan = {.info = info, .kind = table->kind, .selectivity = 1};
-  find_key(&plan);
-  use_constraints(&plan);
-  double runs = plan.has_run || table->reader->run_count == 0 ? 1 : (double)table->reader->run_count;
-  double run_rows = (double)rows / (table->reader->run_count == 0 ? 1 : (double)table->reader->run_count) * runs;
-  if (plan.key >= 0 && plan.key_column == (int)table->kind->unique) {
-    info->estimatedRows = (sqlite3_int64)runs;
-    info->estimatedCost = 2 * runs;
-    info->idxFlags = plan.has_run ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-  } else if (plan.key >= 0) {
-    double found = run_rows < 16 ? run_rows : 16;
-    info->estimatedRows = (sqlite3_int64)(found * plan.selectivity) + 1;
-    info->estimatedCost = 2 * runs + found;
-  } else {
-    info->estimatedRows = (sqlite3_int64)(run_rows * plan.selectivity) + 1;
-    info->estimatedCost = 10 + run_rows;
-  }
-  int order = plan_order(&plan, rows, parts);
-  info->orderByConsumed = order != 0;
-  info->idxNum = (plan.key >= 0 ? PLAN_KEY : 0) | order;
-  info->idxStr = sqlite3_mprintf("%.*s", 2 * plan.argument_count, plan.arguments);
-  info->needToFreeIdxStr = 1;
-  return info->idxStr == NULL ? SQLITE_NOMEM : SQLITE_OK;
-}
-
-// ---- constraints as filters ------------------------------------------------------------------------------------------
-// The integer that equals `value` in a column of integer affinity. False: none does.
-static bool integer_of(sqlite3_value *value, int64_t *ret_integer)
-{
-  switch (sqlite3_value_numeric_type(value)) {
-  case SQLITE_INTEGER:
-    *ret_integer = sqlite3_value_int64(value);
-    return true;
-  case SQLITE_FLOAT: {
-    double real = sqlite3_value_double(value);
-    if (!(real >= -9223372036854775808.0 && real < 9223372036854775808.0) || real != floor(real))
-      return false;
-    *ret_integer = (int64_t)real;
-    return true;
-  }
-  default:
-    return false;
-  }
-}
-
-// The stored number whose text equals `value` in a column of text affinity. False: none does.
-static bool text_of(const struct reader *reader, enum render render, sqlite3_value *value, int64_t *ret_stored)
-{
-  int type = sqlite3_value_type(value);
-  if (type == SQLITE_NULL || type == SQLITE_BLOB)
-    return false;
-  const char *text = (const char *)sqlite3_value_text(value);
-  size_t length = (size_t)sqlite3_value_bytes(value);
-  unsigned number = 0;
-  uint32_t id = 0;
-  bool is_found = false;
-  if (text == NULL)
-    return false;
-  switch (render) {
-  case RENDER_LEVEL:
-    is_found = level_from_name(text, length, &number);
-    break;
-  case RENDER_KIND:
-    is_found = kind_from_name(text, length, &number);
-    break;
-  case RENDER_BASIS:
-    is_found = basis_from_name(text, length, &number);
-    break;
-  case RENDER_STRING:
-    is_found = length > 0 && strings_find(reader->strings, text, length, &id);
-    number = id;
-    break;
-  default:
-    is_found = strings_find(reader->strings, text, length, &id);
-    number = id;
-  }
-  *ret_stored = number;
-  return is_found;
-}
-
-static void add_filter(struct scan *scan, unsigned column, int64_t least, int64_t most)
-{
-  if (scan->filter_count < SCAN_FILTERS)
-    scan->filters[scan->filter_count++] = (struct scan_filter){column, least, most};
-}
-
-static void add_equality(struct scan *scan, const struct table_column *column, bool is_key, sqlite3_value *value)
-{
-  int64_t stored = 0;
-  bool can_match = is_text(column->render) ? text_of(scan->reader, column->render, value, &stored)
-                                           : sqlite3_value_type(value) != SQLITE_NULL && integer_of(value, &stored);
-  if (!can_match || (column->render == RENDER_ID && stored == 0) ||
-      (column->render == RENDER_OBSERVATION && stored == -1)) {
-    scan->is_empty = true;
-  } else if (is_key) {
-    scan->by_key = true;
-    scan->key_column = column->column;
-    scan->key = stored;
-  } else if (column->render == RENDER_RUN) {
-    scan->least_run = scan->least_run > stored ? scan->least_run : stored;
-    scan->most_run = scan->most_run < stored ? scan->most_run : stored;
-  } else {
-    add_filter(scan, column->column, stored, stored);
-  }
-}
-
-static void add_range(struct scan *scan, const struct table_column *column, char operator, sqlite3_value * value)
-{
-  if (sqlite3_value_type(value) == SQLITE_NULL) {
-    scan->is_empty = true;
-    return;
-  }
-  if (sqlite3_value_type(value) != SQLITE_INTEGER)
-    return; // SQLite filters
-  int64_t bound = sqlite3_value_int64(value);
-  if (operator== '>' || operator== 'g')
-    add_filter(scan, column->column, bound, INT64_MAX);
-  else
-    add_filter(scan, column->column, INT64_MIN, bound);
-}
-
-static const char *order_text(const struct scan *scan, uint8_t column, uint32_t value, size_t *ret_length)
-{
-  const struct table_kind *kind = ((const struct table *)((const struct table_cursor *)scan->owner)->base.pVtab)->kind;
-  enum render render = RENDER_NAME;
-  for (unsigned i = 0; i < kind->column_count; i++)
-    if (kind->columns[i].column == column && is_text(kind->columns[i].render))
-      render = kind->columns[i].render;
-  if (render == RENDER_STRING && value == 0)
-    return NULL;
-  if (render == RENDER_STRING || render == RENDER_NAME)
-    return reader_text(scan->reader, value, ret_length);
-  const char *text = render == RENDER_LEVEL  ? level_name(value)
-                     : render == RENDER_KIND ? kind_name(value)
-                                             : basis_name(value);
-  *ret_length = strlen(text); // in range: checked on decode
-  return text;
-}
-
-int table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int count, sqlite3_value **values)
-{
-  struct table_cursor *cursor = (struct table_cursor *)base;
-  struct table *table = (struct table *)base->pVtab;
-  struct scan *scan = &cursor->scan;
-  scan->least_run = INT64_MIN;
-  scan->most_run = INT64_MAX;
-  scan->filter_count = 0;
-  scan->is_empty = scan->by_key = false;
-  scan->order_count = 0;
-  for (int i = 0; i < count; i++) {
-    const struct table_column *column = &table->kind->columns[text[2 * i] - 'A'];
-    if (text[2 * i + 1] == '=')
-      add_equality(scan, column, i == 0 && (number & PLAN_KEY) != 0, values[i]);
-    else
-      add_range(scan, column, text[2 * i + 1], values[i]);
-  }
-  for (unsigned i = 0; i < SCAN_ORDERS; i++) {
-    unsigned term = (unsigned)number >> (PLAN_ORDER_SHIFT + 7 * i) & 127;
-    if (term == 0)
-      break;
-    const struct table_column *column = &table->kind->columns[term / 2 - 1];
-    scan->orders[scan->order_count++] = (struct scan_order_term){
-        column->render == RENDER_RUN ? SCAN_ORDER_RUN : (uint8_t)column->column, term % 2 != 0};
-  }
-  struct error err = {0};
-  enum status status = scan_start(scan, &err);
-  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
-}
-
-// ---- walking ---------------------------------------------------------------------------------------------------------
-int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
-{
-  struct table *table = (struct table *)base;
-  struct error err = {0};
-  enum status status = reader_refresh(table->reader, &err);
-  if (status != STATUS_OK)
-    return table_failed(base, status, &err);
-  struct table_cursor *cursor = memory_new(1, sizeof *cursor);
-  cursor->scan.reader = table->reader;
-  cursor->scan.name = table->kind->series;
-  cursor->scan.at_end = true;
-  cursor->scan.order_text = order_text;
-  cursor->scan.owner = cursor;
-  table->reader->cursors++;
-  *ret_cursor = &cursor->base;
-  return SQLITE_OK;
-}
-
-int table_close(sqlite3_vtab_cursor *base)
-{
-  struct table_cursor *cursor = (struct table_cursor *)base;
-  scan_done(&cursor->scan);
-  cursor->scan.reader->cursors--;
-  reader_rest(cursor->scan.reader);
-  free(cursor);
-  return SQLITE_OK;
-}
-
-int table_next(sqlite3_vtab_cursor *base)
-{
-  struct table_cursor *cursor = (struct table_cursor *)base;
-  struct error err;
-  err.status = STATUS_OK;
-  enum status status = scan_next(&cursor->scan, &err);
-  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
-}
-
-int table_eof(sqlite3_vtab_cursor *base)
-{
-  return ((struct table_cursor *)base)->scan.at_end;
-}
-
-int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
-{
-  const struct scan *scan = &((struct table_cursor *)base)->scan;
-  *ret_rowid = (sqlite3_int64)((uint64_t)(scan->run - scan->reader->runs) << 40 |
-                               (scan->part->first_row + scan_row_in_part(scan)));
-  return SQLITE_OK;
-}
-
-void table_string(sqlite3_context *context, const struct reader *reader, uint32_t string_id)
-{
-  size_t length;
-  const char *text = reader_text(reader, string_id, &length);
-  sqlite3_result_text64(context, text, length, SQLITE_STATIC, SQLITE_UTF8);
+  int code = SQLITE_OK;
+  for (size_t i = 0; i < TABLE_KINDS && code == SQLITE_OK; i++)
+    code = sqlite3_create_module_v2(db, table_kinds[i].name, &module, reader, NULL);
+  return code;
 }

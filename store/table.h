@@ -47,18 +47,28 @@ struct table_cursor {
   struct scan scan;
 };
 
-int table_connect(sqlite3 *db, const struct table_kind *kind, struct reader *reader, sqlite3_vtab **ret_table,
-                  char **ret_message);
-// The sqlite3_module's methods that are the same for both tables.
-int table_disconnect(sqlite3_vtab *table);
-int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
-int table_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor);
-int table_close(sqlite3_vtab_cursor *cursor);
-int table_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count, sqlite3_value **values);
-int table_next(sqlite3_vtab_cursor *cursor);
-int table_eof(sqlite3_vtab_cursor *cursor);
-int table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_rowid);
+#define TABLE_KINDS 2
+extern const struct table_kind table_kinds[TABLE_KINDS]; // table_kinds.c
+
+// Texts of enums.
+struct table_names {
+  const char *(*name)(unsigned value);
+  bool (*from_name)(const char *text, size_t length, unsigned *ret_value);
+};
+extern const struct table_names table_names[RENDER_OWN + 1]; // by render; NULL: none
+
+static inline bool table_is_text(enum render render)
+{
+  return render >= RENDER_STRING && render <= RENDER_BASIS;
+}
+
+// The text of a stored value; NULL: SQL NULL.
+const char *table_text_of(const struct reader *reader, enum render render, uint32_t value, size_t *ret_length);
+void table_put_text(sqlite3_context *context, const struct reader *reader, enum render render, uint32_t value);
 int table_failed(sqlite3_vtab *table, enum status status, const struct error *err); // SQLite's code, with a message
-void table_string(sqlite3_context *context, const struct reader *reader, uint32_t string_id);
+
+// table_plan.c: which constraints and orders a scan takes over, and the scan of them.
+int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
+int table_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count, sqlite3_value **values);
 
 #endif

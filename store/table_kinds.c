@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables `span` and `tag` of SQL, over column chunks. A column is decoded when a statement asks for it, by parts.
+// The columns of the tables `span` and `tag` of SQL, and those whose values are not stored as they are shown.
 #include "store/problem.h"
-#include "store/store_private.h"
 #include "store/table.h"
 
 #include <string.h>
@@ -39,7 +38,7 @@ static enum status is_open(struct scan *scan, bool *ret_is_open, struct error *e
   if (scan->part->slot[STORE_FLAGS].maximum == 0)
     return STATUS_OK;
   XSP_TRY(scan_need(scan, STORE_FLAGS, err));
-  *ret_is_open = (scan_uint8(scan, STORE_FLAGS) & STORE_SPAN_OPEN) != 0;
+  *ret_is_open = (scan_value(scan, STORE_FLAGS) & STORE_SPAN_OPEN) != 0;
   return STATUS_OK;
 }
 
@@ -55,10 +54,10 @@ static enum status put_span_value(struct scan *scan, int column, sqlite3_context
     return STATUS_OK;
   unsigned stored = column == SQL_SELF_NS ? STORE_SELF_NS : STORE_DURATION_NS;
   XSP_TRY(scan_need(scan, stored, err));
-  int64_t value = scan_int64(scan, stored);
+  int64_t value = scan_value(scan, stored);
   if (column == SQL_END_NS) {
     XSP_TRY(scan_need(scan, STORE_START_NS, err));
-    if (__builtin_add_overflow(scan_int64(scan, STORE_START_NS), value, &value))
+    if (__builtin_add_overflow(scan_value(scan, STORE_START_NS), value, &value))
       value = value < 0 ? INT64_MAX : INT64_MIN; // the sum wrapped the other way
   }
   sqlite3_result_int64(context, value);
@@ -70,8 +69,8 @@ static enum status put_tag_value(struct scan *scan, int column, sqlite3_context 
   (void)column;
   XSP_TRY(scan_need(scan, TAG_TYPE, err));
   XSP_TRY(scan_need(scan, TAG_VALUE, err));
-  int64_t value = scan_int64(scan, TAG_VALUE);
-  uint8_t type = scan_uint8(scan, TAG_TYPE);
+  int64_t value = scan_value(scan, TAG_VALUE);
+  int64_t type = scan_value(scan, TAG_TYPE);
   if (type == STORE_INT) {
     sqlite3_result_int64(context, value);
   } else if (type == STORE_DOUBLE) {
@@ -79,73 +78,12 @@ static enum status put_tag_value(struct scan *scan, int column, sqlite3_context 
     memcpy(&real, &value, sizeof real);
     sqlite3_result_double(context, real);
   } else if (value == 0 || (value > 0 && value < strings_count(scan->reader->strings))) {
-    table_string(context, scan->reader, (uint32_t)value);
+    table_put_text(context, scan->reader, RENDER_NAME, (uint32_t)value);
   } else {
     return problem_broken(err, scan->reader->path, "a tag refers to string %lld, which does not exist",
                           (long long)value);
   }
   return STATUS_OK;
-}
-
-static void put_integer(const struct scan *scan, const struct table_kind *kind, const struct table_column *column,
-                        sqlite3_context *context)
-{
-  bool is_wide = series_kinds[kind->series].columns[column->column].type == CHUNK_INT64;
-  int64_t value = is_wide ? scan_int64(scan, column->column) : scan_uint32(scan, column->column);
-  if (column->render == RENDER_INTEGER || (column->render == RENDER_ID && value != 0) ||
-      (column->render == RENDER_OBSERVATION && value >= 0))
-    sqlite3_result_int64(context, value);
-}
-
-static void put_text(const struct scan *scan, const struct table_column *column, sqlite3_context *context)
-{
-  switch (column->render) {
-  case RENDER_NAME:
-    table_string(context, scan->reader, scan_uint32(scan, column->column));
-    break;
-  case RENDER_STRING:
-    if (scan_uint32(scan, column->column) != 0)
-      table_string(context, scan->reader, scan_uint32(scan, column->column));
-    break;
-  case RENDER_LEVEL:
-    sqlite3_result_text(context, level_name(scan_uint8(scan, column->column)), -1, SQLITE_STATIC);
-    break;
-  case RENDER_KIND:
-    sqlite3_result_text(context, kind_name(scan_uint8(scan, column->column)), -1, SQLITE_STATIC);
-    break;
-  default:
-    sqlite3_result_text(context, basis_name(scan_uint8(scan, column->column)), -1, SQLITE_STATIC);
-  }
-}
-
-// A cell that is not set is NULL.
-static enum status put_cell(struct scan *scan, const struct table_kind *kind, int number, sqlite3_context *context,
-                            struct error *err)
-{
-  const struct table_column *column = &kind->columns[number];
-  if (column->render == RENDER_RUN) {
-    sqlite3_result_int64(context, scan->run->run_id);
-    return STATUS_OK;
-  }
-  if (!scan_has_column(scan, column->column)) // not correlated yet
-    return STATUS_OK;
-  if (column->render == RENDER_OWN)
-    return kind->put_own(scan, number, context, err);
-  XSP_TRY(scan_need(scan, column->column, err));
-  if (column->render == RENDER_ID || column->render == RENDER_INTEGER || column->render == RENDER_OBSERVATION)
-    put_integer(scan, kind, column, context);
-  else
-    put_text(scan, column, context);
-  return STATUS_OK;
-}
-
-static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
-{
-  struct table_cursor *cursor = (struct table_cursor *)base;
-  struct error err;
-  err.status = STATUS_OK;
-  enum status status = put_cell(&cursor->scan, ((struct table *)base->pVtab)->kind, number, context, &err);
-  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
 }
 
 // ---- the tables -----------------------------------------------------------------------------------------------------
@@ -182,39 +120,7 @@ static const struct table_column tag_columns[] = {
 };
 #define TAG_SQL_COLUMNS (sizeof tag_columns / sizeof tag_columns[0])
 
-static const struct table_kind kinds[] = {
+const struct table_kind table_kinds[TABLE_KINDS] = {
     {"span", SERIES_SPAN, span_columns, SQL_COLUMNS, SQL_SPAN_ID, put_span_value},
     {"tag", SERIES_TAG, tag_columns, TAG_SQL_COLUMNS, TAG_SQL_COLUMNS, put_tag_value},
 };
-#define KINDS (sizeof kinds / sizeof kinds[0])
-
-static int connect(sqlite3 *db, void *reader, int argc, const char *const *argv, sqlite3_vtab **ret_table,
-                   char **ret_message)
-{
-  (void)argc;
-  size_t i = 0;
-  while (i + 1 < KINDS && strcmp(argv[0], kinds[i].name) != 0) // the name that the module is registered by
-    i++;
-  return table_connect(db, &kinds[i], reader, ret_table, ret_message);
-}
-
-static sqlite3_module module = {
-    .xConnect = connect, // without xCreate: the table is there by its name, and cannot be created otherwise
-    .xBestIndex = table_best_index,
-    .xDisconnect = table_disconnect,
-    .xOpen = table_open,
-    .xClose = table_close,
-    .xFilter = table_filter,
-    .xNext = table_next,
-    .xEof = table_eof,
-    .xColumn = get_column,
-    .xRowid = table_rowid,
-};
-
-int table_register(sqlite3 *db, struct reader *reader)
-{
-  int code = SQLITE_OK;
-  for (size_t i = 0; i < KINDS && code == SQLITE_OK; i++)
-    code = sqlite3_create_module_v2(db, kinds[i].name, &module, reader, NULL);
-  return code;
-}
