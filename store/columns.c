@@ -1,55 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed reading of columns into the caller's arena, one column or one part at a time where a run is large. Called by every
 // stage after the store.
-#include "store/problem.h"
+#include "base/memory.h"
 #include "store/store_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char what[] = "cannot read trace";
-
-static enum status alloc_column(struct store *store, const struct series *series, unsigned column, struct arena *arena,
-                                void *ret_array, struct error *err)
-{
-  size_t width = chunk_type_size(series_kinds[series->name].columns[column].type);
-  XSP_TRY(reader_check_memory(&store->reader, series, column, series->row_count, width, err));
-  void *array = arena_alloc_array(arena, series->row_count + 1, width);
-  memcpy(ret_array, &array, sizeof array);
-  return STATUS_OK;
-}
-
-static enum status load_column(struct store *store, const struct series *series, unsigned column, struct arena *arena,
-                               void *ret_array, struct error *err)
-{
-  XSP_TRY(alloc_column(store, series, column, arena, ret_array, err));
-  void *array;
-  memcpy(&array, ret_array, sizeof array);
-  return reader_column(&store->reader, series, column, true, array, err); // the arena's memory is zeroed
-}
-
-enum status store_find_series(struct store *store, int64_t run_id, enum series_name name, struct series **ret_series,
-                              bool *ret_has_derived, struct error *err)
-{
-  *ret_series = NULL;
-  *ret_has_derived = false;
-  if (store->is_writing && pending_is_dirty(store)) // rows handed over are rows that can be read
-    XSP_TRY(pending_flush(store, err));
-  XSP_TRY(reader_refresh(&store->reader, err));
-  struct run_chunks *run = reader_run(&store->reader, run_id);
-  if (run == NULL || run->series[name].part_count == 0)
-    return STATUS_OK;
-  *ret_series = &run->series[name];
-  *ret_has_derived = run->has_derived;
-  return STATUS_OK;
-}
 
 static bool has_column(const struct series *series, unsigned column)
 {
   return series->part_count > 0 && series->parts[0].slot[column].chunk_id != 0;
 }
 
-// The member of struct store_spans or struct store_derived that points at the column's values.
-static void *array_of(void *columns, unsigned column)
+enum status store_find_run(struct store *store, int64_t run_id, struct run_chunks **ret_run, struct error *err)
+{
+  *ret_run = NULL;
+  if (store->is_writing && pending_is_dirty(store)) // rows handed over are rows that can be read
+    XSP_TRY(pending_flush(store, err));
+  XSP_TRY(reader_refresh(&store->reader, err));
+  *ret_run = reader_run(&store->reader, run_id);
+  return STATUS_OK;
+}
+
+// The run's spans; *ret_series is NULL where it has none. Derived columns of the mask must be there.
+static enum status find_spans(struct store *store, int64_t run_id, uint32_t *column_mask, struct series **ret_series,
+                              struct error *err)
+{
+  struct run_chunks *run;
+  *ret_series = NULL;
+  XSP_TRY(store_find_run(store, run_id, &run, err));
+  if (run == NULL || run->series[SERIES_SPAN].part_count == 0)
+    return STATUS_OK;
+  if (!run->has_derived && (*column_mask & STORE_ALL_DERIVED) != 0)
+    return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
+  *ret_series = &run->series[SERIES_SPAN];
+  if (!has_column(*ret_series, STORE_DERIVED_KIND))
+    *column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
+  return STATUS_OK;
+}
+
+// The pointer to a column's values in struct store_columns.
+static void *array_of(struct store_columns *columns, unsigned column)
 {
   return (char *)columns + series_kinds[SERIES_SPAN].columns[column].offset;
 }
@@ -91,64 +84,106 @@ static uint32_t leave_out(struct store *store, const struct series *series, uint
   return column_mask;
 }
 
-enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
-                             struct store_spans *ret_spans, struct error *err)
+// Observations are stored wide. `ret_narrow` may be where `wide` is.
+static void narrow(const int64_t *wide, uint32_t count, int32_t *ret_narrow)
 {
-  *ret_spans = (struct store_spans){0};
-  struct series *series;
-  bool has_derived;
-  XSP_TRY(store_find_series(store, run_id, SERIES_SPAN, &series, &has_derived, err));
-  static struct series none = {.name = SERIES_SPAN};
-  series = series != NULL ? series : &none;
-  struct store_spans spans = {.count = (size_t)series->row_count};
-  column_mask = leave_out(store, series, column_mask, &spans);
-  for (unsigned column = 0; column < STORE_BASE_COLUMNS; column++)
-    if ((column_mask & STORE_BIT(column)) != 0)
-      XSP_TRY(
-          load_column(store, series, column_for(series, column, column_mask), arena, array_of(&spans, column), err));
-  *ret_spans = spans;
+  for (uint32_t i = 0; i < count; i++)
+    ret_narrow[i] = (int32_t)wide[i]; // checked on decode
+}
+
+static enum status load_observations(struct store *store, const struct series *series, int32_t *ret_observations,
+                                     struct error *err)
+{
+  int64_t *wide = memory_new(STORE_CHUNK_ROWS, sizeof *wide);
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
+    const struct part *part = &series->parts[i];
+    status = reader_part_column(&store->reader, series, part, STORE_OBSERVATION, wide, err);
+    if (status == STATUS_OK)
+      narrow(wide, part->row_count, ret_observations + part->first_row);
+  }
+  free(wide);
+  return status;
+}
+
+static enum status load_columns(struct store *store, const struct series *series, uint32_t column_mask,
+                                struct arena *arena, struct store_columns *columns, struct error *err)
+{
+  for (unsigned column = 0; column < STORE_COLUMNS; column++) {
+    if ((column_mask & STORE_BIT(column)) == 0)
+      continue;
+    bool is_observation = column == STORE_OBSERVATION;
+    size_t width = is_observation ? sizeof(int32_t) : chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+    XSP_TRY(reader_check_memory(&store->reader, series, column, series->row_count, width, err));
+    void *array = arena_alloc_array(arena, series->row_count + 1, width);
+    XSP_TRY(is_observation ? load_observations(store, series, array, err)
+                           : reader_column(&store->reader, series, column_for(series, column, column_mask), true, array,
+                                           err)); // the arena's memory is zeroed
+    memcpy(array_of(columns, column), &array, sizeof array);
+  }
   return STATUS_OK;
 }
 
-// ---- part by part ----------------------------------------------------------------------------------------------------
-struct walk {
-  struct store *store;
-  const struct series *series;
-  uint32_t column_mask;
-  void *buffers[STORE_COLUMNS]; // of a part's rows, in `arena`
-  int32_t *observation;
-  struct arena arena;
-};
-
-static void set_up_walk(struct walk *walk)
+enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
+                             struct store_spans *ret_spans, struct error *err)
 {
-  for (unsigned column = 0; column < STORE_COLUMNS; column++) {
-    if ((walk->column_mask & STORE_BIT(column)) == 0)
-      continue;
-    size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
-    walk->buffers[column] = arena_alloc_array(&walk->arena, STORE_CHUNK_ROWS, width);
-  }
-  walk->observation = arena_alloc_array(&walk->arena, STORE_CHUNK_ROWS, sizeof *walk->observation);
+  static struct series none = {.name = SERIES_SPAN};
+  struct series *series;
+  *ret_spans = (struct store_spans){0};
+  column_mask &= ~STORE_ALL_DERIVED;
+  XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
+  series = series != NULL ? series : &none;
+  struct store_columns columns = {.spans.count = (size_t)series->row_count};
+  column_mask = leave_out(store, series, column_mask, &columns.spans);
+  XSP_TRY(load_columns(store, series, column_mask, arena, &columns, err));
+  *ret_spans = columns.spans;
+  return STATUS_OK;
 }
 
-static enum status read_part(struct walk *walk, const struct part *part, struct store_spans *ret_spans,
-                             struct store_derived *ret_derived, struct error *err)
+bool store_has_derived(struct store *store, int64_t run_id)
 {
-  *ret_spans = (struct store_spans){.count = part->row_count};
-  *ret_derived = (struct store_derived){.count = part->row_count};
+  struct run_chunks *run;
+  if (store_find_run(store, run_id, &run, NULL) != STATUS_OK)
+    return false;
+  return run == NULL || run->has_derived || run->series[SERIES_SPAN].part_count == 0; // without spans it lacks nothing
+}
+
+enum status store_load_derived_columns(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
+                                       struct store_derived *ret_derived, struct error *err)
+{
+  struct series *series;
+  *ret_derived = (struct store_derived){0};
+  column_mask &= STORE_ALL_DERIVED;
+  XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
+  if (series == NULL)
+    return STATUS_OK;
+  struct store_columns columns = {.derived.count = (size_t)series->row_count};
+  XSP_TRY(load_columns(store, series, column_mask, arena, &columns, err));
+  *ret_derived = columns.derived;
+  return STATUS_OK;
+}
+
+enum status store_load_derived(struct store *store, int64_t run_id, struct arena *arena,
+                               struct store_derived *ret_derived, struct error *err)
+{
+  return store_load_derived_columns(store, run_id, STORE_ALL_DERIVED, arena, ret_derived, err);
+}
+
+// ---- part by part ----------------------------------------------------------------------------------------------------
+// Reads the columns of the mask that have a buffer.
+static enum status read_part(struct store *store, const struct series *series, const struct part *part,
+                             uint32_t column_mask, void *const *buffers, struct store_columns *ret_columns,
+                             struct error *err)
+{
+  *ret_columns = (struct store_columns){.spans.count = part->row_count, .derived.count = part->row_count};
   for (unsigned column = 0; column < STORE_COLUMNS; column++) {
-    void *buffer = walk->buffers[column];
-    if (buffer == NULL)
+    if (buffers[column] == NULL)
       continue;
-    XSP_TRY(reader_part_column(&walk->store->reader, walk->series, part,
-                               column_for(walk->series, column, walk->column_mask), buffer, err));
-    if (column == STORE_OBSERVATION) {
-      for (uint32_t i = 0; i < part->row_count; i++)
-        walk->observation[i] = (int32_t)((const int64_t *)buffer)[i]; // checked on decode
-      buffer = walk->observation;
-    }
-    void *columns = column < STORE_BASE_COLUMNS ? (void *)ret_spans : ret_derived;
-    memcpy(array_of(columns, column), &buffer, sizeof buffer);
+    XSP_TRY(reader_part_column(&store->reader, series, part, column_for(series, column, column_mask), buffers[column],
+                               err));
+    if (column == STORE_OBSERVATION)
+      narrow(buffers[column], part->row_count, buffers[column]);
+    memcpy(array_of(ret_columns, column), &buffers[column], sizeof buffers[column]);
   }
   return STATUS_OK;
 }
@@ -157,84 +192,20 @@ enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t colum
                              void *context, struct error *err)
 {
   struct series *series;
-  bool has_derived;
-  struct walk walk = {.store = store, .column_mask = column_mask};
-  XSP_TRY(store_find_series(store, run_id, SERIES_SPAN, &series, &has_derived, err));
-  if (series == NULL)
-    return STATUS_OK;
-  if (!has_derived && (column_mask & STORE_ALL_DERIVED) != 0)
-    return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
-  if (!has_column(series, STORE_DERIVED_KIND))
-    walk.column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
-  walk.series = series;
-  set_up_walk(&walk);
+  struct arena arena = {0};
+  void *buffers[STORE_COLUMNS] = {0};
+  XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
+  for (unsigned column = 0; column < STORE_COLUMNS && series != NULL; column++)
+    if ((column_mask & STORE_BIT(column)) != 0)
+      buffers[column] =
+          arena_alloc_array(&arena, STORE_CHUNK_ROWS, chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type));
   enum status status = STATUS_OK;
-  for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
-    struct store_spans spans;
-    struct store_derived derived;
-    status = read_part(&walk, &series->parts[i], &spans, &derived, err);
+  for (size_t i = 0; series != NULL && i < series->part_count && status == STATUS_OK; i++) {
+    struct store_columns columns;
+    status = read_part(store, series, &series->parts[i], column_mask, buffers, &columns, err);
     if (status == STATUS_OK)
-      status = visit(context, (size_t)series->parts[i].first_row, &spans, &derived, err);
+      status = visit(context, (size_t)series->parts[i].first_row, &columns.spans, &columns.derived, err);
   }
-  arena_done(&walk.arena);
+  arena_done(&arena);
   return status;
-}
-
-// ---- derived columns -------------------------------------------------------------------------------------------------
-bool store_has_derived(struct store *store, int64_t run_id)
-{
-  struct series *series;
-  bool has_derived;
-  if (store_find_series(store, run_id, SERIES_SPAN, &series, &has_derived, NULL) != STATUS_OK)
-    return false;
-  return series == NULL || has_derived; // a run without spans lacks nothing
-}
-
-// Observations are stored wide, and part by part made narrow.
-static enum status load_observations(struct store *store, const struct series *series, struct arena *arena,
-                                     int32_t **ret_observation, struct error *err)
-{
-  struct arena temporary = {0};
-  int32_t *narrow = arena_alloc_array(arena, series->row_count + 1, sizeof *narrow);
-  int64_t *wide = arena_alloc_array(&temporary, STORE_CHUNK_ROWS, sizeof *wide);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
-    const struct part *part = &series->parts[i];
-    status = reader_part_column(&store->reader, series, part, STORE_OBSERVATION, wide, err);
-    for (uint32_t k = 0; k < part->row_count && status == STATUS_OK; k++)
-      narrow[part->first_row + k] = (int32_t)wide[k]; // checked on decode
-  }
-  arena_done(&temporary);
-  *ret_observation = narrow;
-  return status;
-}
-
-enum status store_load_derived_columns(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
-                                       struct store_derived *ret_derived, struct error *err)
-{
-  *ret_derived = (struct store_derived){0};
-  struct series *series;
-  bool has_derived;
-  XSP_TRY(store_find_series(store, run_id, SERIES_SPAN, &series, &has_derived, err));
-  if (series == NULL)
-    return STATUS_OK;
-  if (!has_derived)
-    return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
-  struct store_derived derived = {.count = (size_t)series->row_count};
-  if (!has_column(series, STORE_DERIVED_KIND))
-    column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
-  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
-    if ((column_mask & STORE_BIT(column)) != 0 && column != STORE_OBSERVATION)
-      XSP_TRY(
-          load_column(store, series, column_for(series, column, column_mask), arena, array_of(&derived, column), err));
-  if ((column_mask & STORE_BIT(STORE_OBSERVATION)) != 0)
-    XSP_TRY(load_observations(store, series, arena, &derived.observation, err));
-  *ret_derived = derived;
-  return STATUS_OK;
-}
-
-enum status store_load_derived(struct store *store, int64_t run_id, struct arena *arena,
-                               struct store_derived *ret_derived, struct error *err)
-{
-  return store_load_derived_columns(store, run_id, STORE_ALL_DERIVED, arena, ret_derived, err);
 }

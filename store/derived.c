@@ -81,7 +81,8 @@ enum status store_put_derived_columns(struct store *store, int64_t run_id, const
 static const void *derived_column(const struct store_derived *derived, unsigned column)
 {
   const void *values;
-  memcpy(&values, (const char *)derived + series_kinds[SERIES_SPAN].columns[column].offset, sizeof values);
+  const struct store_columns columns = {.derived = *derived};
+  memcpy(&values, (const char *)&columns + series_kinds[SERIES_SPAN].columns[column].offset, sizeof values);
   return values;
 }
 

@@ -31,8 +31,8 @@ const char schema_sql[] =
 #define ANY INT64_MIN, INT64_MAX
 #define ID 0, INT64_MAX
 #define STRING_ID 0, UINT32_MAX
-#define BASE(field) offsetof(struct store_spans, field)
-#define DERIVED(field) offsetof(struct store_derived, field)
+#define BASE(field) offsetof(struct store_columns, spans.field)
+#define DERIVED(field) offsetof(struct store_columns, derived.field)
 static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_SPAN_ID] = {"span_id", CHUNK_INT64, false, 1, INT64_MAX, BASE(span_id)},
     [STORE_RECORDED_PARENT_ID] = {"recorded_parent_id", CHUNK_INT64, false, ANY, BASE(recorded_parent_id)},

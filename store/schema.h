@@ -14,12 +14,16 @@ extern const char schema_sql[];
 enum series_name { SERIES_SPAN, SERIES_TAG, SERIES_COUNT };
 enum tag_column { TAG_SPAN_ID, TAG_KEY, TAG_TYPE, TAG_VALUE, TAG_COLUMNS };
 
+struct store_columns { // all columns of spans
+  struct store_spans spans;
+  struct store_derived derived;
+};
 struct column_kind {
   const char *name;
   enum chunk_type type;
   bool is_string;      // values are string ids, checked against the file's strings
   int64_t least, most; // what a valid value may be; checked on decode
-  size_t offset;       // of its array: base columns in struct store_spans, derived ones in struct store_derived
+  size_t offset;       // of its array in struct store_columns
 };
 struct series_kind {
   const char *name;

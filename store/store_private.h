@@ -81,9 +81,9 @@ enum status pending_write_column(struct store *store, int64_t run_id, enum serie
 void unfinished_add(char *partial_path); // borrowed until unfinished_forget
 void unfinished_forget(char *partial_path);
 
-// columns.c: the run's series; *ret_series is NULL where the run has no rows of it.
-enum status store_find_series(struct store *store, int64_t run_id, enum series_name name, struct series **ret_series,
-                              bool *ret_has_derived, struct error *err) MUST_CHECK;
+// columns.c: with rows that are still pending; *ret_run is NULL where the run has no rows.
+enum status store_find_run(struct store *store, int64_t run_id, struct run_chunks **ret_run,
+                           struct error *err) MUST_CHECK;
 
 // write.c
 enum status writer_check(struct store *store, struct error *err) MUST_CHECK; // may this handle still write?
