@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the reader's catalogue from table `chunk`. Everything in that table is hostile until checked: sizes of what is
 // allocated here follow the number of rows that the table really has, never a number that is written in it.
-#include "base/memory.h"
+#include "base/vector.h"
 #include "store/key_list.h"
 #include "store/problem.h"
 #include "store/reader.h"
@@ -21,35 +21,15 @@ static void free_run(struct run_chunks *run)
 
 void catalogue_free(struct reader *reader)
 {
-  for (struct block *block = reader->newest; block != NULL;) {
-    struct block *older = block->older;
-    free(block);
-    block = older;
-  }
+  while (reader->newest != NULL)
+    reader_free_block(reader, reader->newest);
   for (size_t i = 0; i < reader->run_count; i++)
     free_run(&reader->runs[i]);
   free(reader->runs);
   reader->runs = NULL;
-  reader->run_count = 0;
+  reader->run_count = reader->run_capacity = 0;
   reader->stale_run_id = 0;
-  reader->newest = reader->oldest = NULL;
-  reader->cached_bytes = 0;
   reader->is_loaded = false;
-}
-
-static bool is_power_of_two(size_t value)
-{
-  return (value & (value - 1)) == 0;
-}
-
-// Arrays here grow at powers of two. Returns the new zeroed element.
-static void *grow(void **array, size_t *count, size_t size)
-{
-  if (is_power_of_two(*count))
-    *array = memory_resize(*array, *count == 0 ? 1 : 2 * *count, size);
-  void *element = (char *)*array + (*count)++ * size;
-  memset(element, 0, size);
-  return element;
 }
 
 static void start_run(struct run_chunks *run, int64_t run_id)
@@ -63,9 +43,8 @@ static struct run_chunks *add_run(struct reader *reader, int64_t run_id)
 {
   if (reader->run_count > 0 && reader->runs[reader->run_count - 1].run_id == run_id)
     return &reader->runs[reader->run_count - 1];
-  void *runs = reader->runs;
-  struct run_chunks *run = grow(&runs, &reader->run_count, sizeof *run);
-  reader->runs = runs;
+  reader->runs = vector_room(reader->runs, reader->run_count, &reader->run_capacity, 1, sizeof *reader->runs);
+  struct run_chunks *run = &reader->runs[reader->run_count++];
   start_run(run, run_id);
   return run;
 }
@@ -86,13 +65,10 @@ static enum status add_part(struct reader *reader, struct series *series, int64_
   if (number != (int64_t)series->part_count)
     return problem_broken(err, reader->path, "part %zu of a run's %ss is missing", series->part_count,
                           series_kinds[series->name].name);
-  void *parts = series->parts;
-  struct part *part = grow(&parts, &series->part_count, sizeof *part);
-  series->parts = parts;
-  part->first_row = series->row_count;
-  part->row_count = (uint32_t)row_count;
-  series->row_count += part->row_count;
-  *ret_part = part;
+  series->parts = vector_room(series->parts, series->part_count, &series->part_capacity, 1, sizeof *series->parts);
+  *ret_part = &series->parts[series->part_count++];
+  **ret_part = (struct part){.first_row = series->row_count, .row_count = (uint32_t)row_count};
+  series->row_count += (uint64_t)row_count;
   return STATUS_OK;
 }
 
@@ -196,9 +172,7 @@ static void apply_overlay(struct reader *reader, const struct overlay *overlay)
       block->values = (const char *)overlay->columns[column] + series->parts[i].first_row * width;
       block->owner = &slot->block;
       block->pins = 1;
-      block->older = reader->newest;
-      *(reader->newest != NULL ? &reader->newest->newer : &reader->oldest) = block;
-      reader->newest = block;
+      reader_add_block(reader, block);
     }
   run->has_derived = true;
   if (overlay->columns[STORE_DERIVED_KIND] != NULL)
@@ -232,15 +206,9 @@ static void forget_blocks(struct reader *reader, struct run_chunks *run)
 {
   for (unsigned s = 0; s < SERIES_COUNT; s++)
     for (size_t i = 0; i < run->series[s].part_count; i++)
-      for (unsigned column = 0; column < STORE_COLUMNS; column++) {
-        struct block *block = run->series[s].parts[i].slot[column].block;
-        if (block == NULL)
-          continue;
-        *(block->newer != NULL ? &block->newer->older : &reader->newest) = block->older;
-        *(block->older != NULL ? &block->older->newer : &reader->oldest) = block->newer;
-        reader->cached_bytes -= block->size_bytes;
-        free(block);
-      }
+      for (unsigned column = 0; column < STORE_COLUMNS; column++)
+        if (run->series[s].parts[i].slot[column].block != NULL)
+          reader_free_block(reader, run->series[s].parts[i].slot[column].block);
 }
 
 enum status catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err)

@@ -21,7 +21,6 @@
 #define VERSION 1u
 #define HEAD_BYTES 24u
 #define PLANE_BYTES 8u // per plane, after the head
-#define PLANES_MAXIMUM CHUNK_PLANES_MAXIMUM
 #define ZSTD_LEVEL 1
 #define SAMPLE 2048u
 
@@ -50,7 +49,7 @@ struct chunk_codec {
   ZSTD_CCtx *compressor;
   ZSTD_DCtx *decompressor;
   size_t blob_size;
-  uint8_t plane[PLANES_MAXIMUM][CHUNK_ROWS_MAXIMUM];
+  uint8_t plane[CHUNK_PLANES_MAXIMUM][CHUNK_ROWS_MAXIMUM];
   uint8_t blob[]; // room for the largest chunk
 };
 
@@ -61,7 +60,7 @@ size_t chunk_type_size(enum chunk_type type)
 
 struct chunk_codec *chunk_codec_create(void)
 {
-  size_t blob_size = HEAD_BYTES + PLANES_MAXIMUM * (PLANE_BYTES + ZSTD_compressBound(CHUNK_ROWS_MAXIMUM));
+  size_t blob_size = HEAD_BYTES + CHUNK_PLANES_MAXIMUM * (PLANE_BYTES + ZSTD_compressBound(CHUNK_ROWS_MAXIMUM));
   struct chunk_codec *codec = memory_resize(NULL, 1, sizeof *codec + blob_size);
   codec->kernels = chunk_kernels();
   codec->blob_size = blob_size;
@@ -116,7 +115,9 @@ static unsigned bit_length(uint64_t value)
 
 static uint64_t value_at(enum chunk_type type, const void *values, uint32_t i)
 {
-  return type == CHUNK_INT64 ? ((const uint64_t *)values)[i] : ((const uint32_t *)values)[i];
+  return type == CHUNK_INT64    ? ((const uint64_t *)values)[i]
+         : type == CHUNK_UINT32 ? ((const uint32_t *)values)[i]
+                                : ((const uint8_t *)values)[i];
 }
 
 // Bits that either transform would need, over evenly spread pairs of neighbours.
@@ -181,15 +182,8 @@ static size_t put_plane(struct chunk_codec *codec, const uint8_t *plane, uint32_
 // The head, and the planes that follow it.
 struct layout {
   struct head head;
-  const uint8_t *planes[PLANES_MAXIMUM];
+  const uint8_t *planes[CHUNK_PLANES_MAXIMUM];
 };
-
-static int64_t first_value(enum chunk_type type, const void *values)
-{
-  if (type == CHUNK_INT64)
-    return *(const int64_t *)values;
-  return type == CHUNK_UINT32 ? (int64_t) * (const uint32_t *)values : *(const uint8_t *)values;
-}
 
 // Columns of one value are common (category, tracer, flags) and bytes are planes already: both skip the general way.
 static void lay_out(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
@@ -198,8 +192,8 @@ static void lay_out(struct chunk_codec *codec, enum chunk_type type, const void 
   size_t width = chunk_type_size(type);
   layout->head = (struct head){VERSION, (uint8_t)type, TRANSFORM_PLAIN, 0, count, 0, 0};
   if (memcmp(values, (const char *)values + width, (count - 1) * width) == 0) {
-    blob->minimum = blob->maximum = first_value(type, values);
-    layout->head.base = (uint64_t)blob->minimum;
+    layout->head.base = value_at(type, values, 0);
+    blob->minimum = blob->maximum = (int64_t)layout->head.base;
     return;
   }
   if (type == CHUNK_UINT8) {
@@ -239,7 +233,7 @@ void chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *v
                   struct chunk_blob *ret_blob)
 {
   struct layout layout;
-  struct plane table[PLANES_MAXIMUM];
+  struct plane table[CHUNK_PLANES_MAXIMUM];
   lay_out(codec, type, values, count, &layout, ret_blob);
   unsigned planes = layout.head.planes;
   uint8_t *out = codec->blob + HEAD_BYTES + planes * PLANE_BYTES;
@@ -273,7 +267,7 @@ static const char *read_head(struct chunk_codec *codec, enum chunk_type type, co
     return "its coding is of an unknown version";
   if (ret_head->type != type || ret_head->rows != count || count == 0 || count > CHUNK_ROWS_MAXIMUM)
     return "its type or row count does not match";
-  if (ret_head->transform > TRANSFORM_DELTA || ret_head->planes > PLANES_MAXIMUM ||
+  if (ret_head->transform > TRANSFORM_DELTA || ret_head->planes > CHUNK_PLANES_MAXIMUM ||
       size < HEAD_BYTES + ret_head->planes * PLANE_BYTES)
     return "its head is broken";
   if (checksum_without_field(data, size, codec) != ret_head->checksum)
@@ -310,7 +304,7 @@ const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const 
                          uint32_t count, void *ret_values)
 {
   struct head head;
-  struct plane table[PLANES_MAXIMUM];
+  struct plane table[CHUNK_PLANES_MAXIMUM];
   const char *why = read_head(codec, type, data, size, count, &head, table);
   if (why != NULL)
     return why;
@@ -345,7 +339,7 @@ const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const 
 bool chunk_is_zero(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size, uint32_t count)
 {
   struct head head;
-  struct plane table[PLANES_MAXIMUM];
+  struct plane table[CHUNK_PLANES_MAXIMUM];
   return size == HEAD_BYTES && read_head(codec, type, data, size, count, &head, table) == NULL && head.planes == 0 &&
          head.transform == TRANSFORM_PLAIN && head.base == 0;
 }
@@ -353,7 +347,7 @@ bool chunk_is_zero(struct chunk_codec *codec, enum chunk_type type, const uint8_
 bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t size, uint32_t count, int64_t *ret_first)
 {
   struct head head;
-  struct plane table[PLANES_MAXIMUM];
+  struct plane table[CHUNK_PLANES_MAXIMUM];
   if (read_head(codec, CHUNK_INT64, data, size, count, &head, table) != NULL)
     return false;
   if (head.transform != TRANSFORM_DELTA || head.planes != 1 || table[0].mode != PLANE_CONSTANT ||

@@ -19,7 +19,7 @@
 #define BUSY_TIMEOUT_MS 10000
 #define LARGEST_VALUE_BYTES (256 << 20)
 
-static const char what[] = "cannot open trace";
+static const char what[] = "cannot open trace", advice[] = "a file that xsp profile or xsp recover wrote";
 
 // ---- what kind of file is it? ----------------------------------------------------------------------------------------
 static uint32_t big_endian(const unsigned char *bytes)
@@ -35,12 +35,21 @@ static bool has_journal(const char *path)
   return stat(journal, &facts) == 0 && facts.st_size > 0;
 }
 
+static enum status check_identity(const char *path, int64_t application_id, int64_t version, struct error *err)
+{
+  if (application_id != SCHEMA_APPLICATION_ID)
+    return error_set(err, STATUS_INPUT, what, path, advice, "an SQLite database, but not an .xsp file");
+  if (version > STORE_FORMAT_VERSION)
+    return error_set(err, STATUS_INPUT, what, path, "a newer xsp",
+                     "its format version is %lld, this xsp reads up to %d", (long long)version, STORE_FORMAT_VERSION);
+  return STATUS_OK;
+}
+
 // SQLite's header: magic at 0, page size at 16, change counter at 24, page count at 28, user version at 60, application
 // id at 68, "page count is valid for this change counter" at 92. Read before SQLite does, for clearer words.
 static enum status check_header(const char *path, const unsigned char head[100], size_t head_size, int64_t file_size,
                                 struct error *err)
 {
-  static const char advice[] = "a file that xsp profile or xsp recover wrote";
   if (file_size == 0)
     return error_set(err, STATUS_INPUT, what, path, NULL, "the file is empty");
   if (head_size < 16 || memcmp(head, "SQLite format 3", 16) != 0)
@@ -49,12 +58,7 @@ static enum status check_header(const char *path, const unsigned char head[100],
     return error_set(err, STATUS_INPUT, what, path, NULL, "the file is truncated");
   if (has_journal(path)) // the header may be half-written; SQLite restores it first
     return STATUS_OK;
-  if (big_endian(head + 68) != SCHEMA_APPLICATION_ID)
-    return error_set(err, STATUS_INPUT, what, path, advice, "an SQLite database, but not an .xsp file");
-  uint32_t version = big_endian(head + 60);
-  if (version > STORE_FORMAT_VERSION)
-    return error_set(err, STATUS_INPUT, what, path, "a newer xsp", "its format version is %u, this xsp reads up to %u",
-                     version, STORE_FORMAT_VERSION);
+  XSP_TRY(check_identity(path, big_endian(head + 68), big_endian(head + 60), err));
   int64_t page_size = head[16] << 8 | head[17];
   page_size = page_size == 1 ? 65536 : page_size;
   if (big_endian(head + 24) == big_endian(head + 92) && page_size * big_endian(head + 28) > file_size)
@@ -67,26 +71,20 @@ static enum status check_file(const char *path, struct error *err)
 {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   struct stat facts;
-  if (file < 0 || fstat(file, &facts) != 0) {
-    enum status status = error_set_errno(err, STATUS_INPUT, what, path, NULL);
-    if (file >= 0)
-      close(file);
-    return status;
-  }
+  unsigned char head[100] = {0};
+  ssize_t got = 0;
   enum status status = STATUS_OK;
-  if (S_ISDIR(facts.st_mode)) {
-    status = error_set(err, STATUS_INPUT, what, path, NULL, "it is a directory");
-  } else if (!S_ISREG(facts.st_mode)) {
-    status = error_set(err, STATUS_INPUT, what, path, NULL, "it is no regular file");
-  } else {
-    unsigned char head[100] = {0};
-    ssize_t got = pread(file, head, sizeof head, 0);
-    if (got < 0)
-      status = error_set_errno(err, STATUS_INPUT, what, path, NULL);
-    else
-      status = check_header(path, head, (size_t)got, facts.st_size, err);
-  }
-  close(file);
+  if (file < 0 || fstat(file, &facts) != 0)
+    status = error_set_errno(err, STATUS_INPUT, what, path, NULL);
+  else if (!S_ISREG(facts.st_mode))
+    status = error_set(err, STATUS_INPUT, what, path, NULL,
+                       S_ISDIR(facts.st_mode) ? "it is a directory" : "it is no regular file");
+  else if ((got = pread(file, head, sizeof head, 0)) < 0)
+    status = error_set_errno(err, STATUS_INPUT, what, path, NULL);
+  else
+    status = check_header(path, head, (size_t)got, facts.st_size, err);
+  if (file >= 0)
+    close(file);
   return status;
 }
 
@@ -111,22 +109,16 @@ static void distrust(sqlite3 *db)
   sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 }
 
-static int read_something(sqlite3 *db)
-{
-  return sqlite3_exec(db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL);
-}
-
 // Opens `path` and reads from it, so that errors show now. On failure *ret_db is closed and NULL, *err is filled.
-static enum status connect(const char *path, const char *shown_path, int flags, sqlite3 **ret_db, int *ret_code,
-                           struct error *err)
+static enum status connect(const char *path, const char *shown_path, int flags, sqlite3 **ret_db, struct error *err)
 {
-  *ret_code = sqlite3_open_v2(path, ret_db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-  if (*ret_code == SQLITE_OK) {
+  int code = sqlite3_open_v2(path, ret_db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+  if (code == SQLITE_OK) {
     sqlite3_extended_result_codes(*ret_db, 1);
     distrust(*ret_db);
-    *ret_code = read_something(*ret_db);
+    code = sqlite3_exec(*ret_db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL);
   }
-  if (*ret_code == SQLITE_OK)
+  if (code == SQLITE_OK)
     return STATUS_OK;
   enum status status = problem_sqlite(err, what, shown_path, *ret_db);
   sqlite3_close(*ret_db);
@@ -165,9 +157,8 @@ static enum status connect_to_copy(const char *path, sqlite3 **ret_db, struct er
   is_copied = is_copied && to >= 0 && copy_file(source, to);
   if (to >= 0)
     close(to);
-  int code = SQLITE_OK;
   enum status status = is_copied
-                           ? connect(copy, path, SQLITE_OPEN_READWRITE, ret_db, &code, err)
+                           ? connect(copy, path, SQLITE_OPEN_READWRITE, ret_db, err)
                            : error_set_errno(err, STATUS_SYSTEM, "cannot recover trace into a temporary copy", copy,
                                              "TMPDIR elsewhere, or permission to write into the trace's folder");
   if (status == STATUS_OK)
@@ -179,16 +170,15 @@ static enum status connect_to_copy(const char *path, sqlite3 **ret_db, struct er
 
 static enum status connect_for_reading(const char *path, sqlite3 **ret_db, struct error *err)
 {
-  int code = SQLITE_OK;
-  enum status status = connect(path, path, SQLITE_OPEN_READONLY, ret_db, &code, err);
+  enum status status = connect(path, path, SQLITE_OPEN_READONLY, ret_db, err);
   if (status == STATUS_OK || !has_journal(path))
     return status;
   sqlite3 *writer = NULL;
-  if (connect(path, path, SQLITE_OPEN_READWRITE, &writer, &code, err) == STATUS_OK) {
+  if (connect(path, path, SQLITE_OPEN_READWRITE, &writer, err) == STATUS_OK) {
     bool is_read_only = sqlite3_db_readonly(writer, "main") == 1;
     sqlite3_close(writer);
     if (!is_read_only)
-      return connect(path, path, SQLITE_OPEN_READONLY, ret_db, &code, err);
+      return connect(path, path, SQLITE_OPEN_READONLY, ret_db, err);
   }
   return connect_to_copy(path, ret_db, err);
 }
@@ -211,11 +201,7 @@ static enum status check_database(struct store *store, struct error *err)
   int64_t application = 0, version = 0, taken = 0;
   XSP_TRY(read_pragma(store, "PRAGMA application_id", &application, err));
   XSP_TRY(read_pragma(store, "PRAGMA user_version", &version, err));
-  if (application != SCHEMA_APPLICATION_ID)
-    return error_set(err, STATUS_INPUT, what, store->path, NULL, "an SQLite database, but not an .xsp file");
-  if (version > STORE_FORMAT_VERSION)
-    return error_set(err, STATUS_INPUT, what, store->path, "a newer xsp",
-                     "its format version is %lld, this xsp reads up to %d", (long long)version, STORE_FORMAT_VERSION);
+  XSP_TRY(check_identity(store->path, application, version, err));
   if (version < 1)
     return problem_broken(err, store->path, "its format version is %lld", (long long)version);
   XSP_TRY(

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define FIRST_ROWS 256u
-#define INDEXED_RUNS_MOST (INT64_C(1) << 20)
 #define SLICE_ROWS 256u // rows turned into columns at a time: they stay in the first-level cache
 
 void pending_free(struct store *store)
@@ -22,46 +21,22 @@ void pending_free(struct store *store)
     free(run);
   }
   store->last_pending = NULL;
-  free(store->pending_of);
-  store->pending_of = NULL;
-  store->pending_of_count = 0;
-}
-
-// Where a run is found at once; NULL: runs with such ids are searched for.
-static struct pending_run **index_of(struct store *store, int64_t run_id)
-{
-  if (run_id < 0 || run_id >= INDEXED_RUNS_MOST)
-    return NULL;
-  size_t at = (size_t)run_id, count = store->pending_of_count == 0 ? 16 : store->pending_of_count;
-  while (count <= at)
-    count *= 2;
-  if (count > store->pending_of_count) {
-    store->pending_of = memory_resize(store->pending_of, count, sizeof(struct pending_run *));
-    memset(store->pending_of + store->pending_of_count, 0,
-           (count - store->pending_of_count) * sizeof(struct pending_run *));
-    store->pending_of_count = count;
-  }
-  return &store->pending_of[at];
+  map_done(&store->pending_of);
 }
 
 struct pending_run *pending_find(struct store *store, int64_t run_id)
 {
   if (store->last_pending != NULL && store->last_pending->run_id == run_id)
     return store->last_pending;
-  struct pending_run **indexed = index_of(store, run_id);
-  struct pending_run *run = indexed != NULL ? *indexed : store->pending;
-  while (run != NULL && run->run_id != run_id)
-    run = run->next;
-  if (run == NULL) {
-    run = memory_new(1, sizeof *run);
-    run->run_id = run_id;
-    run->next = store->pending;
+  bool is_new;
+  uint64_t *place = map_at(&store->pending_of, map_number((uint64_t)run_id), &is_new);
+  if (is_new) {
+    struct pending_run *run = memory_new(1, sizeof *run);
+    *run = (struct pending_run){.next = store->pending, .run_id = run_id};
     store->pending = run;
-    if (indexed != NULL)
-      *indexed = run;
+    *place = (uintptr_t)run;
   }
-  store->last_pending = run;
-  return run;
+  return store->last_pending = (struct pending_run *)(uintptr_t)*place;
 }
 
 enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
@@ -151,45 +126,37 @@ static uint32_t reserve(struct pending_series *series, enum series_name name, si
   return more;
 }
 
-#define COPY(type, column, field)                                                                                      \
-  do {                                                                                                                 \
-    type *restrict to = (type *)series->columns[column] + series->row_count;                                           \
-    for (uint32_t i = 0; i < count; i++)                                                                               \
-      to[i] = (type)rows[i].field;                                                                                     \
-  } while (0)
+#define COPY(type)                                                                                                     \
+  for (uint32_t i = 0; i < count; i++)                                                                                 \
+  ((type *)to)[i] = *(const type *)(const void *)(from + i * row_bytes)
 
-static void append_spans(struct pending_series *series, const void *from, uint32_t count)
+static void append_column(const struct column_kind *kind, const char *restrict from, size_t row_bytes, uint32_t count,
+                          void *restrict to)
 {
-  const struct store_span *restrict rows = from;
-  COPY(int64_t, STORE_SPAN_ID, span_id);
-  COPY(int64_t, STORE_RECORDED_PARENT_ID, recorded_parent_id);
-  COPY(int64_t, STORE_START_NS, start_ns);
-  COPY(int64_t, STORE_DURATION_NS, duration_ns);
-  COPY(int64_t, STORE_CORRELATION_ID, correlation_id);
-  COPY(uint32_t, STORE_TRACE_ID, trace_id);
-  COPY(uint32_t, STORE_TRACK_ID, track_id);
-  COPY(uint32_t, STORE_NAME, name);
-  COPY(uint32_t, STORE_CATEGORY, category);
-  COPY(uint32_t, STORE_TRACER, tracer);
-  COPY(uint8_t, STORE_LEVEL, level);
-  COPY(uint8_t, STORE_KIND, kind);
-  COPY(uint8_t, STORE_FLAGS, flags);
+  if (kind->type == CHUNK_INT64)
+    COPY(int64_t);
+  else if (kind->type == CHUNK_UINT32)
+    COPY(uint32_t);
+  else
+    COPY(uint8_t);
 }
 
-// A text's id is the lower half of the value (the file's integers are little-endian, see chunk.c); a mask, not a branch:
-// texts and numbers come in any order.
-static void append_tags(struct pending_series *series, const void *from, uint32_t count)
+static void append(struct pending_series *series, enum series_name name, const char *rows, size_t row_bytes,
+                   uint32_t count)
 {
-  const struct store_tag *restrict rows = from;
-  COPY(int64_t, TAG_SPAN_ID, span_id);
-  COPY(uint32_t, TAG_KEY, key);
-  COPY(uint8_t, TAG_TYPE, type);
-  uint64_t *restrict to = (uint64_t *)series->columns[TAG_VALUE] + series->row_count;
-  for (uint32_t i = 0; i < count; i++) {
-    uint64_t value;
-    memcpy(&value, &rows[i].value, sizeof value);
-    to[i] = value & (rows[i].type == STORE_TEXT ? UINT32_MAX : UINT64_MAX);
+  const struct column_kind *kinds = series_kinds[name].columns;
+  for (unsigned column = 0; column < series_kinds[name].base_count; column++)
+    append_column(&kinds[column], rows + kinds[column].row_offset, row_bytes, count,
+                  (char *)series->columns[column] + series->row_count * chunk_type_size(kinds[column].type));
+  // A text's id is the lower half of the value (the file's integers are little-endian, see chunk.c); a mask, not a
+  // branch: texts and numbers come in any order.
+  if (name == SERIES_TAG) {
+    const uint8_t *types = (const uint8_t *)series->columns[TAG_TYPE] + series->row_count;
+    uint64_t *values = (uint64_t *)series->columns[TAG_VALUE] + series->row_count;
+    for (uint32_t i = 0; i < count; i++)
+      values[i] &= types[i] == STORE_TEXT ? UINT32_MAX : UINT64_MAX;
   }
+  series->row_count += count;
 }
 
 // What a reader would refuse must not get into a file.
@@ -233,8 +200,7 @@ static enum status add_rows(struct store *store, struct pending_run *run, enum s
     uint32_t fits = reserve(series, name, count);
     for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
       uint32_t slice = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
-      (name == SERIES_SPAN ? append_spans : append_tags)(series, rows + from * row_bytes, slice);
-      series->row_count += slice;
+      append(series, name, rows + from * row_bytes, row_bytes, slice);
     }
     store->dirty_count += !series->is_dirty;
     series->is_dirty = true;

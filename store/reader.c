@@ -233,13 +233,13 @@ enum status reader_column(struct reader *reader, const struct series *series, un
 }
 
 // ---- cache -----------------------------------------------------------------------------------------------------------
-static void unlink_block(struct reader *reader, struct block *block)
+static void remove_block(struct reader *reader, struct block *block)
 {
   *(block->newer != NULL ? &block->newer->older : &reader->newest) = block->older;
   *(block->older != NULL ? &block->older->newer : &reader->oldest) = block->newer;
 }
 
-static void link_newest(struct reader *reader, struct block *block)
+void reader_add_block(struct reader *reader, struct block *block)
 {
   block->newer = NULL;
   block->older = reader->newest;
@@ -247,17 +247,21 @@ static void link_newest(struct reader *reader, struct block *block)
   reader->newest = block;
 }
 
+void reader_free_block(struct reader *reader, struct block *block)
+{
+  remove_block(reader, block);
+  reader->cached_bytes -= block->size_bytes;
+  *block->owner = NULL;
+  free(block);
+}
+
 static void make_room(struct reader *reader, size_t size)
 {
   struct block *block = reader->oldest;
   while (block != NULL && reader->cached_bytes + size > reader->budget_bytes) {
     struct block *newer = block->newer;
-    if (block->pins == 0) {
-      unlink_block(reader, block);
-      reader->cached_bytes -= block->size_bytes;
-      *block->owner = NULL;
-      free(block);
-    }
+    if (block->pins == 0)
+      reader_free_block(reader, block);
     block = newer;
   }
 }
@@ -279,20 +283,14 @@ enum status reader_pin(struct reader *reader, const struct series *series, struc
     *block = (struct block){.owner = &slot->block, .size_bytes = size, .values = block + 1};
     slot->block = block;
     reader->cached_bytes += size;
-    link_newest(reader, block);
+    reader_add_block(reader, block);
   } else if (block != reader->newest) {
-    unlink_block(reader, block);
-    link_newest(reader, block);
+    remove_block(reader, block);
+    reader_add_block(reader, block);
   }
   block->pins++;
   *ret_block = block;
   return STATUS_OK;
-}
-
-void reader_unpin(struct reader *reader, struct block *block)
-{
-  (void)reader;
-  block->pins--;
 }
 
 enum status reader_list(struct reader *reader, struct series *series, unsigned column, const struct key_list **ret_list,
@@ -349,18 +347,14 @@ void overlay_free(struct overlay *overlay)
 
 enum status reader_add_overlay(struct reader *reader, struct overlay *overlay, struct error *err)
 {
-  for (struct overlay **at = &reader->overlays; *at != NULL; at = &(*at)->next) {
-    if ((*at)->run_id != overlay->run_id)
-      continue;
-    struct overlay *old = *at;
-    *at = old->next;
-    catalogue_free(reader);
-    overlay_free(old);
-    break;
-  }
-  overlay->next = reader->overlays;
-  reader->overlays = overlay;
-  catalogue_free(reader);
+  struct overlay **at = &reader->overlays;
+  while (*at != NULL && (*at)->run_id != overlay->run_id)
+    at = &(*at)->next;
+  struct overlay *old = *at;
+  overlay->next = old != NULL ? old->next : NULL;
+  *at = overlay;
+  catalogue_free(reader); // its blocks point into the old one
+  overlay_free(old);
   return reader_refresh(reader, err);
 }
 

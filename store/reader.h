@@ -31,7 +31,7 @@ struct part {
 struct series {
   enum series_name name;
   struct part *parts;
-  size_t part_count;
+  size_t part_count, part_capacity;
   uint64_t row_count;
   struct key_list *lists[STORE_COLUMNS]; // by column, built at the first question; see reader_list
 };
@@ -59,7 +59,7 @@ struct reader {
   bool is_loaded;       // catalogue is there
   int64_t data_version; // of the catalogue
   struct run_chunks *runs;
-  size_t run_count;
+  size_t run_count, run_capacity;
   int64_t stale_run_id; // of the catalogue: to be read again; 0: none
   struct overlay *overlays;
   struct block *newest, *oldest;
@@ -77,10 +77,9 @@ void reader_invalidate_run(struct reader *reader, int64_t run_id); // of one run
 // Makes catalogue and strings current. To be called before anything below.
 enum status reader_refresh(struct reader *reader, struct error *err) MUST_CHECK;
 struct run_chunks *reader_run(struct reader *reader, int64_t run_id); // NULL: no spans and no tags
-// The decoded column, pinned: every success needs a reader_unpin.
+// The decoded column, pinned: the caller decrements its `pins`.
 enum status reader_pin(struct reader *reader, const struct series *series, struct part *part, unsigned column,
                        struct block **ret_block, struct error *err) MUST_CHECK;
-void reader_unpin(struct reader *reader, struct block *block);
 // A part's column into `ret_values` (row_count values of the column's type), past the cache.
 enum status reader_part_column(struct reader *reader, const struct series *series, const struct part *part,
                                unsigned column, void *ret_values, struct error *err) MUST_CHECK;
@@ -103,6 +102,10 @@ enum status reader_add_overlay(struct reader *reader, struct overlay *overlay,
 void overlay_free(struct overlay *overlay);
 // "" for 0 and for ids that do not exist.
 const char *reader_text(const struct reader *reader, uint32_t string_id, size_t *ret_length);
+
+// For catalogue.c: the list of blocks by last use.
+void reader_add_block(struct reader *reader, struct block *block); // as the newest
+void reader_free_block(struct reader *reader, struct block *block);
 
 // catalogue.c, for reader.c alone: which chunks there are. STATUS_INPUT where parts are missing, repeated, or disagree.
 enum status catalogue_load(struct reader *reader, struct error *err) MUST_CHECK;

@@ -13,7 +13,7 @@ void scan_leave_part(struct scan *scan)
 {
   for (uint32_t left = scan->pinned; left != 0; left &= left - 1) {
     unsigned column = (unsigned)__builtin_ctz(left);
-    reader_unpin(scan->reader, scan->blocks[column]);
+    scan->blocks[column]->pins--;
     scan->values[column] = NULL;
   }
   scan->pinned = 0;

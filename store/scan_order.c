@@ -37,7 +37,7 @@ void scan_order_free(struct scan *scan)
   for (unsigned column = 0; column < STORE_COLUMNS; column++) {
     for (size_t i = 0; i < order->parts.count && order->pins[column] != NULL; i++)
       if (order->pins[column][i] != NULL)
-        reader_unpin(scan->reader, order->pins[column][i]);
+        order->pins[column][i]->pins--;
     free(order->pins[column]);
     free(order->bases[column]);
   }

@@ -31,8 +31,8 @@ const char schema_sql[] =
 #define ANY INT64_MIN, INT64_MAX
 #define ID 0, INT64_MAX
 #define STRING_ID 0, UINT32_MAX
-#define BASE(field) offsetof(struct store_columns, spans.field)
-#define DERIVED(field) offsetof(struct store_columns, derived.field)
+#define BASE(field) offsetof(struct store_span, field), offsetof(struct store_columns, spans.field)
+#define DERIVED(field) 0, offsetof(struct store_columns, derived.field)
 static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_SPAN_ID] = {"span_id", CHUNK_INT64, false, 1, INT64_MAX, BASE(span_id)},
     [STORE_RECORDED_PARENT_ID] = {"recorded_parent_id", CHUNK_INT64, false, ANY, BASE(recorded_parent_id)},
@@ -57,10 +57,10 @@ static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_DERIVED_KIND] = {"derived_kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION, DERIVED(kind)},
 };
 static const struct column_kind tag_columns[TAG_COLUMNS] = {
-    [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY, 0},
-    [TAG_KEY] = {"key", CHUNK_UINT32, true, STRING_ID, 0},
-    [TAG_TYPE] = {"type", CHUNK_UINT8, false, STORE_INT, STORE_TEXT, 0},
-    [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY, 0},
+    [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY, offsetof(struct store_tag, span_id), 0},
+    [TAG_KEY] = {"key", CHUNK_UINT32, true, STRING_ID, offsetof(struct store_tag, key), 0},
+    [TAG_TYPE] = {"type", CHUNK_UINT8, false, STORE_INT, STORE_TEXT, offsetof(struct store_tag, type), 0},
+    [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY, offsetof(struct store_tag, value), 0},
 };
 
 const struct series_kind series_kinds[SERIES_COUNT] = {

@@ -23,6 +23,7 @@ struct column_kind {
   enum chunk_type type;
   bool is_string;      // values are string ids, checked against the file's strings
   int64_t least, most; // what a valid value may be; checked on decode
+  size_t row_offset;   // in struct store_span or store_tag
   size_t offset;       // of its array in struct store_columns
 };
 struct series_kind {

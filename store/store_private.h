@@ -3,6 +3,7 @@
 #ifndef XSP_STORE_STORE_PRIVATE_H
 #define XSP_STORE_STORE_PRIVATE_H
 
+#include "base/map.h"
 #include "store/reader.h"
 #include "store/store.h"
 
@@ -56,9 +57,8 @@ struct store {
   uint32_t strings_written;
   int64_t next_system_id;
   struct pending_run *pending, *last_pending;
-  struct pending_run **pending_of; // by run id, of small ones; NULL: none such
-  size_t pending_of_count;
-  size_t dirty_count; // of the series of all runs
+  struct map pending_of; // by run id
+  size_t dirty_count;    // of the series of all runs
   sqlite3_stmt *statements[STATEMENT_COUNT], *row_statements[ROWS_COUNT];
   struct reader reader;
   int format_version;

@@ -28,7 +28,8 @@ static bool can_equal(const struct plan *plan, int i)
   if (!constraint->usable || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ || constraint->iColumn < 0)
     return false;
   enum render render = plan->kind->columns[constraint->iColumn].render;
-  return render != RENDER_OWN && (!table_is_text(render) || strcmp(sqlite3_vtab_collation(plan->info, i), "BINARY") == 0);
+  return render != RENDER_OWN &&
+         (!table_is_text(render) || strcmp(sqlite3_vtab_collation(plan->info, i), "BINARY") == 0);
 }
 
 static void find_key(struct plan *plan)
@@ -180,10 +181,10 @@ static bool text_of(const struct reader *reader, enum render render, sqlite3_val
   const char *text = (const char *)sqlite3_value_text(value);
   size_t length = (size_t)sqlite3_value_bytes(value);
   unsigned number = 0;
-  bool is_found = text != NULL && (table_names[render].from_name != NULL
-                                       ? table_names[render].from_name(text, length, &number)
-                                       : (length > 0 || render == RENDER_NAME) &&
-                                             strings_find(reader->strings, text, length, &number));
+  bool is_found = text != NULL &&
+                  (table_names[render].from_name != NULL
+                       ? table_names[render].from_name(text, length, &number)
+                       : (length > 0 || render == RENDER_NAME) && strings_find(reader->strings, text, length, &number));
   *ret_stored = number;
   return is_found;
 }
@@ -197,8 +198,9 @@ static void add_filter(struct scan *scan, unsigned column, int64_t least, int64_
 static void add_equality(struct scan *scan, const struct table_column *column, bool is_key, sqlite3_value *value)
 {
   int64_t stored = 0;
-  bool can_match = table_is_text(column->render) ? text_of(scan->reader, column->render, value, &stored)
-                                           : sqlite3_value_type(value) != SQLITE_NULL && integer_of(value, &stored);
+  bool can_match = table_is_text(column->render)
+                       ? text_of(scan->reader, column->render, value, &stored)
+                       : sqlite3_value_type(value) != SQLITE_NULL && integer_of(value, &stored);
   if (!can_match || (column->render == RENDER_ID && stored == 0) ||
       (column->render == RENDER_OBSERVATION && stored == -1)) {
     scan->is_empty = true;

@@ -20,7 +20,7 @@
 
 #define BUSY_TIMEOUT_MS 30000
 
-static const char what[] = "cannot write trace";
+static const char what[] = "cannot write trace", what_create[] = "cannot create trace";
 
 // ---- failing ---------------------------------------------------------------------------------------------------------
 enum status writer_check(struct store *store, struct error *err)
@@ -91,46 +91,41 @@ enum status writer_execute(struct store *store, struct error *err, const char *s
 }
 
 // ---- create ----------------------------------------------------------------------------------------------------------
-// A leftover of a killed writer is set aside, never overwritten: it may be all that is left of a long capture. A link is
-// not followed: in a folder that everybody writes to it may lead anywhere.
+// Renames what a killed writer left, with its journal.
+static enum status set_aside(const char *path, struct error *err)
+{
+  char aside[4096], from[4200], to[4200];
+  snprintf(aside, sizeof aside, "%s~", path);
+  snprintf(from, sizeof from, "%s-journal", path);
+  snprintf(to, sizeof to, "%s-journal", aside);
+  unlink(to);
+  if (rename(path, aside) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot set aside an unfinished trace", path, NULL);
+  rename(from, to);
+  return STATUS_OK;
+}
+
+// Opens the partial file and locks it. A leftover of a killed writer is set aside, never overwritten: it may be all that
+// is left of a long capture. A link is not followed: in a folder that everybody writes to it may lead anywhere.
 static enum status claim_partial(struct store *store, struct error *err)
 {
   const char *path = store->partial_path;
-  int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
   struct stat facts;
-  if (file < 0 && errno != ELOOP)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot create trace", path,
-                           "check the folder's existence and permissions");
-  if (file < 0 || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    if (file >= 0)
-      close(file);
-    return error_set(err, STATUS_SYSTEM, "cannot create trace", path, "removing it, or another output path",
-                     "it exists and is not a regular file");
-  }
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+  for (;;) {
+    int file = store->lock_file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (file < 0 && errno != ELOOP)
+      return error_set_errno(err, STATUS_SYSTEM, what_create, path, "check the folder's existence and permissions");
+    if (file < 0 || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
+      return error_set(err, STATUS_SYSTEM, what_create, path, "removing it, or another output path",
+                       "it exists and is not a regular file");
+    if (flock(file, LOCK_EX | LOCK_NB) != 0)
+      return error_set(err, STATUS_SYSTEM, what_create, path, "another output path", "another process is writing it");
+    if (fstat(file, &facts) != 0 || facts.st_size == 0)
+      break;
     close(file);
-    return error_set(err, STATUS_SYSTEM, "cannot create trace", path, "another output path",
-                     "another process is writing it");
+    store->lock_file = -1;
+    XSP_TRY(set_aside(path, err));
   }
-  if (fstat(file, &facts) == 0 && facts.st_size > 0) {
-    close(file);
-    char aside[4096], from[4200], to[4200];
-    snprintf(aside, sizeof aside, "%s~", path);
-    snprintf(from, sizeof from, "%s-journal", path);
-    snprintf(to, sizeof to, "%s-journal", aside);
-    unlink(to);
-    if (rename(path, aside) != 0)
-      return error_set_errno(err, STATUS_SYSTEM, "cannot set aside an unfinished trace", path, NULL);
-    rename(from, to);
-    file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) != 0) {
-      enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot create trace", path, NULL);
-      if (file >= 0)
-        close(file);
-      return status;
-    }
-  }
-  store->lock_file = file;
   unfinished_add(store->partial_path);
   return STATUS_OK;
 }
@@ -140,7 +135,7 @@ static enum status open_for_writing(struct store *store, struct error *err)
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(store->partial_path, &store->db, flags, NULL);
   if (code != SQLITE_OK)
-    return problem_sqlite(err, "cannot create trace", store->partial_path, store->db);
+    return problem_sqlite(err, what_create, store->partial_path, store->db);
   sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
   store->is_writing = true;
   XSP_TRY(writer_execute(store, err,
@@ -158,12 +153,12 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
   *ret_store = NULL;
   struct stat facts;
   if (path[0] == 0)
-    return error_set(err, STATUS_USE, "cannot create trace", NULL, "-o FILE", "the output's name is empty");
+    return error_set(err, STATUS_USE, what_create, NULL, "-o FILE", "the output's name is empty");
   if (stat(path, &facts) == 0) {
     if (!force)
-      return error_set(err, STATUS_USE, "cannot create trace", path, "--force, or another name", "it exists");
+      return error_set(err, STATUS_USE, what_create, path, "--force, or another name", "it exists");
     if (!S_ISREG(facts.st_mode))
-      return error_set(err, STATUS_USE, "cannot create trace", path, "another name", "it is no regular file");
+      return error_set(err, STATUS_USE, what_create, path, "another name", "it is no regular file");
   }
   struct store *store = memory_new(1, sizeof *store);
   store->lock_file = -1;
@@ -174,16 +169,15 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
   sprintf(store->partial_path, "%s.partial", path);
   store->strings_written = 1;
   enum status status = claim_partial(store, err);
-  if (status == STATUS_OK) {
-    status = open_for_writing(store, err);
-    if (status != STATUS_OK) {
-      store_discard(store);
-      return status;
-    }
-    *ret_store = store;
-    return STATUS_OK;
+  if (status != STATUS_OK) {
+    store_close(store); // the partial file is not ours
+    return status;
   }
-  store_close(store);
+  status = open_for_writing(store, err);
+  if (status == STATUS_OK)
+    *ret_store = store;
+  else
+    store_discard(store);
   return status;
 }
 
