@@ -7,7 +7,7 @@
 #include "otlp/encode.h"
 #include "report/exports/exports.h"
 #include "report/exports/file.h"
-#include "report/exports/otlp_resource.h"
+#include "report/exports/otlp_facts.h"
 
 #include <string.h>
 
@@ -240,21 +240,11 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
   XSP_TRY(store_experiments(writer->store, arena, &experiments, &experiment_count, err));
   for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
     struct arena run_arena = {0};
-    struct store_system_value *system = NULL, *workload = NULL;
     writer->facts = (struct otlp_facts){.run = &runs[i]};
     for (size_t j = 0; j < experiment_count; j++)
       if (experiments[j].experiment_id == runs[i].experiment_id)
         writer->facts.experiment = &experiments[j];
-    if (writer->facts.experiment != NULL)
-      status = store_system(writer->store, writer->facts.experiment->system_id, &run_arena, &system,
-                            &writer->facts.system_count, err);
-    if (status == STATUS_OK && writer->facts.experiment != NULL)
-      status = store_workload(writer->store, writer->facts.experiment->experiment_id, &run_arena, &workload,
-                              &writer->facts.workload_count, err);
-    writer->facts.system = system;
-    writer->facts.workload = workload;
-    if (status == STATUS_OK)
-      status = write_run(writer, &run_arena, err);
+    status = write_run(writer, &run_arena, err);
     arena_done(&run_arena);
   }
   return status;

@@ -113,6 +113,11 @@ enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struc
   const uint32_t mask = STORE_BIT(STORE_TRACE_ID) | STORE_BIT(STORE_TRACK_ID);
   struct survey survey = {.facts = facts};
   int64_t run_id = facts->run->run_id;
+  if (facts->experiment != NULL) {
+    XSP_TRY(store_system(store, facts->experiment->system_id, arena, &facts->system, &facts->system_count, err));
+    XSP_TRY(
+        store_workload(store, facts->experiment->experiment_id, arena, &facts->workload, &facts->workload_count, err));
+  }
   XSP_TRY(store_traces(store, run_id, arena, &facts->traces, &facts->trace_count, err));
   XSP_TRY(store_logs(store, run_id, arena, &facts->logs, &facts->log_count, err));
   XSP_TRY(store_notes(store, run_id, arena, &facts->notes, &facts->note_count, err));

@@ -4,13 +4,14 @@
 #define XSP_REPORT_EXPORTS_OTLP_FACTS_H
 
 #include "analyze/analyze.h"
+#include "otlp/encode.h"
 
 struct otlp_facts {
   const struct store_run *run;
   const struct store_experiment *experiment;
-  const struct store_system_value *system;
+  struct store_system_value *system;
   size_t system_count;
-  const struct store_system_value *workload; // of the experiment's model
+  struct store_system_value *workload; // of the experiment's model
   size_t workload_count;
   struct store_track *tracks; // by id
   bool *track_is_used;        // by place in `tracks`
@@ -30,7 +31,7 @@ struct otlp_facts {
   uint8_t own_trace[16];
 };
 
-// Into `arena`. The caller sets run, experiment, system and workload.
+// Into `arena`. The caller sets run and experiment.
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena,
                             struct error *err) MUST_CHECK;
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id); // NULL: not known
@@ -41,5 +42,21 @@ size_t otlp_facts_first_message(const struct otlp_facts *facts, int64_t span_id)
 int64_t otlp_facts_observation(const struct otlp_facts *facts, int64_t span_id);
 // A trace as 16 bytes. *ret_text: its text, where it is not their hex form; else NULL.
 void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t ret_bytes[16], const char **ret_text);
+
+// otlp_resource.c: all attributes of the resource. is_first: in the first request of the run; with_file_notes: in that of
+// the file.
+void otlp_put_resource(struct otlp_out *out, const struct otlp_facts *facts, bool is_first, bool with_file_notes);
+
+static inline void otlp_put_text(struct otlp_out *out, enum otlp_field_id list, const char *key, const char *text)
+{
+  if (text != NULL)
+    otlp_out_attribute(out, list, "", slice_of(key), otlp_value_of_text(slice_of(text)));
+}
+
+static inline void otlp_put_int(struct otlp_out *out, enum otlp_field_id list, const char *key, int64_t number)
+{
+  if (number != STORE_NONE)
+    otlp_out_attribute(out, list, "", slice_of(key), otlp_value_of_int(number));
+}
 
 #endif

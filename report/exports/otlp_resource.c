@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of the resource of an exported run: its experiment, the run, and in the run's first request notes, tracks
 // and messages without spans. Called by otlp.c, once per request.
-#include "report/exports/otlp_resource.h"
+#include "report/exports/otlp_facts.h"
 
 #include "base/hex.h"
 #include "otlp/attributes.h"

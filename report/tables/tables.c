@@ -45,15 +45,19 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
   }
 }
 
+// The larger of `largest` and the cell's absolute value.
+static double larger(double largest, const struct table_cell *cell)
+{
+  double value = fabs(cell_double(cell));
+  return isfinite(value) && value > largest ? value : largest;
+}
+
 // The largest absolute value of a column, for its unit.
 static double column_largest(const struct table *table, size_t index)
 {
   double largest = 0;
-  for (size_t row = 0; row < table->row_count; row++) {
-    double value = fabs(cell_double(&table->rows[row * table->column_count + index]));
-    if (isfinite(value) && value > largest)
-      largest = value;
-  }
+  for (size_t row = 0; row < table->row_count; row++)
+    largest = larger(largest, &table->rows[row * table->column_count + index]);
   return largest;
 }
 
@@ -61,13 +65,9 @@ static double column_largest(const struct table *table, size_t index)
 static double unit_largest(const struct table *table, size_t index)
 {
   double largest = 0;
-  for (size_t column = 0; column < table->column_count; column++) {
-    if (strcmp(table->columns[column].unit, table->columns[index].unit) != 0)
-      continue;
-    double value = column_largest(table, column);
-    if (value > largest)
-      largest = value;
-  }
+  for (size_t column = 0; column < table->column_count; column++)
+    if (strcmp(table->columns[column].unit, table->columns[index].unit) == 0)
+      largest = fmax(largest, column_largest(table, column));
   return largest;
 }
 
@@ -117,11 +117,9 @@ void table_context(const struct table *table, struct buf *out)
 static double summary_largest(const struct table *table, const char *unit)
 {
   double largest = 0;
-  for (size_t i = 0; i < table->summary_count; i++) {
-    double value = fabs(cell_double(&table->summary[i].value));
-    if (strcmp(figure_unit_of_key(table->summary[i].key), unit) == 0 && isfinite(value) && value > largest)
-      largest = value;
-  }
+  for (size_t i = 0; i < table->summary_count; i++)
+    if (strcmp(figure_unit_of_key(table->summary[i].key), unit) == 0)
+      largest = larger(largest, &table->summary[i].value);
   return largest;
 }
 

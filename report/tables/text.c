@@ -16,10 +16,11 @@
 struct layout {
   const struct table *table;
   struct column_look *looks;
-  const char **cells;   // row-major, escaped text as shown; header labels are not in it
-  size_t *content;      // natural width of each column's cells and headers
-  size_t *columns_wide; // width in force
-  size_t width;         // of the terminal; 0: unlimited
+  const char **labels, **units; // by column
+  const char **cells;           // row-major, escaped text as shown
+  size_t *content;              // natural width of each column's cells and headers
+  size_t *columns_wide;         // width in force
+  size_t width;                 // of the terminal; 0: unlimited
 };
 
 static size_t columns_of(const char *text)
@@ -35,7 +36,9 @@ static void lay_cells(struct layout *layout, struct arena *arena)
   buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
   for (size_t column = 0; column < table->column_count; column++) {
     const struct column_look look = layout->looks[column] = column_look(table, column);
-    size_t widest = columns_of(table->columns[column].label), unit = columns_of(look.style.unit);
+    layout->labels[column] = table->columns[column].label;
+    layout->units[column] = look.style.unit;
+    size_t widest = columns_of(layout->labels[column]), unit = columns_of(layout->units[column]);
     widest = unit > widest ? unit : widest;
     for (size_t row = 0; row < table->row_count; row++) {
       size_t cell = row * table->column_count + column;
@@ -162,7 +165,7 @@ static bool leave_one_out(struct layout *layout, struct buf *left_out)
   return false;
 }
 
-static void put_cell(const struct layout *layout, size_t column, const char *text, bool is_last, struct buf *out)
+static void put_cell(const struct layout *layout, size_t column, const char *text, struct buf *out)
 {
   size_t wide = layout->columns_wide[column];
   struct buf cut;
@@ -173,20 +176,10 @@ static void put_cell(const struct layout *layout, size_t column, const char *tex
   if (layout->looks[column].is_numeric)
     buf_format(out, "%*s", (int)padding, "");
   buf_put(out, cut.data, cut.length);
-  if (!layout->looks[column].is_numeric && !is_last)
+  if (!layout->looks[column].is_numeric)
     buf_format(out, "%*s", (int)padding, "");
-  if (!is_last)
-    buf_format(out, "%*s", (int)COLUMN_GAP, "");
+  buf_format(out, "%*s", (int)COLUMN_GAP, "");
   buf_done(&cut);
-}
-
-static size_t last_shown(const struct layout *layout)
-{
-  size_t last = 0;
-  for (size_t column = 0; column < layout->table->column_count; column++)
-    if (layout->looks[column].is_shown)
-      last = column;
-  return last;
 }
 
 static void trim_line(struct buf *out)
@@ -196,38 +189,28 @@ static void trim_line(struct buf *out)
   buf_text(out, "\n");
 }
 
-static void put_header(const struct layout *layout, struct buf *out)
+static void put_line(const struct layout *layout, const char *const *texts, struct buf *out)
+{
+  for (size_t column = 0; column < layout->table->column_count; column++)
+    if (layout->looks[column].is_shown)
+      put_cell(layout, column, texts[column], out);
+  trim_line(out);
+}
+
+static void put_grid(const struct layout *layout, struct buf *out)
 {
   const struct table *table = layout->table;
-  size_t last = last_shown(layout);
   bool has_units = false;
   for (size_t column = 0; column < table->column_count; column++)
-    if (layout->looks[column].is_shown) {
-      put_cell(layout, column, table->columns[column].label, column == last, out);
-      has_units |= layout->looks[column].style.unit[0] != 0;
-    }
-  trim_line(out);
-  if (has_units) {
-    for (size_t column = 0; column < table->column_count; column++)
-      if (layout->looks[column].is_shown)
-        put_cell(layout, column, layout->looks[column].style.unit, column == last, out);
-    trim_line(out);
-  }
+    has_units |= layout->looks[column].is_shown && layout->units[column][0] != 0;
+  put_line(layout, layout->labels, out);
+  if (has_units)
+    put_line(layout, layout->units, out);
   for (size_t i = total_width(layout); i > 0; i--)
     buf_text(out, "─");
   buf_text(out, "\n");
-}
-
-static void put_rows(const struct layout *layout, struct buf *out)
-{
-  const struct table *table = layout->table;
-  size_t last = last_shown(layout);
-  for (size_t row = 0; row < table->row_count; row++) {
-    for (size_t column = 0; column < table->column_count; column++)
-      if (layout->looks[column].is_shown)
-        put_cell(layout, column, layout->cells[row * table->column_count + column], column == last, out);
-    trim_line(out);
-  }
+  for (size_t row = 0; row < table->row_count; row++)
+    put_line(layout, layout->cells + row * table->column_count, out);
 }
 
 static void put_summary(const struct table *table, struct buf *out)
@@ -302,6 +285,8 @@ void table_text(const struct table *table, unsigned width, struct buf *out)
   struct layout layout = {
       .table = table,
       .looks = arena_alloc_array(&arena, columns, sizeof *layout.looks),
+      .labels = arena_alloc_array(&arena, columns, sizeof *layout.labels),
+      .units = arena_alloc_array(&arena, columns, sizeof *layout.units),
       .cells = arena_alloc_array(&arena, table->row_count * columns, sizeof *layout.cells),
       .content = arena_alloc_array(&arena, columns, sizeof *layout.content),
       .columns_wide = arena_alloc_array(&arena, columns, sizeof *layout.columns_wide),
@@ -316,12 +301,10 @@ void table_text(const struct table *table, unsigned width, struct buf *out)
   if (!fits)
     (void)fit_names(&layout, NAME_LAST); // the terminal wraps lines that are still too long
   put_title(&layout, out);
-  if (table->row_count > 0) {
-    put_header(&layout, out);
-    put_rows(&layout, out);
-  } else {
+  if (table->row_count > 0)
+    put_grid(&layout, out);
+  else
     buf_text(out, "(no rows)\n");
-  }
   put_summary(table, out);
   put_notes(&layout, &left_out, out);
   buf_done(&left_out);
