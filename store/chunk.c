@@ -62,7 +62,7 @@ struct chunk_codec *chunk_codec_create(void)
 {
   size_t blob_size = HEAD_BYTES + CHUNK_PLANES_MAXIMUM * (PLANE_BYTES + ZSTD_compressBound(CHUNK_ROWS_MAXIMUM));
   struct chunk_codec *codec = memory_resize(NULL, 1, sizeof *codec + blob_size);
-  codec->kernels = chunk_kernels();
+  codec->kernels = chunk_kernels_at(0);
   codec->blob_size = blob_size;
   codec->compressor = ZSTD_createCCtx();
   codec->decompressor = ZSTD_createDCtx();

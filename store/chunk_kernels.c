@@ -47,8 +47,3 @@ const struct chunk_kernels *chunk_kernels_at(unsigned i)
   usable[count++] = &plain;
   return i < count ? usable[i] : NULL;
 }
-
-const struct chunk_kernels *chunk_kernels(void)
-{
-  return chunk_kernels_at(0);
-}

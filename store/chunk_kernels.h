@@ -26,9 +26,8 @@ struct chunk_kernels {
                 bool delta, uint64_t base, uint32_t count, void *ret_values);
 };
 
-const struct chunk_kernels *chunk_kernels(void); // the best for this machine
-const struct chunk_kernels *
-chunk_kernels_at(unsigned i); // those that this machine can run, from 0; NULL after the last
+// Those that this machine can run, the fastest first; NULL after the last.
+const struct chunk_kernels *chunk_kernels_at(unsigned i);
 
 static inline uint64_t chunk_zigzag(uint64_t difference)
 {

@@ -35,12 +35,8 @@ static bool name_in(struct naming *naming, const int64_t *span_ids, int64_t *par
 // The part that is still open is written again when rows are added to it: its copy in memory must agree.
 static void name_pending(struct store *store, int64_t run_id, struct naming *naming)
 {
-  struct pending_run *run = pending_find(store, run_id);
-  struct pending_series *series = &run->series[SERIES_SPAN];
-  size_t named = naming->named;
-  if (series->row_count > 0)
-    (void)name_in(naming, series->columns[STORE_SPAN_ID], series->columns[STORE_RECORDED_PARENT_ID], series->row_count);
-  naming->named = named;
+  struct pending_series *series = &pending_find(store, run_id)->series[SERIES_SPAN];
+  (void)name_in(naming, series->columns[STORE_SPAN_ID], series->columns[STORE_RECORDED_PARENT_ID], series->row_count);
 }
 
 static enum status name_parts(struct store *store, int64_t run_id, const struct series *series, struct naming *naming,

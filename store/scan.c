@@ -139,20 +139,27 @@ static bool next_run(struct scan *scan)
   return false;
 }
 
+// The first part of the run with a match, from `part_index` on.
+static enum status find_in_run(struct scan *scan, size_t part_index, bool *ret_any, struct error *err)
+{
+  *ret_any = false;
+  for (size_t i = part_index; i < scan->series->part_count && !*ret_any; i++) {
+    scan_leave_part(scan);
+    scan->part = &scan->series->parts[i];
+    scan->part_index = i;
+    XSP_TRY(enter_part(scan, ret_any, err));
+  }
+  return STATUS_OK;
+}
+
 enum status scan_find_part(struct scan *scan, struct error *err)
 {
-  while (next_run(scan)) {
-    for (size_t i = scan->part_index; i < scan->series->part_count; i++) {
-      bool has_match = false;
-      scan->part = &scan->series->parts[i];
-      XSP_TRY(enter_part(scan, &has_match, err));
-      if (has_match) {
-        scan->part_index = i;
-        return STATUS_OK;
-      }
-      scan_leave_part(scan);
-    }
-    scan->run_index++;
+  for (; next_run(scan); scan->run_index++) {
+    bool has_match = false;
+    XSP_TRY(find_in_run(scan, 0, &has_match, err));
+    if (has_match)
+      return STATUS_OK;
+    scan_leave_part(scan);
   }
   scan->at_end = true;
   return STATUS_OK;
@@ -160,16 +167,11 @@ enum status scan_find_part(struct scan *scan, struct error *err)
 
 enum status scan_next_plain(struct scan *scan, struct error *err)
 {
+  bool has_match = false;
+  XSP_TRY(find_in_run(scan, scan->part_index + 1, &has_match, err));
+  if (has_match)
+    return STATUS_OK;
   scan_leave_part(scan);
-  for (size_t i = scan->part_index + 1; i < scan->series->part_count; i++) {
-    bool has_match = false;
-    scan->part = &scan->series->parts[i];
-    scan->part_index = i;
-    XSP_TRY(enter_part(scan, &has_match, err));
-    if (has_match)
-      return STATUS_OK;
-    scan_leave_part(scan);
-  }
   scan->run_index++;
   return scan_find_part(scan, err);
 }

@@ -21,8 +21,8 @@ struct ordered_part {
 
 struct scan_order {
   VECTOR(struct ordered_part) parts;
-  uint32_t *places, *other; // number of the part << 16 | row within it
-  size_t count, capacity;
+  VECTOR(uint32_t) places;             // number of the part << 16 | row within it
+  uint32_t *other;                     // room for as many
   size_t block_from, block_rows, next; // of places; `next` within the block
   struct block **pins[STORE_COLUMNS];  // by number of the part, for columns in use; NULL: the part lacks it
   const void **bases[STORE_COLUMNS];   // their values
@@ -42,18 +42,10 @@ void scan_order_free(struct scan *scan)
     free(order->bases[column]);
   }
   vector_done(&order->parts);
-  free(order->places);
+  vector_done(&order->places);
   free(order->other);
   free(order);
   scan->order = NULL;
-}
-
-static void reserve_places(struct scan_order *order, uint32_t more)
-{
-  if (order->count + more <= order->capacity)
-    return;
-  order->capacity = 2 * order->capacity + STORE_CHUNK_ROWS;
-  order->places = memory_resize(order->places, order->capacity, sizeof *order->places);
 }
 
 static enum status collect_places(struct scan *scan, struct error *err)
@@ -65,12 +57,12 @@ static enum status collect_places(struct scan *scan, struct error *err)
     uint32_t base = (uint32_t)order->parts.count << 16;
     if (order->parts.count == SCAN_ORDER_PARTS_MAXIMUM)
       return error_set(err, STATUS_MEMORY, "cannot read trace", scan->reader->path, NULL, "too many rows to sort");
-    reserve_places(order, count);
+    vector_reserve(&order->places, count);
     *vector_add(&order->parts) = (struct ordered_part){scan->run, scan->part, scan->series};
-    uint32_t *to = order->places + order->count;
+    uint32_t *to = order->places.items + order->places.count;
     for (uint32_t i = 0; i < count; i++)
       to[i] = base | (scan->is_selected ? scan->selected[i] : i);
-    order->count += count;
+    order->places.count += count;
     XSP_TRY(scan_next_plain(scan, err));
   }
   return STATUS_OK;
@@ -125,18 +117,18 @@ static enum status read_keys(struct scan *scan, uint8_t column, uint32_t *keys, 
   const struct scan_order *order = scan->order;
   uint32_t largest = 0;
   if (column == SCAN_ORDER_RUN) {
-    for (size_t i = 0; i < order->count; i++)
-      keys[i] = (uint32_t)(order->parts.items[order->places[i] >> 16].run - scan->reader->runs);
+    for (size_t i = 0; i < order->places.count; i++)
+      keys[i] = (uint32_t)(order->parts.items[order->places.items[i] >> 16].run - scan->reader->runs);
   } else {
     XSP_TRY(order_pin(scan, column, err));
     bool is_byte = series_kinds[scan->name].columns[column].type == CHUNK_UINT8;
-    for (size_t i = 0; i < order->count; i++) {
-      const void *base = order->bases[column][order->places[i] >> 16];
-      uint32_t row = order->places[i] & 0xffff;
+    for (size_t i = 0; i < order->places.count; i++) {
+      const void *base = order->bases[column][order->places.items[i] >> 16];
+      uint32_t row = order->places.items[i] & 0xffff;
       keys[i] = base == NULL ? 0 : 1 + (is_byte ? ((const uint8_t *)base)[row] : ((const uint32_t *)base)[row]);
     }
   }
-  for (size_t i = 0; i < order->count; i++)
+  for (size_t i = 0; i < order->places.count; i++)
     largest = keys[i] > largest ? keys[i] : largest;
   *ret_largest = largest;
   return STATUS_OK;
@@ -164,7 +156,7 @@ static void rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, u
   uint32_t *ranks = memory_new((size_t)*largest + 1, sizeof *ranks);
   struct ranked *used = memory_new((size_t)*largest + 1, sizeof *used);
   uint32_t used_count = 0;
-  for (size_t i = 0; i < scan->order->count; i++)
+  for (size_t i = 0; i < scan->order->places.count; i++)
     if (ranks[keys[i]] == 0) {
       struct ranked *ranked = &used[used_count++];
       ranks[keys[i]] = 1;
@@ -178,7 +170,7 @@ static void rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, u
     rank += i > 0 && compare_ranked(&used[i - 1], &used[i]) != 0;
     ranks[used[i].key] = rank;
   }
-  for (size_t i = 0; i < scan->order->count; i++)
+  for (size_t i = 0; i < scan->order->places.count; i++)
     keys[i] = ranks[keys[i]];
   *largest = rank;
   free(ranks);
@@ -191,7 +183,7 @@ static enum status make_keys(struct scan *scan, const struct scan_order_term *te
   XSP_TRY(read_keys(scan, term->column, keys, ret_largest, err));
   if (term->column != SCAN_ORDER_RUN)
     rank_keys(scan, term->column, keys, ret_largest);
-  for (size_t i = 0; i < scan->order->count && term->is_descending; i++)
+  for (size_t i = 0; i < scan->order->places.count && term->is_descending; i++)
     keys[i] = *ret_largest - keys[i];
   return STATUS_OK;
 }
@@ -200,16 +192,16 @@ static enum status make_keys(struct scan *scan, const struct scan_order_term *te
 static void sort_by(struct scan_order *order, const uint32_t *keys, uint32_t largest)
 {
   size_t *next = memory_new((size_t)largest + 2, sizeof *next);
-  for (size_t i = 0; i < order->count; i++)
+  for (size_t i = 0; i < order->places.count; i++)
     next[keys[i] + 1]++;
   for (size_t key = 1; key <= largest; key++)
     next[key] += next[key - 1];
-  for (size_t i = 0; i < order->count; i++)
-    order->other[next[keys[i]]++] = order->places[i];
+  for (size_t i = 0; i < order->places.count; i++)
+    order->other[next[keys[i]]++] = order->places.items[i];
   free(next);
-  uint32_t *places = order->other;
-  order->other = order->places;
-  order->places = places;
+  uint32_t *sorted = order->other;
+  order->other = order->places.items;
+  order->places.items = sorted;
 }
 
 enum status scan_order_make(struct scan *scan, struct error *err)
@@ -217,8 +209,8 @@ enum status scan_order_make(struct scan *scan, struct error *err)
   scan->order = memory_new(1, sizeof *scan->order);
   enum status status = collect_places(scan, err);
   struct scan_order *order = scan->order;
-  uint32_t *keys = memory_resize(NULL, order->count, sizeof *keys);
-  order->other = memory_resize(NULL, order->count, sizeof *order->other);
+  uint32_t *keys = memory_resize(NULL, order->places.count, sizeof *keys);
+  order->other = memory_resize(NULL, order->places.capacity, sizeof *order->other);
   for (unsigned i = scan->order_count; i-- > 0 && status == STATUS_OK;) {
     uint32_t largest = 0;
     status = make_keys(scan, &scan->orders[i], keys, &largest, err);
@@ -233,7 +225,7 @@ enum status scan_order_need(struct scan *scan, unsigned column, struct error *er
 {
   struct scan_order *order = scan->order;
   XSP_TRY(order_pin(scan, column, err));
-  gather(scan, column, order->places + order->block_from, order->block_rows, order->gathered[column]);
+  gather(scan, column, order->places.items + order->block_from, order->block_rows, order->gathered[column]);
   scan->values[column] = order->gathered[column];
   return STATUS_OK;
 }
@@ -241,7 +233,7 @@ enum status scan_order_need(struct scan *scan, unsigned column, struct error *er
 uint32_t scan_row_in_part(const struct scan *scan)
 {
   const struct scan_order *order = scan->order;
-  return scan->is_ordered ? order->places[order->block_from + scan->row] & 0xffff : scan->row;
+  return scan->is_ordered ? order->places.items[order->block_from + scan->row] & 0xffff : scan->row;
 }
 
 void scan_order_next(struct scan *scan)
@@ -249,14 +241,15 @@ void scan_order_next(struct scan *scan)
   struct scan_order *order = scan->order;
   if (order->next == order->block_rows) {
     order->block_from += order->block_rows;
-    order->block_rows = order->count - order->block_from < ORDER_BLOCK ? order->count - order->block_from : ORDER_BLOCK;
+    order->block_rows =
+        order->places.count - order->block_from < ORDER_BLOCK ? order->places.count - order->block_from : ORDER_BLOCK;
     order->next = 0;
     memset(scan->values, 0, sizeof scan->values);
     scan->at_end = order->block_rows == 0;
     if (scan->at_end)
       return;
   }
-  uint32_t part = order->places[order->block_from + order->next] >> 16;
+  uint32_t part = order->places.items[order->block_from + order->next] >> 16;
   scan->run = order->parts.items[part].run;
   scan->part = order->parts.items[part].part;
   scan->row = (uint32_t)order->next++;

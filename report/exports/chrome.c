@@ -3,7 +3,7 @@
 // file's first span, with nanoseconds as decimals: since 1970 they would lose them in a reader's doubles.
 #include "base/json_write.h"
 #include "report/exports/exports.h"
-#include "report/exports/timeline_writer.h"
+#include "report/exports/timeline.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 // at all (their time is their execution's). Where a file has several runs, the outermost name is the run's level set
 // and batch size: level sets are never pooled.
 #include "report/exports/exports.h"
-#include "report/exports/timeline_writer.h"
+#include "report/exports/timeline.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 // Field numbers are those of perfetto's protos/perfetto/trace; its Python package reads the file back in the tests.
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
-#include "report/exports/timeline_writer.h"
+#include "report/exports/timeline.h"
 
 #define SEQUENCE_ID 1u
 

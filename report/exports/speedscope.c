@@ -4,7 +4,7 @@
 // that never ended have no place in the format.
 #include "base/json_write.h"
 #include "report/exports/exports.h"
-#include "report/exports/timeline_writer.h"
+#include "report/exports/timeline.h"
 
 #include <inttypes.h>
 

@@ -11,6 +11,7 @@
 #include "analyze/analyze.h"
 #include "base/json_write.h"
 #include "base/vector.h"
+#include "report/exports/file.h"
 
 struct timeline_process {
   int32_t pid;      // the source's own where it is unique, else made up
@@ -127,5 +128,20 @@ static inline bool timeline_is_open(const struct timeline_run *run, uint32_t row
 {
   return (run->spans.flags[row] & STORE_SPAN_OPEN) != 0;
 }
+
+// ---- timeline_writer.c, for exports: reads the store run by run and writes the output
+struct timeline_writer { // the first member of an export's own struct, which starts as {0}
+  struct timeline timeline;
+  struct timeline_run run; // the one that is written
+  struct export_file file;
+};
+struct timeline_parts { // an export's functions; begin and end may be NULL
+  void (*begin)(struct timeline_writer *writer);
+  void (*put_run)(struct timeline_writer *writer);
+  void (*end)(struct timeline_writer *writer);
+};
+// Writes begin, all runs and end to a new file at `path`.
+enum status timeline_write(struct timeline_writer *writer, const struct timeline_parts *parts, struct store *store,
+                           const char *path, struct error *err) MUST_CHECK;
 
 #endif

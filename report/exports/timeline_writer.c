@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a timeline with an export's functions. Memory is bounded by the largest run. Called by the exports.
-#include "report/exports/timeline_writer.h"
+#include "report/exports/timeline.h"
 
 static enum status put_all(struct timeline_writer *writer, const struct timeline_parts *parts, struct error *err)
 {

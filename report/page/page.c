@@ -19,14 +19,23 @@ __asm__(".pushsection .rodata\n"
 extern const char report_page_template[], report_page_template_end[];
 static const char data_mark[] = "<!--xsp-data-->";
 
-void page_part_begin(struct buf *out, size_t run, const char *name)
+void page_part_begin(struct buf *out, const char *id)
 {
-  buf_format(out, "<script type=\"application/octet-stream\" id=\"xsp-%zu-%s\">", run, name);
+  buf_format(out, "<script type=\"application/octet-stream\" id=\"xsp-%s\">", id);
 }
 
 void page_part_end(struct buf *out)
 {
   buf_text(out, "</script>\n");
+}
+
+void page_put_part(struct buf *out, const char *id, enum page_pack pack, struct buf *text)
+{
+  page_part_begin(out, id);
+  out->failed |= text->failed;
+  page_put_packed(text->data, text->length, pack, out);
+  page_part_end(out);
+  buf_done(text);
 }
 
 // ---- the document
@@ -104,11 +113,8 @@ static enum status put_document(struct page *page, struct error *err)
     status = put_analyses(page, &json, err);
     json_object_end(&json);
   }
-  if (status == STATUS_OK) { // packed, it is a seventh of its size, and its texts cannot be taken for markup
-    buf_text(&page->file.out, "<script type=\"application/octet-stream\" id=\"xsp-document\">");
-    page_put_packed_text(&text, PAGE_PACK_SMALL, &page->file.out);
-    page_part_end(&page->file.out);
-  }
+  if (status == STATUS_OK) // packed, it is a seventh of its size, and its texts cannot be taken for markup
+    page_put_part(&page->file.out, "document", PAGE_PACK_SMALL, &text);
   buf_done(&text);
   return status;
 }

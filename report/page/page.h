@@ -40,14 +40,11 @@ static inline struct timeline *page_timeline(const struct page *page, const stru
 {
   return &page->files[run->file].timeline;
 }
-// Writes one part: an element of no executable type, "xsp-<run>-<name>".
-void page_part_begin(struct buf *out, size_t run, const char *name);
+// Writes one part: an element of no executable type, "xsp-<id>".
+void page_part_begin(struct buf *out, const char *id);
 void page_part_end(struct buf *out);
-static inline void page_put_packed_text(const struct buf *text, enum page_pack pack, struct buf *out)
-{
-  out->failed |= text->failed;
-  page_put_packed(text->data, text->length, pack, out);
-}
+// A whole part with this text, which is freed.
+void page_put_part(struct buf *out, const char *id, enum page_pack pack, struct buf *text);
 
 // choose.c: how many rectangles each run gets.
 enum status page_choose(struct page *page, struct error *err) MUST_CHECK;

@@ -92,7 +92,9 @@ static void put_parts(struct page *page, struct shown *shown, const struct timel
   for (enum page_column column = 0; column < PAGE_COLUMNS; column++) {
     if (shown->spans.merged == NULL && (column == PAGE_MERGED || column == PAGE_IDLE))
       continue;
-    page_part_begin(&page->file.out, shown->run, page_column_names[column]);
+    char id[48];
+    snprintf(id, sizeof id, "%zu-%s", shown->run, page_column_names[column]);
+    page_part_begin(&page->file.out, id);
     shown->widths[column] = page_column_encode(&shown->spans, &shown->rows, shown->first_ns, column, &page->file.out);
     page_part_end(&page->file.out);
     export_file_flush(&page->file);
@@ -103,12 +105,11 @@ static void put_parts(struct page *page, struct shown *shown, const struct timel
 static void put_contexts(struct page *page, const struct shown *shown)
 {
   struct buf text;
+  char id[48];
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  page_part_begin(&page->file.out, shown->run, "contexts");
+  snprintf(id, sizeof id, "%zu-contexts", shown->run);
   page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &page->names, &text);
-  page_put_packed_text(&text, PAGE_PACK_SMALL, &page->file.out);
-  page_part_end(&page->file.out);
-  buf_done(&text);
+  page_put_part(&page->file.out, id, PAGE_PACK_SMALL, &text);
 }
 
 // Replaces the spans by an overview of as many rectangles as there is room for. False: even that has no room.

@@ -137,17 +137,14 @@ static void put_block(const struct tag_block *block, struct store *store, struct
 
 static void put_part(struct page *page, size_t run, size_t number, const struct tag_block *block)
 {
-  char name[32];
+  char id[64];
   struct buf text;
   size_t before = page->tags.length;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   put_block(block, page_timeline(page, &page->runs[run])->store, &text);
-  snprintf(name, sizeof name, "tags-%zu", number);
-  page_part_begin(&page->tags, run, name);
-  page_put_packed_text(&text, PAGE_PACK_FAST, &page->tags);
-  page_part_end(&page->tags);
+  snprintf(id, sizeof id, "%zu-tags-%zu", run, number);
+  page_put_part(&page->tags, id, PAGE_PACK_FAST, &text);
   page->tag_bytes += page->tags.length - before;
-  buf_done(&text);
 }
 
 size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
