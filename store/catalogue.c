@@ -80,7 +80,7 @@ static bool text_equal(sqlite3_stmt *statement, int column, const char *text)
 
 enum catalogue_field { AT_CHUNK_ID, AT_RUN_ID, AT_SERIES, AT_PART, AT_COLUMN, AT_ROW_COUNT, AT_MINIMUM, AT_MAXIMUM };
 
-// `run` NULL: that which the row says.
+// `run` NULL: the run that the row names.
 static enum status add_row(struct reader *reader, struct run_chunks *run, sqlite3_stmt *row, struct error *err)
 {
   if (run == NULL)
@@ -182,7 +182,7 @@ static void apply_overlay(struct reader *reader, const struct overlay *overlay)
 #define CHUNKS "SELECT chunk_id, run_id, series, part, \"column\", row_count, minimum, maximum FROM main.chunk"
 #define IN_ORDER " ORDER BY run_id, series, part, \"column\""
 
-// Into `run`, which has the id `run_id`; NULL: into the runs that the rows say, all of them.
+// Into `run`, which has the id `run_id`; NULL: into all runs that the rows name.
 static enum status read_rows(struct reader *reader, struct run_chunks *run, struct error *err)
 {
   sqlite3_stmt *statement = NULL;

@@ -16,8 +16,8 @@ struct chunk_survey {
 struct chunk_kernels {
   const char *name;
   void (*survey)(enum chunk_type type, const void *values, uint32_t count, struct chunk_survey *ret_survey);
-  // Byte k of each residual into plane k. Residuals: value - base; `delta`: zigzag(value - the one before), where `base`
-  // stands before the first.
+  // Byte k of each residual into plane k. Residuals: value - base; `delta`: zigzag(value - the one before); `base`
+  // precedes the first.
   void (*split)(enum chunk_type type, const void *values, uint32_t count, bool delta, uint64_t base,
                 unsigned plane_count, uint8_t *planes);
   // The way back; also into CHUNK_UINT8. A plane that `used` (a bit each) lacks is not looked at: `constant` has its bytes.

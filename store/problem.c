@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error texts of the store. Called wherever SQLite or a chunk says no; allocates nothing.
+// Error texts of the store. Called where SQLite or a chunk reports an error; allocates nothing.
 #include "store/problem.h"
 
 #include "store/sqlite_api.h"

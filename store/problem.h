@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store's ways to say what went wrong: SQLite's codes as statuses, with advice where there is some.
+// Errors of the store: SQLite's codes as statuses, with advice where there is some.
 #ifndef XSP_STORE_PROBLEM_H
 #define XSP_STORE_PROBLEM_H
 

@@ -133,29 +133,25 @@ static bool is_blank(sqlite3 *db, const char *sql)
 
 static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement, struct error *err)
 {
-  static const char advice[] =
-      "one SELECT; tables: experiment, system, workload, run, observation, track, span, tag, log";
-  const char *refused = NULL;
-  const char *rest = NULL;
+  const char *refused = NULL, *rest = NULL;
   // The virtual tables declare themselves at their first use, which the authorizer would take for a CREATE TABLE.
   if (sqlite3_exec(store->db, "SELECT 0 FROM span, tag LIMIT 0", NULL, NULL, NULL) != SQLITE_OK)
     return problem_sqlite(err, what, store->path, store->db);
   sqlite3_set_authorizer(store->db, authorize, &refused);
   int code = sqlite3_prepare_v2(store->db, sql, -1, ret_statement, &rest);
-  enum status status = STATUS_OK;
-  if (code != SQLITE_OK) {
-    status = problem_sqlite(err, what, store->path, store->db);
-    if (refused != NULL)
-      status = error_set(err, STATUS_USE, what, store->path, advice, "%s", refused);
-    else if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_TOOBIG)
-      status = error_set(err, STATUS_USE, what, store->path, advice, "%s", sqlite3_errmsg(store->db));
-  } else if (*ret_statement == NULL) {
-    status = error_set(err, STATUS_USE, what, store->path, advice, "the statement is empty");
-  } else if (!is_blank(store->db, rest)) {
-    status = error_set(err, STATUS_USE, what, store->path, advice, "more than one statement");
-  } else if (!sqlite3_stmt_readonly(*ret_statement)) {
-    status = error_set(err, STATUS_USE, what, store->path, advice, "only reading is allowed");
-  }
+  enum status status = code == SQLITE_OK ? STATUS_OK : problem_sqlite(err, what, store->path, store->db);
+  if (status != STATUS_OK && refused == NULL && ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_TOOBIG))
+    refused = sqlite3_errmsg(store->db);
+  else if (status == STATUS_OK && *ret_statement == NULL)
+    refused = "the statement is empty";
+  else if (status == STATUS_OK && !is_blank(store->db, rest))
+    refused = "more than one statement";
+  else if (status == STATUS_OK && !sqlite3_stmt_readonly(*ret_statement))
+    refused = "only reading is allowed";
+  if (refused != NULL)
+    status = error_set(err, STATUS_USE, what, store->path,
+                       "one SELECT; tables: experiment, system, workload, run, observation, track, span, tag, log",
+                       "%s", refused);
   sqlite3_set_authorizer(store->db, NULL, NULL);
   return status;
 }

@@ -61,12 +61,18 @@ void reader_invalidate_run(struct reader *reader, int64_t run_id)
     reader->stale_run_id = run_id;
 }
 
+static enum status prepare_once(const struct reader *reader, const char *sql, sqlite3_stmt **statement,
+                                struct error *err)
+{
+  if (*statement != NULL || sqlite3_prepare_v2(reader->db, sql, -1, statement, NULL) == SQLITE_OK)
+    return STATUS_OK;
+  return problem_sqlite(err, what, reader->path, reader->db);
+}
+
 // Changes whenever another connection commits.
 static enum status read_data_version(struct reader *reader, int64_t *ret_version, struct error *err)
 {
-  if (reader->version_statement == NULL &&
-      sqlite3_prepare_v2(reader->db, "PRAGMA main.data_version", -1, &reader->version_statement, NULL) != SQLITE_OK)
-    return problem_sqlite(err, what, reader->path, reader->db);
+  XSP_TRY(prepare_once(reader, "PRAGMA main.data_version", &reader->version_statement, err));
   int code = sqlite3_step(reader->version_statement);
   *ret_version = code == SQLITE_ROW ? sqlite3_column_int64(reader->version_statement, 0) : 0;
   if (sqlite3_reset(reader->version_statement) != SQLITE_OK)
@@ -155,10 +161,7 @@ static enum status check_values(const struct reader *reader, const struct column
 static enum status fetch_chunk(struct reader *reader, int64_t chunk_id, const uint8_t **ret_data, size_t *ret_size,
                                struct error *err)
 {
-  if (reader->chunk_statement == NULL &&
-      sqlite3_prepare_v2(reader->db, "SELECT data FROM main.chunk WHERE chunk_id = ?1", -1, &reader->chunk_statement,
-                         NULL) != SQLITE_OK)
-    return problem_sqlite(err, what, reader->path, reader->db);
+  XSP_TRY(prepare_once(reader, "SELECT data FROM main.chunk WHERE chunk_id = ?1", &reader->chunk_statement, err));
   sqlite3_bind_int64(reader->chunk_statement, 1, chunk_id);
   int code = sqlite3_step(reader->chunk_statement);
   if (code == SQLITE_DONE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the times of a run that is already stored: for sources that say only at their end what their times count from.
+// Moves the times of a run that is already stored: for sources that report only at their end what their times count from.
 // A chunk's times are coded as differences to its base, so the base moves and nothing is coded again. Called by
 // importers before correlate runs.
 #include "base/memory.h"

@@ -197,7 +197,7 @@ struct store_link {
 enum status store_name_parents(struct store *store, int64_t run_id, struct store_link *links, size_t count,
                                struct error *err) MUST_CHECK;
 // Adds `offset_ns` to all times of a run: starts of spans, logs, observations. Cheap: nothing is coded again. For sources
-// that say only at their end what their times count from. STATUS_INPUT: a start would not fit into int64 any more; the
+// that report only at their end what their times count from. STATUS_INPUT: a start would not fit into int64 any more; the
 // file is then to be discarded.
 enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_ns, struct error *err) MUST_CHECK;
 // Flushes open chunks and commits: all handed over so far survives a kill. Cheap enough for a few times a second.

@@ -59,7 +59,7 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
     otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, "", slice_of(OTLP_UNIQUE_IDS), otlp_value_of_bool(true));
 }
 
-// ---- what only the first request of a run says -----------------------------------------------------------------------
+// ---- what only the first request of a run has ------------------------------------------------------------------------
 static void put_notes(struct otlp_out *out, const struct otlp_facts *facts, bool with_file_notes)
 {
   for (size_t i = 0; i < facts->note_count; i++) {
