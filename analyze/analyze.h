@@ -8,11 +8,13 @@
 #include "table/table.h"
 
 // ---- the question ---------------------------------------------------------------------------------------------------
-// Shared by several questions about the same open stores, so that runs are loaded once. At most `bytes_most` of loaded rows
-// stay between questions. Answers refer to the cache: free it after them.
-struct analyze_cache;
-struct analyze_cache *analyze_cache_new(size_t bytes_most);
-void analyze_cache_free(struct analyze_cache *cache); // NULL is fine
+// Loaded rows that several questions about the same open stores share. Starts as {.bytes_most = …}, the most that stays between
+// two questions; arena_done(&cache.arena) frees it.
+struct analyze_cache {
+  size_t bytes_most;
+  struct arena arena;
+  struct cached_rows *rows;
+};
 struct analyze_request {
   int64_t batch;                // 0: the default rule
   const char *layer;            // "outermost", "innermost", "module"; NULL: the run's default

@@ -224,9 +224,9 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
 {
   struct arena scratch = {0};
   struct question question;
-  struct view *view;
+  struct view *view = arena_alloc(arena, sizeof *view);
   cache_next_question(request->cache);
-  XSP_TRY(cache_view(request->cache, of, arena, &view, err));
+  XSP_TRY(view_load(of, arena, view, err));
   XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
   enum status status = analysis->answer(&question, err);
   if (status == STATUS_OK)

@@ -89,8 +89,9 @@ static enum status answer_all(const struct asked *asked, const struct timeline *
 enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
   const struct timeline *timeline = &page->files[file].timeline;
-  const struct asked asked = {timeline->store, analyze_cache_new(CACHE_BYTES_MOST), file, json};
+  struct analyze_cache cache = {.bytes_most = CACHE_BYTES_MOST};
+  const struct asked asked = {timeline->store, &cache, file, json};
   enum status status = answer_all(&asked, timeline, err);
-  analyze_cache_free(asked.cache);
+  arena_done(&cache.arena);
   return status;
 }
