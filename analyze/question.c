@@ -113,7 +113,7 @@ double question_difference_ms(struct question *question, double a_ms, double b_m
 // ---- shared columns -------------------------------------------------------------------------------------------------
 void put_batch(struct table_builder *table, int64_t batch_size)
 {
-  table_put(table, "batch_size", "", "batch", batch_size == 0 ? (struct table_cell){0} : cell_int(batch_size));
+  table_put(table, "batch_size", "", "batch", cell_int_if(batch_size != 0, batch_size));
 }
 
 void put_spread(struct table_builder *table, const double *values_ms, size_t count)
@@ -123,7 +123,7 @@ void put_spread(struct table_builder *table, const double *values_ms, size_t cou
     least_ms = fmin(least_ms, values_ms[i]);
     most_ms = fmax(most_ms, values_ms[i]);
   }
-  table_put(table, "n", "", "n", values_ms == NULL ? (struct table_cell){0} : cell_int((int64_t)count));
+  table_put(table, "n", "", "n", cell_int_if(values_ms != NULL, (int64_t)count));
   table_put(table, "min_ms", "ms", "min", cell_real(least_ms));
   table_put(table, "max_ms", "ms", "max", cell_real(most_ms));
   table_put(table, "cv_pct", "%", "cv", cell_real(statistic_cv_pct(values_ms, count)));

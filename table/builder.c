@@ -137,6 +137,11 @@ struct table_cell cell_int(int64_t value)
   return (struct table_cell){CELL_INT, {.integer = value}};
 }
 
+struct table_cell cell_int_if(bool is_known, int64_t value)
+{
+  return is_known ? cell_int(value) : (struct table_cell){0};
+}
+
 struct table_cell cell_real(double value)
 {
   return isfinite(value) ? (struct table_cell){CELL_REAL, {.real = value}} : (struct table_cell){0};

@@ -44,9 +44,10 @@ size_t table_note(struct table_builder *table, const char *format, ...) __attrib
 void table_answer(const struct table_builder *table, struct table *ret_table);
 
 struct table_cell cell_int(int64_t value);
-struct table_cell cell_real(double value);      // NaN and infinities: null
-struct table_cell cell_number(double value);    // as cell_real; whole numbers become integers
-struct table_cell cell_text(const char *value); // NULL or empty: null
+struct table_cell cell_int_if(bool is_known, int64_t value); // else null
+struct table_cell cell_real(double value);                   // NaN and infinities: null
+struct table_cell cell_number(double value);                 // as cell_real; whole numbers become integers
+struct table_cell cell_text(const char *value);              // NULL or empty: null
 struct table_cell cell_bool(bool value);
 
 #endif

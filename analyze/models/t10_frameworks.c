@@ -162,11 +162,6 @@ static void note_flops(struct survey *survey, const struct sides *sides)
                 "flops an input of the two differ by more than 5 %: another network, or one side's are partial");
 }
 
-static struct table_cell cell_optional(bool is_known, int64_t value)
-{
-  return is_known ? cell_int(value) : (struct table_cell){0};
-}
-
 static void put_latencies(struct table_builder *table, const struct sides *sides)
 {
   const struct side *own = sides->own, *base = sides->base;
@@ -184,7 +179,7 @@ static void put_depth(struct table_builder *table, const struct model_depth *own
   const double *metrics = kernels->figures.metrics;
   bool has = own->has_kernels;
   put_batch(table, own->batch_size);
-  table_put(table, "base_batch_size", "", "base's batch", cell_optional(base->batch_size != 0, base->batch_size));
+  table_put(table, "base_batch_size", "", "base's batch", cell_int_if(base->batch_size != 0, base->batch_size));
   table_put(table, "gpu_pct", "%", "GPU", cell_real(has ? kernels->gpu_pct : NAN));
   table_put(table, "base_gpu_pct", "%", "base's GPU", cell_real(base->has_kernels ? base->kernels.gpu_pct : NAN));
   table_put(table, "flops", "flops", "flops", cell_number(own->flops));
@@ -216,9 +211,9 @@ static void put_row(struct survey *survey, const struct sides *sides)
   table_put(table, "base_framework", "", "base", cell_text(base->framework));
   table_put(table, "base_framework_version", "", "base version", cell_text(base->framework_version));
   table_put(table, "normalized_online_latency", "", "normalised online", cell_real(online));
-  table_put(table, "optimal_batch", "", "optimal", cell_optional(models->has_optimal, models->optimal_batch));
+  table_put(table, "optimal_batch", "", "optimal", cell_int_if(models->has_optimal, models->optimal_batch));
   table_put(table, "base_optimal_batch", "", "base's optimal",
-            cell_optional(base_models->has_optimal, base_models->optimal_batch));
+            cell_int_if(base_models->has_optimal, base_models->optimal_batch));
   table_put(table, "normalized_maximum_throughput", "", "normalised max", cell_real(throughput));
   table_put(table, "convolution_pct_of_model", "%", "convolution", cell_real(models->convolution_pct));
   table_put(table, "base_convolution_pct_of_model", "%", "base's conv.", cell_real(base_models->convolution_pct));

@@ -82,7 +82,6 @@ static void note(struct survey *survey, const struct survey_item *item, const st
 static void put_row(struct survey *survey, const struct survey_item *item, const struct model_summary *model)
 {
   struct table_builder *table = &survey->table;
-  const struct table_cell null = {0};
   table_row(table);
   table_put(table, "model_name", "", "model", cell_text(item->model_name));
   table_put(table, "framework", "", "framework", cell_text(item->of.experiment->framework));
@@ -92,10 +91,9 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "graph_bytes", "bytes", "graph size", survey_workload_cell(item, "graph_bytes"));
   table_put(table, "online_latency_ms", "ms", "online", cell_real(model->online_ms));
   table_put(table, "maximum_throughput_per_s", "1/s", "maximum", cell_real(model->maximum_per_s));
-  table_put(table, "maximum_throughput_batch", "", "at batch",
-            model->has_maximum ? cell_int(model->maximum_batch) : null);
-  table_put(table, "optimal_batch", "", "optimal", model->has_optimal ? cell_int(model->optimal_batch) : null);
-  table_put(table, "batch_size", "", "layers at", model->layer_batch != 0 ? cell_int(model->layer_batch) : null);
+  table_put(table, "maximum_throughput_batch", "", "at batch", cell_int_if(model->has_maximum, model->maximum_batch));
+  table_put(table, "optimal_batch", "", "optimal", cell_int_if(model->has_optimal, model->optimal_batch));
+  table_put(table, "batch_size", "", "layers at", cell_int_if(model->layer_batch != 0, model->layer_batch));
   table_put(table, "convolution_pct_of_model", "%", "convolution", cell_real(model->convolution_pct));
   table_put(table, "dominant_layer_type", "", "dominant type", cell_text(model->dominant_type));
   table_put(table, "dominant_layer_pct", "%", "of layers", cell_real(model->dominant_pct));

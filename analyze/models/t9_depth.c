@@ -264,8 +264,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "system", "", "system", cell_text(item->system_name));
   table_put(table, "task", "", "task", survey_workload_cell(item, "task"));
   put_batch(table, depth->batch_size);
-  table_put(table, "optimal_batch", "", "optimal",
-            depth->has_optimal ? cell_int(depth->optimal_batch) : (struct table_cell){0});
+  table_put(table, "optimal_batch", "", "optimal", cell_int_if(depth->has_optimal, depth->optimal_batch));
   table_put(table, "latency_ms", "ms", "latency", cell_real(depth->latency_ms));
   put_kernels(table, depth);
   table_put(table, "latency_stage", "", "latency in", cell_text(depth->latency_stage));
