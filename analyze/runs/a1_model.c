@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void summarize(struct question *question, const struct batches *batches, const struct cold *cold)
+static enum status summarize(struct question *question, const struct batches *batches, struct error *err)
 {
   const struct batch_point *points = batches->points;
   const struct batch_point *online = batches_find(batches, 1);
@@ -21,9 +21,10 @@ static void summarize(struct question *question, const struct batches *batches, 
                 has_maximum ? cell_int(points[batches->maximum].batch_size) : (struct table_cell){0});
   table_summary(table, "optimal_batch",
                 has_optimal ? cell_int(points[batches->optimal].batch_size) : (struct table_cell){0});
-  cold_summarize(question, cold);
+  XSP_TRY(cold_summarize(question, err));
   if (!has_optimal)
     table_note(table, "%s", batches->why_not_optimal);
+  return STATUS_OK;
 }
 
 // Loading, pre- and postprocessing, for each batch size.
@@ -82,11 +83,9 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct batches batches;
   XSP_TRY(question_batches(question, &batches, err));
-  struct cold cold;
   struct stages *stages;
   if (batches.count == 0)
     return question_lacks(question, err, "there is no run with the model level");
-  XSP_TRY(cold_load(question, &cold, err));
   XSP_TRY(load_stages(question, &batches, &stages, err));
   int64_t only = question->request->batch;
   bool has_several_from = false;
@@ -94,7 +93,7 @@ static enum status answer(struct question *question, struct error *err)
     const struct batch_point *point = &batches.points[i];
     if (only != 0 && point->batch_size != only)
       continue;
-    put_row(&question->table, &batches, i, &stages[i], cold_median_ms(question, &cold, point->batch_size));
+    put_row(&question->table, &batches, i, &stages[i], cold_median_ms(question, point->batch_size));
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
     has_several_from |= !level_set_equal(point->set->levels, batches.points[0].set->levels);
@@ -105,7 +104,7 @@ static enum status answer(struct question *question, struct error *err)
   if (has_several_from)
     table_note(&question->table, "batch sizes were measured with different levels: their latencies do not compare");
   question->has_several_batches = question->table.row_count > 1;
-  summarize(question, &batches, &cold);
+  XSP_TRY(summarize(question, &batches, err));
   summarize_stages(question, stages, batches.count);
   return STATUS_OK;
 }

@@ -17,7 +17,6 @@ struct stage_span {
   int64_t span_id, start_ns, end_ns;
   uint32_t track_id;
   uint8_t stage;
-  bool is_once;
 };
 
 struct run_stages {
@@ -25,7 +24,8 @@ struct run_stages {
   const struct view_run *run;
   uint32_t categories[STAGE_COUNT]; // string ids; 0: no span has it
   VECTOR(struct stage_span) found;
-  VECTOR(struct model_span) models;
+  struct map track_of; // by id, of model spans
+  struct map once;     // ids of spans with the tag `once`
   struct places places;
 };
 
@@ -44,7 +44,7 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
   (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->level[i] == XSP_LEVEL_MODEL)
-      *vector_add(&stages->models) = (struct model_span){spans->span_id[i], spans->track_id[i]};
+      *map_at(&stages->track_of, map_number((uint64_t)spans->span_id[i]), NULL) = spans->track_id[i];
     if (spans->level[i] != XSP_LEVEL_APPLICATION || spans->category[i] == 0 || (spans->flags[i] & STORE_SPAN_OPEN))
       continue;
     for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
@@ -87,29 +87,18 @@ static void keep_outermost(struct run_stages *stages)
   stages->found.count = kept;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-  const struct stage_span *a = left, *b = right;
-  return (a->span_id > b->span_id) - (a->span_id < b->span_id);
-}
-
-static enum status mark_once(struct run_stages *stages, struct error *err)
+static enum status find_once(struct run_stages *stages, struct error *err)
 {
   struct store *store = stages->question->view->store;
   uint32_t key = 0;
   struct store_tag *tags = NULL;
   size_t count = 0;
-  if (stages->found.count == 0 || !store_find_string(store, "once", 4, &key))
+  if (!store_find_string(store, "once", 4, &key))
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(store, stages->run->run->run_id, &key, 1, stages->question->scratch, &tags, &count, err));
-  qsort(stages->found.items, stages->found.count, sizeof *stages->found.items, compare_ids);
-  for (size_t i = 0; i < count; i++) {
-    const struct stage_span wanted = {.span_id = tags[i].span_id};
-    struct stage_span *span =
-        bsearch(&wanted, stages->found.items, stages->found.count, sizeof *stages->found.items, compare_ids);
-    if (span != NULL && tags[i].type == STORE_INT && tags[i].value.integer == 1)
-      span->is_once = true;
-  }
+  for (size_t i = 0; i < count; i++)
+    if (tags[i].type == STORE_INT && tags[i].value.integer == 1)
+      (void)map_at(&stages->once, map_number((uint64_t)tags[i].span_id), NULL);
   return STATUS_OK;
 }
 
@@ -141,7 +130,7 @@ static void add_up(struct run_stages *stages, struct values *values)
     uint32_t process = places_process(&stages->places, span->track_id);
     if (process == PLACE_NONE)
       continue;
-    if (span->stage == LOAD || span->is_once) {
+    if (span->stage == LOAD || map_find(&stages->once, map_number((uint64_t)span->span_id)) != NULL) {
       add_to(of_process[span->stage != LOAD], process, span);
       continue;
     }
@@ -170,8 +159,8 @@ static enum status read_run(struct run_stages *stages, struct values *values, st
   if (stages->found.count == 0)
     return STATUS_OK;
   keep_outermost(stages);
-  XSP_TRY(mark_once(stages, err));
-  XSP_TRY(places_load(stages->question, stages->run, stages->models.items, stages->models.count, &stages->places, err));
+  XSP_TRY(find_once(stages, err));
+  XSP_TRY(places_load(stages->question, stages->run, &stages->track_of, &stages->places, err));
   add_up(stages, values);
   return STATUS_OK;
 }
@@ -185,7 +174,9 @@ static enum status read_set(struct question *question, const struct view_set *se
     memcpy(stages.categories, categories, sizeof stages.categories);
     status = read_run(&stages, values, err);
     vector_done(&stages.found);
-    vector_done(&stages.models);
+    map_done(&stages.track_of);
+    map_done(&stages.once);
+    places_done(&stages.places);
   }
   return status;
 }
