@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the kernels, copies and memory sets of one run, in order, with the layers they are in. Called by layers/rows.c
 // while the run's columns are loaded.
-
 #include "analyze/kernels/device_rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_device_row(const struct run_columns *columns, size_t row)
@@ -15,53 +15,26 @@ static bool is_device_row(const struct run_columns *columns, size_t row)
          (category == columns->kernel || category == columns->memcpy || category == columns->memset);
 }
 
-// ---- order: merges what the source left in order --------------------------------------------------------------------
-static inline bool is_before(const struct device_row *a, const struct device_row *b)
+// ---- order ----------------------------------------------------------------------------------------------------------
+static int compare_rows(const void *left, const void *right)
 {
+  const struct device_row *a = left, *b = right;
   if (a->observation != b->observation)
-    return a->observation < b->observation;
+    return a->observation < b->observation ? -1 : 1;
   if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns;
+    return a->start_ns < b->start_ns ? -1 : 1;
   if (a->duration_ns != b->duration_ns)
-    return a->duration_ns > b->duration_ns;
-  return a->row < b->row;
+    return a->duration_ns > b->duration_ns ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static size_t run_end(const struct device_row *items, size_t at, size_t count)
+static void sort_rows(struct device_rows *devices)
 {
-  while (at + 1 < count && !is_before(&items[at + 1], &items[at]))
-    at++;
-  return at < count ? at + 1 : count;
-}
-
-static void merge(const struct device_row *from, size_t low, size_t middle, size_t high, struct device_row *to)
-{
-  size_t a = low;
-  size_t b = middle;
-  for (size_t out = low; out < high; out++)
-    to[out] = a < middle && (b == high || !is_before(&from[b], &from[a])) ? from[a++] : from[b++];
-}
-
-// Merges neighbouring ascending runs until one is left. False: out of memory.
-static void sort_rows(struct device_rows *devices, struct arena *temporary)
-{
-  struct device_row *from = devices->items;
-  struct device_row *to = NULL;
-  while (run_end(from, 0, devices->count) < devices->count) {
-    if (to == NULL)
-      to = arena_alloc_array(temporary, devices->count, sizeof *to);
-    for (size_t low = 0; low < devices->count;) {
-      size_t middle = run_end(from, low, devices->count);
-      size_t high = middle < devices->count ? run_end(from, middle, devices->count) : middle;
-      merge(from, low, middle, high, to);
-      low = high;
-    }
-    struct device_row *merged = to;
-    to = from;
-    from = merged;
-  }
-  if (from != devices->items)
-    memcpy(devices->items, from, devices->count * sizeof *from);
+  size_t sorted = 1; // all of them where the device has one stream
+  while (sorted < devices->count && compare_rows(&devices->items[sorted - 1], &devices->items[sorted]) < 0)
+    sorted++;
+  if (sorted < devices->count)
+    qsort(devices->items, devices->count, sizeof *devices->items, compare_rows);
 }
 
 // ---- finding --------------------------------------------------------------------------------------------------------
@@ -73,8 +46,8 @@ static size_t count_rows(const struct run_columns *columns)
   return count;
 }
 
-enum status device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
-                             struct device_rows *ret_devices, struct error *err)
+void device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
+                      struct device_rows *ret_devices)
 {
   const struct store_spans *spans = &columns->spans;
   *ret_devices = (struct device_rows){0};
@@ -103,8 +76,7 @@ enum status device_rows_find(const struct run_columns *columns, const uint32_t *
                                                                    .name = is_kernel ? spans->name[i] : DEVICE_COPY,
                                                                    .row = (uint32_t)i};
   }
-  sort_rows(ret_devices, columns->arena);
-  return STATUS_OK;
+  sort_rows(ret_devices);
 }
 
 // ---- metrics --------------------------------------------------------------------------------------------------------

@@ -35,9 +35,9 @@ struct device_rows {
   size_t open, unobserved;         // kernels left out
 };
 
-// `item_of`: by row: the layer that a layer span counts as; ROW_NONE. Temporary memory is the columns' arena's.
-enum status device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
-                             struct device_rows *ret_devices, struct error *err) MUST_CHECK;
+// `item_of`: by row: the layer that a layer span counts as; ROW_NONE.
+void device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
+                      struct device_rows *ret_devices);
 // Reads the kernels' tags.
 enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
                                 struct error *err) MUST_CHECK;

@@ -255,16 +255,15 @@ static enum status find_layers(struct work *work, struct arena *arena, struct er
 }
 
 // Device work in another observation than its layer is in no layer.
-static enum status find_devices(struct work *work, struct arena *arena, struct error *err)
+static void find_devices(struct work *work, struct arena *arena)
 {
   struct device_rows *devices = &work->rows->devices;
-  XSP_TRY(device_rows_find(work->columns, work->item_of, arena, devices, err));
+  device_rows_find(work->columns, work->item_of, arena, devices);
   for (size_t i = 0; i < devices->count; i++) {
     struct device_row *device = &devices->items[i];
     if (device->item != ROW_NONE && work->rows->items[device->item].observation != (int32_t)device->observation)
       device->item = ROW_NONE;
   }
-  return STATUS_OK;
 }
 
 enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
@@ -285,7 +284,7 @@ enum status layer_rows_load(struct store *store, const struct view_run *run, con
   if (status == STATUS_OK)
     status = find_layers(&work, arena, err);
   if (status == STATUS_OK && wanted->rows)
-    status = find_devices(&work, arena, err);
+    find_devices(&work, arena);
   if (status == STATUS_OK && wanted->metrics)
     status = device_rows_metrics(&columns, arena, &ret_rows->devices, err);
   arena_done(&temporary);
