@@ -14,7 +14,7 @@ extern const struct analysis analysis_a5;  // a5_type_count.c
 extern const struct analysis analysis_a6;  // a6_type_latency.c
 extern const struct analysis analysis_a7;  // a7_type_memory.c
 extern const struct analysis analysis_a8;  // a8_kernels.c
-extern const struct analysis analysis_a9;  // a9_kernel_roofline.c
+extern const struct analysis analysis_a9;  // a8_kernels.c
 extern const struct analysis analysis_a10; // a10_kernel_names.c
 extern const struct analysis analysis_a11; // a11_kernel_layers.c
 extern const struct analysis analysis_a12; // a12_layer_metrics.c

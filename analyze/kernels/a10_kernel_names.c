@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A10, kernels by name: how often each is called, what it takes of the model, and what bounds it.
-#include "analyze/kernels/a10_kernel_names.h"
-
+// A10, kernels by name: how often each is called, what it takes of the model, and what bounds it. In long form, counts and
+// times by batch size, to be compared with other batch sizes, systems and frameworks.
 #include "analyze/a_list.h"
+#include "analyze/kernels/kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct names {
+  struct kernels kernels;
+  struct kernel_groups groups; // by name
+  struct kernel_figures all;   // of all kernels, in layers or not
+  size_t *order;               // groups by latency falling, then by name; those without a latency are left out
+  size_t count;
+  const char *from; // kernels_from, or the set if it also serves for the model in the shares
+};
+struct names_row {
+  const char *name;
+  struct kernel_figures figures;
+};
 
 struct ordering {
   const double *latency_ms;
@@ -24,7 +37,8 @@ static int compare_groups(const void *left, const void *right, void *context)
   return order != 0 ? order : a < b ? -1 : a > b;
 }
 
-void names_find(struct question *question, struct names *names)
+// After kernels_load or kernels_answer.
+static void names_find(struct question *question, struct names *names)
 {
   const struct kernels *kernels = &names->kernels;
   bool serves_model = kernels->model_from != NULL && kernels->model_set == kernels->set;
@@ -44,14 +58,16 @@ void names_find(struct question *question, struct names *names)
   qsort_r(names->order, names->count, sizeof *names->order, compare_groups, &by);
 }
 
-struct names_row names_row(struct names *names, size_t place)
+// Valid until the next call.
+static struct names_row names_row(struct names *names, size_t place)
 {
   struct names_row row = {.name = names->kernels.names[names->order[place]]};
   kernel_groups_figures(&names->groups, names->order[place], &row.figures);
   return row;
 }
 
-void put_name(struct table_builder *table, const struct names *names, const struct names_row *row)
+// The columns name, count, latency and the shares of the model and of all kernels.
+static void put_name(struct table_builder *table, const struct names *names, const struct names_row *row)
 {
   double ms = row->figures.latency_ms;
   table_put(table, "kernel_name", "", "kernel", cell_text(row->name));
@@ -106,13 +122,55 @@ static enum status answer_by_name(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
+// ---- by batch -------------------------------------------------------------------------------------------------------
+static void put_batch_row(struct question *question, const struct roofs *roofs, const struct names *names,
+                          const struct names_row *row)
+{
+  struct table_builder *table = &question->table;
+  table_row(table);
+  put_batch(table, names->kernels.batch_size);
+  table_put(table, "system", "", "system", cell_text(roofs->device));
+  table_put(table, "framework", "", "framework", cell_text(question->view->experiment->framework));
+  put_name(table, names, row);
+  put_spread(table, row->figures.values_ms, row->figures.value_count);
+  put_from(table, "latency_from", "from", names->from);
+  put_from(table, "model_latency_from", "model from", names->kernels.model_from);
+}
+
+static enum status add_batch(struct question *question, int64_t batch_size, void *roofs, struct error *err)
+{
+  struct names names = {0};
+  XSP_TRY(kernels_load(question, batch_size, KERNELS_ALONE, &names.kernels, err));
+  names_find(question, &names);
+  for (size_t i = 0; i < names.count; i++) {
+    struct names_row row = names_row(&names, i);
+    put_batch_row(question, roofs, &names, &row);
+  }
+  question_uses(question, names.kernels.set);
+  kernels_note(question, &names.kernels);
+  question_note_from(question, "model", names.kernels.model_from);
+  return STATUS_OK;
+}
+
+static enum status answer_by_batch(struct question *question, struct error *err)
+{
+  struct roofs roofs;
+  size_t batches;
+  XSP_TRY(roofs_load(question, &roofs, err));
+  put_batch_row(question, &roofs, &(struct names){0}, &(struct names_row){0});
+  table_declared(&question->table, 0);
+  XSP_TRY(kernels_each_batch(question, add_batch, &roofs, &batches, err));
+  table_summary(&question->table, "batch_sizes", cell_int((int64_t)batches));
+  return STATUS_OK;
+}
+
 static enum status answer(struct question *question, struct error *err)
 {
   const char *by = question->request->by;
   if (by == NULL)
     return answer_by_name(question, err);
   if (strcmp(by, "batch") == 0)
-    return names_by_batch(question, err);
+    return answer_by_batch(question, err);
   return error_set(err, STATUS_USE, "cannot group A10", by, "--by batch", "only batch is known");
 }
 

@@ -5,7 +5,6 @@
 
 #include "analyze/a_list.h"
 #include "analyze/kernels/a11_kernel_layers.h"
-#include "analyze/kernels/a8_kernels.h"
 
 #include <math.h>
 

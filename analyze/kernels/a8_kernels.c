@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A8, kernel information: every kernel call in execution order, its latency, metrics and bound. A9 adds the roofs.
-#include "analyze/kernels/a8_kernels.h"
-
+// A8, kernel information: every kernel call in execution order, its latency, metrics and bound. A9, kernel roofline: the same
+// points with the roofs they lie under.
 #include "analyze/a_list.h"
+#include "analyze/kernels/kernels.h"
 
 static void put_row(struct question *question, const struct kernels *kernels, const struct roofs *roofs,
                     const struct kernel *kernel, const struct kernel_figures *figures, bool with_roofs)
@@ -35,7 +35,7 @@ static size_t count_names(const struct question *question, const struct kernels 
   return count;
 }
 
-enum status kernels_table(struct question *question, bool with_roofs, struct error *err)
+static enum status answer(struct question *question, bool with_roofs, struct error *err)
 {
   struct table_builder *table = &question->table;
   const struct analyze_request *request = question->request;
@@ -66,9 +66,15 @@ enum status kernels_table(struct question *question, bool with_roofs, struct err
   return STATUS_OK;
 }
 
-static enum status answer(struct question *question, struct error *err)
+static enum status answer_a8(struct question *question, struct error *err)
 {
-  return kernels_table(question, false, err);
+  return answer(question, false, err);
 }
 
-const struct analysis analysis_a8 = {.id = "A8", .title = "kernel information", .needs = "K", .answer = answer};
+static enum status answer_a9(struct question *question, struct error *err)
+{
+  return answer(question, true, err);
+}
+
+const struct analysis analysis_a8 = {.id = "A8", .title = "kernel information", .needs = "K", .answer = answer_a8};
+const struct analysis analysis_a9 = {.id = "A9", .title = "kernel roofline", .needs = "K", .answer = answer_a9};

@@ -67,6 +67,8 @@ bool kernels_exist_by_layer(const struct view *view, int64_t batch_size);
 enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
                            struct error *err) MUST_CHECK;
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
+// Notes which metrics a roofline needs and no kernel has.
+void kernels_note_lacking(struct question *question, const struct kernels *kernels);
 // Calls `add` for each batch size with the kernel level that the request wants, with scratch of its own. STATUS_NO: none.
 enum status kernels_each_batch(struct question *question,
                                enum status (*add)(struct question *question, int64_t batch_size, void *context,

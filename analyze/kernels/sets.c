@@ -133,6 +133,15 @@ void kernels_note(struct question *question, const struct kernels *kernels)
     table_note(table, "kernels that never finished, left out: %zu", kernels->open);
 }
 
+void kernels_note_lacking(struct question *question, const struct kernels *kernels)
+{
+  bool has_flops = kernels->has_metric[KERNEL_FLOPS];
+  bool has_bytes = kernels->has_metric[KERNEL_DRAM_READ] && kernels->has_metric[KERNEL_DRAM_WRITE];
+  if (!has_flops || !has_bytes)
+    table_note(&question->table, "no kernel has %s%s%s: points under the roofs are not given", has_flops ? "" : "flops",
+               !has_flops && !has_bytes ? " or " : "", has_bytes ? "" : "dram_read_bytes and dram_write_bytes");
+}
+
 void kernels_summarize_outside(struct question *question, const struct kernels *kernels)
 {
   double count = question_statistic(question, kernels->outside_count, kernels->observation_count);
