@@ -4,60 +4,29 @@
 #include "analyze/flops/rules.h"
 
 #include <math.h>
-#include <string.h>
 
 // ---- products of matrices -------------------------------------------------------------------------------------------
-static bool product(struct flop_work *work, const struct shape *a, const struct shape *b, bool has_addend)
+// As Python's @: vectors are widened, batches broadcast.
+bool flops_aten_product(struct flop_work *work)
 {
-  if (a == NULL || b == NULL || a->rank < 2 || a->rank != b->rank || a->dims[a->rank - 1] != b->dims[b->rank - 2])
+  unsigned at = work->rule->factor_at;
+  const struct shape *a = flop_tensor(work->operation, at);
+  const struct shape *b = flop_tensor(work->operation, at + 1);
+  if (a == NULL || b == NULL)
     return false;
-  for (int i = 0; i < a->rank - 2; i++)
-    if (a->dims[i] != b->dims[i])
+  double depth = a->dims[a->rank - 1];
+  if (depth != (b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2]))
+    return false;
+  double elements = (a->rank >= 2 ? a->dims[a->rank - 2] : 1) * (b->rank >= 2 ? b->dims[b->rank - 1] : 1);
+  for (int i = 3; i <= a->rank || i <= b->rank; i++) {
+    double of_a = i <= a->rank ? a->dims[a->rank - i] : 1;
+    double of_b = i <= b->rank ? b->dims[b->rank - i] : 1;
+    if (of_a != of_b && of_a != 1 && of_b != 1)
       return false;
-  work->output_elements = flop_product(a, 0, a->rank - 1) * b->dims[b->rank - 1];
-  flop_set(work, work->output_elements * a->dims[a->rank - 1], has_addend ? work->output_elements : 0, 0, 0);
-  return true;
-}
-
-bool flops_aten_product(struct flop_work *work) // mm, bmm
-{
-  return product(work, flop_tensor(work->operation, 0), flop_tensor(work->operation, 1), false);
-}
-
-bool flops_aten_product_and_sum(struct flop_work *work) // addmm, baddbmm
-{
-  return product(work, flop_tensor(work->operation, 1), flop_tensor(work->operation, 2), true);
-}
-
-static bool vector_product(struct flop_work *work, unsigned matrix_at, bool has_addend)
-{
-  const struct shape *matrix = flop_tensor(work->operation, matrix_at);
-  const struct shape *vector = flop_tensor(work->operation, matrix_at + 1);
-  if (matrix == NULL || vector == NULL || matrix->rank != 2 || vector->rank != 1 || matrix->dims[1] != vector->dims[0])
-    return false;
-  work->output_elements = matrix->dims[0];
-  flop_set(work, shape_elements(matrix), has_addend ? matrix->dims[0] : 0, 0, 0);
-  return true;
-}
-
-bool flops_aten_vector_product(struct flop_work *work)
-{
-  return vector_product(work, 0, false);
-}
-
-bool flops_aten_vector_product_and_sum(struct flop_work *work)
-{
-  return vector_product(work, 1, true);
-}
-
-bool flops_aten_dot(struct flop_work *work)
-{
-  const struct shape *a = flop_tensor(work->operation, 0);
-  const struct shape *b = flop_tensor(work->operation, 1);
-  if (a == NULL || b == NULL || a->rank != 1 || b->rank != 1 || a->dims[0] != b->dims[0])
-    return false;
-  work->output_elements = 1;
-  flop_set(work, a->dims[0], 0, 0, 0);
+    elements *= of_a == 1 ? of_b : of_a;
+  }
+  work->output_elements = elements;
+  flop_set(work, elements * depth, at > 0 ? elements : 0, 0, 0);
   return true;
 }
 
@@ -74,29 +43,6 @@ bool flops_aten_linear(struct flop_work *work)
   return true;
 }
 
-// As Python's @: vectors are widened, batches broadcast.
-bool flops_aten_general_product(struct flop_work *work)
-{
-  const struct shape *a = flop_tensor(work->operation, 0);
-  const struct shape *b = flop_tensor(work->operation, 1);
-  if (a == NULL || b == NULL)
-    return false;
-  double depth = a->dims[a->rank - 1];
-  if (depth != (b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2]))
-    return false;
-  double elements = (a->rank >= 2 ? a->dims[a->rank - 2] : 1) * (b->rank >= 2 ? b->dims[b->rank - 1] : 1);
-  for (int i = 3; i <= a->rank || i <= b->rank; i++) {
-    double of_a = i <= a->rank ? a->dims[a->rank - i] : 1;
-    double of_b = i <= b->rank ? b->dims[b->rank - i] : 1;
-    if (of_a != of_b && of_a != 1 && of_b != 1)
-      return false;
-    elements *= of_a == 1 ? of_b : of_a;
-  }
-  work->output_elements = elements;
-  flop_set(work, elements * depth, 0, 0, 0);
-  return true;
-}
-
 // ---- norms, reductions ----------------------------------------------------------------------------------------------
 static double first_elements(const struct flop_work *work)
 {
@@ -104,21 +50,12 @@ static double first_elements(const struct flop_work *work)
   return first == NULL ? NAN : shape_elements(first);
 }
 
-static bool is_true(const struct flop_work *work, unsigned argument, bool *ret_truth)
-{
-  const struct value *value = flop_value(work->operation, argument);
-  if (value == NULL || (value->kind != VALUE_TRUTH && (value->kind != VALUE_NUMBERS || value->count != 1)))
-    return false;
-  *ret_truth = value->kind == VALUE_TRUTH ? value->truth : value->numbers[0] != 0;
-  return true;
-}
-
 // (input, weight, bias, mean, variance, training, …): in training, mean and deviation come from the data.
 bool flops_aten_batch_norm(struct flop_work *work)
 {
   double elements = first_elements(work);
   bool is_training;
-  if (isnan(elements) || !is_true(work, 5, &is_training))
+  if (isnan(elements) || !flop_truth(work->operation, 5, &is_training))
     return false;
   if (is_training)
     flop_set(work, 2 * elements, 3 * elements, 0, elements);
@@ -131,7 +68,7 @@ bool flops_aten_dropout(struct flop_work *work) // (input, p, train): draws, com
 {
   double elements = first_elements(work);
   bool is_training;
-  if (isnan(elements) || !is_true(work, 2, &is_training))
+  if (isnan(elements) || !flop_truth(work->operation, 2, &is_training))
     return false;
   flop_set(work, 0, is_training ? elements : 0, is_training ? elements : 0, 0);
   return true;
@@ -156,25 +93,14 @@ static double reduced_elements(const struct flop_work *work)
   return elements;
 }
 
-bool flops_aten_sum(struct flop_work *work)
+bool flops_aten_reduction(struct flop_work *work)
 {
+  const struct flop_rule *rule = work->rule;
+  double elements = first_elements(work);
   work->output_elements = reduced_elements(work);
-  flop_set(work, 0, first_elements(work), 0, 0);
-  return !isnan(first_elements(work));
-}
-
-bool flops_aten_extreme(struct flop_work *work) // amax, amin
-{
-  work->output_elements = reduced_elements(work);
-  flop_set(work, 0, 0, first_elements(work), 0);
-  return !isnan(first_elements(work));
-}
-
-bool flops_aten_mean(struct flop_work *work)
-{
-  work->output_elements = reduced_elements(work);
-  flop_set(work, 0, first_elements(work), 0, work->output_elements);
-  return !isnan(work->output_elements);
+  flop_set(work, 0, rule->adds * elements, rule->compares * elements,
+           rule->specials == 0 ? 0 : rule->specials * work->output_elements);
+  return !isnan(elements);
 }
 
 // ---- moves ----------------------------------------------------------------------------------------------------------

@@ -27,15 +27,6 @@ static const struct attention_form forms[] = {
     {"_efficient_attention_backward", 1, 14, true, true},
 };
 
-// Not recorded counts as not causal.
-static bool is_causal(const struct flop_work *work, unsigned argument)
-{
-  const struct value *value = flop_value(work->operation, argument);
-  if (value == NULL)
-    return false;
-  return value->kind == VALUE_TRUTH ? value->truth : value->count == 1 && value->numbers[0] != 0;
-}
-
 bool flops_aten_attention(struct flop_work *work)
 {
   const struct attention_form *form = NULL;
@@ -52,7 +43,9 @@ bool flops_aten_attention(struct flop_work *work)
     return false;
   int length_at = form->heads_are_last ? 1 : 2;
   double rows = flop_product(query, 0, 3); // batch, heads, length: in whichever order
-  double scores = rows * key->dims[length_at] * (is_causal(work, form->causal) ? 0.5 : 1);
+  bool is_causal = false;                  // also where it is not recorded
+  (void)flop_truth(work->operation, form->causal, &is_causal);
+  double scores = rows * key->dims[length_at] * (is_causal ? 0.5 : 1);
   double to_scores = scores * query->dims[3];
   double to_values = scores * value->dims[3];
   if (!form->is_backward) {

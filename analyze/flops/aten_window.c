@@ -55,13 +55,7 @@ static double number_at(const struct flop_work *work, unsigned argument, size_t 
 static bool is_truth(const struct flop_work *work, unsigned argument, bool *ret_truth)
 {
   *ret_truth = false;
-  if (argument == ABSENT)
-    return true;
-  const struct value *value = flop_value(work->operation, argument);
-  if (value == NULL)
-    return false;
-  *ret_truth = value->kind == VALUE_TRUTH ? value->truth : value->count == 1 && value->numbers[0] != 0;
-  return true;
+  return argument == ABSENT || flop_truth(work->operation, argument, ret_truth);
 }
 
 // Positions of a window along one dimension; NaN where it does not fit or is not known.
@@ -203,10 +197,10 @@ bool flops_aten_convolution_backward(struct flop_work *work)
 }
 
 // ---- pools ----------------------------------------------------------------------------------------------------------
-// (input, kernel, stride, padding, then dilation and ceil_mode, or ceil_mode alone). Elements written and in a window.
-static bool pool_sizes(const struct flop_work *work, unsigned dilation_at, unsigned ceil_at, double *ret_outputs,
-                       double *ret_window)
+// (input, kernel, stride, padding, then dilation and ceil_mode, or ceil_mode alone)
+static bool pool(struct flop_work *work, unsigned dilation_at, unsigned ceil_at)
 {
+  const struct flop_rule *rule = work->rule;
   const struct shape *input = flop_tensor(work->operation, 0);
   const char *name = name_of(work);
   int dims = strstr(name, "1d") != NULL ? 1 : strstr(name, "2d") != NULL ? 2 : 3;
@@ -215,38 +209,28 @@ static bool pool_sizes(const struct flop_work *work, unsigned dilation_at, unsig
     return false;
   const struct value *stride = flop_value(work->operation, 2);
   bool has_stride = stride != NULL && stride->kind == VALUE_NUMBERS && stride->count > 0;
-  *ret_outputs = flop_product(input, 0, input->rank - dims);
-  *ret_window = 1;
+  double outputs = flop_product(input, 0, input->rank - dims);
+  double window = 1;
   for (int i = 0; i < dims; i++) {
     double kernel = number_at(work, 1, (size_t)i, 1);
     double step = has_stride ? number_at(work, 2, (size_t)i, 1) : kernel; // an empty list: as wide as the window
-    *ret_outputs *= positions(input->dims[input->rank - dims + i], kernel, step, number_at(work, 3, (size_t)i, 0),
-                              number_at(work, dilation_at, (size_t)i, 1), rounds_up);
-    *ret_window *= kernel;
+    outputs *= positions(input->dims[input->rank - dims + i], kernel, step, number_at(work, 3, (size_t)i, 0),
+                         number_at(work, dilation_at, (size_t)i, 1), rounds_up);
+    window *= kernel;
   }
-  return *ret_outputs >= 0;
+  work->output_elements = outputs;
+  flop_set(work, 0, rule->adds * outputs * window, rule->compares * outputs * window, rule->specials * outputs);
+  return outputs >= 0;
 }
 
 bool flops_aten_max_pool(struct flop_work *work)
 {
-  double outputs;
-  double window;
-  if (!pool_sizes(work, 4, 5, &outputs, &window))
-    return false;
-  work->output_elements = outputs;
-  flop_set(work, 0, 0, outputs * window, 0);
-  return true;
+  return pool(work, 4, 5);
 }
 
 bool flops_aten_average_pool(struct flop_work *work)
 {
-  double outputs;
-  double window;
-  if (!pool_sizes(work, ABSENT, 4, &outputs, &window))
-    return false;
-  work->output_elements = outputs;
-  flop_set(work, 0, outputs * window, 0, outputs);
-  return true;
+  return pool(work, ABSENT, 4);
 }
 
 bool flops_aten_adaptive_pool(struct flop_work *work) // (input, output size)

@@ -18,13 +18,19 @@ static void add_bias(struct flop_work *work, unsigned bias_at)
 static bool convolve(struct flop_work *work, const struct shape *around)
 {
   const struct flop_window *window = &work->rule->window;
-  const struct shape *weights = flop_tensor(work->operation, 1);
+  const struct shape *weights = flop_tensor(work->operation, window->weights_at == 0 ? 1 : window->weights_at);
   if (weights == NULL || around == NULL || weights->rank < 3)
+    return false;
+  if (work->operation->dialect == FLOPS_ONNX &&
+      weights->rank != around->rank) // packed away, another tensor in their place
     return false;
   double each = flop_product(weights, window->first, weights->rank + window->end);
   flop_set(work, shape_elements(around) * each, 0, 0, 0);
   if (window->bias_at != 0)
     add_bias(work, window->bias_at);
+  const struct shape *sum = window->sum_at == 0 ? NULL : flop_tensor(work->operation, window->sum_at);
+  if (sum != NULL && sum->rank == around->rank)
+    work->counts.adds += shape_elements(around);
   return true;
 }
 
@@ -98,33 +104,28 @@ double flops_kernel_elements(const struct flop_work *work)
   return elements;
 }
 
-bool flops_max_pool(struct flop_work *work)
+bool flops_pool(struct flop_work *work)
 {
+  const struct flop_rule *rule = work->rule;
   const struct shape *output = flop_output(work->operation);
   double kernel = flops_kernel_elements(work);
   if (output == NULL || isnan(kernel))
     return false;
-  flop_set(work, 0, 0, shape_elements(output) * kernel, 0);
+  double outputs = shape_elements(output);
+  flop_set(work, 0, rule->adds * outputs * kernel, rule->compares * outputs * kernel, rule->specials * outputs);
   return true;
 }
 
-bool flops_average_pool(struct flop_work *work)
+bool flops_reduction(struct flop_work *work)
 {
-  const struct shape *output = flop_output(work->operation);
-  double kernel = flops_kernel_elements(work);
-  if (output == NULL || isnan(kernel))
-    return false;
-  flop_set(work, 0, shape_elements(output) * kernel, 0, shape_elements(output));
-  return true;
-}
-
-bool flops_mean_of_inputs(struct flop_work *work)
-{
+  const struct flop_rule *rule = work->rule;
   const struct shape *input = flop_tensor(work->operation, 0);
   const struct shape *output = flop_output(work->operation);
   if (input == NULL || output == NULL)
     return false;
-  flop_set(work, 0, shape_elements(input), 0, shape_elements(output));
+  double inputs = shape_elements(input);
+  flop_set(work, rule->multiply_adds * inputs, rule->adds * inputs, rule->compares * inputs,
+           rule->specials * shape_elements(output));
   return true;
 }
 

@@ -5,37 +5,8 @@
 #include "analyze/flops/rules.h"
 
 #include <math.h>
-#include <string.h>
 
 // ---- convolutions ---------------------------------------------------------------------------------------------------
-static bool count_convolution(struct flop_work *work, unsigned weights_at)
-{
-  const struct shape *weights = flop_tensor(work->operation, weights_at);
-  const struct shape *output = flop_output(work->operation);
-  if (weights == NULL || output == NULL || weights->rank < 3 || weights->rank != output->rank)
-    return false;
-  double outputs = shape_elements(output);
-  double adds = 0;
-  const struct shape *bias = flop_tensor(work->operation, weights_at + 1);
-  const struct shape *sum = flop_tensor(work->operation, weights_at + 2);
-  if (weights_at == 1 && bias != NULL && bias->rank == 1)
-    adds += outputs;
-  if (weights_at == 1 && sum != NULL && sum->rank == output->rank) // fused with the addition after it
-    adds += outputs;
-  flop_set(work, outputs * flop_product(weights, 1, weights->rank), adds, 0, 0);
-  return true;
-}
-
-bool flops_onnx_convolution(struct flop_work *work)
-{
-  return count_convolution(work, 1);
-}
-
-bool flops_onnx_quantized_convolution(struct flop_work *work) // x, its scale and zero point, w, …
-{
-  return count_convolution(work, 3);
-}
-
 // Weights that were packed away follow from the window, where that is known.
 bool flops_onnx_transposed_convolution(struct flop_work *work)
 {
@@ -117,17 +88,7 @@ bool flops_onnx_attention(struct flop_work *work)
   return true;
 }
 
-// ---- pooling, norms, reductions -------------------------------------------------------------------------------------
-bool flops_onnx_root_of_squares(struct flop_work *work) // ReduceL2
-{
-  const struct shape *input = flop_tensor(work->operation, 0);
-  const struct shape *output = flop_output(work->operation);
-  if (input == NULL || output == NULL)
-    return false;
-  flop_set(work, shape_elements(input), 0, 0, shape_elements(output));
-  return true;
-}
-
+// ---- norms ---------------------------------------------------------------------------------------------------------
 // Local response normalisation: squares over `size` neighbours, scaled, to a power, divided.
 bool flops_onnx_local_response(struct flop_work *work)
 {

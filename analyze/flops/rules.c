@@ -36,6 +36,15 @@ const struct value *flop_value(const struct flop_operation *operation, unsigned 
   return has ? &operation->values->items[argument] : NULL;
 }
 
+bool flop_truth(const struct flop_operation *operation, unsigned argument, bool *ret_truth)
+{
+  const struct value *value = flop_value(operation, argument);
+  if (value == NULL || (value->kind != VALUE_TRUTH && (value->kind != VALUE_NUMBERS || value->count != 1)))
+    return false;
+  *ret_truth = value->kind == VALUE_TRUTH ? value->truth : value->numbers[0] != 0;
+  return true;
+}
+
 const struct value *flop_attribute(const struct flop_operation *operation, const char *name)
 {
   for (size_t i = 0; i < operation->attribute_count; i++)

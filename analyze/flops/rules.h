@@ -24,18 +24,21 @@ struct flop_work { // one operation while it is counted
   double missing_elements; // ONNX: of weights that the framework did not list; 0: none
 };
 typedef bool flop_count(struct flop_work *work);
-// Where a convolution has its tensors; weights are argument 1.
+// Where a convolution has its tensors: arguments.
 struct flop_window {
-  int first, end; // dimensions of the weights that make one element; `end` counts from the last, 0 or negative
-  unsigned bias_at, input_at; // arguments; bias_at 0: none is counted
+  int first, end;      // dimensions of the weights that make one element; `end` counts from the last, 0 or negative
+  unsigned weights_at; // 0: argument 1
+  unsigned bias_at, sum_at; // added to the result; 0: none is counted
+  unsigned input_at;
 };
 struct flop_rule { // a row of the catalogue: a cost, and the operators that have it
   enum flop_per per;
-  double multiply_adds, adds, compares, specials; // per element
+  double multiply_adds, adds, compares, specials; // per element, or as `count` takes them
   enum flop_traffic traffic;
   // Instead of the coefficients: fills the counts (and output_elements in ATen). False: shapes do not suffice.
   flop_count *count;
   struct flop_window window; // of flops_convolution, flops_transposed_convolution
+  unsigned factor_at;        // of flops_aten_product: its first argument; the one before is added
   bool is_composite;         // its work is that of the operators in it, where there are any
   bool gives_truths;         // ATen: one byte per element
   bool is_end;               // of the catalogue
@@ -49,6 +52,7 @@ extern const struct flop_rule flop_rules[]; // catalog.c
 const struct shape *flop_tensor(const struct flop_operation *operation, unsigned argument);
 const struct shape *flop_output(const struct flop_operation *operation); // ONNX: the first; NULL
 const struct value *flop_value(const struct flop_operation *operation, unsigned argument);
+bool flop_truth(const struct flop_operation *operation, unsigned argument, bool *ret_truth); // false: not recorded
 const struct value *flop_attribute(const struct flop_operation *operation, const char *name);
 double flop_product(const struct shape *shape, int first, int end); // of dimensions first … end - 1
 void flop_set(struct flop_work *work, double multiply_adds, double adds, double compares, double specials);
@@ -57,20 +61,19 @@ void flop_set(struct flop_work *work, double multiply_adds, double adds, double 
 flop_count flops_convolution, flops_transposed_convolution;
 flop_count flops_dense; // input, weights of [outputs, inputs], perhaps a bias
 flop_count flops_matrix_product, flops_attention;
-flop_count flops_max_pool, flops_average_pool;
-flop_count flops_mean_of_inputs; // sums all it reads, divides all it writes
-flop_count flops_resize;         // by attribute mode: nearest ones only
-flop_count flops_onnx_convolution, flops_onnx_quantized_convolution, flops_onnx_transposed_convolution;
-flop_count flops_onnx_gemm, flops_onnx_packed_product, flops_onnx_attention;
-flop_count flops_onnx_root_of_squares, flops_onnx_local_response;
+flop_count flops_pool;      // adds and compares an element of the window, specials an element of the output
+flop_count flops_reduction; // specials an element of the output, the others an element of the input
+flop_count flops_resize;    // by attribute mode: nearest ones only
+flop_count flops_onnx_transposed_convolution;
+flop_count flops_onnx_gemm, flops_onnx_packed_product, flops_onnx_attention, flops_onnx_local_response;
 double flops_kernel_elements(const struct flop_work *work); // of attribute kernel_shape; NaN: unknown
 
 // ATen (aten.c, aten_window.c, aten_attention.c).
 flop_count flops_aten_convolution, flops_aten_convolution_backward, flops_aten_attention;
 flop_count flops_aten_max_pool, flops_aten_average_pool, flops_aten_adaptive_pool;
-flop_count flops_aten_product, flops_aten_product_and_sum, flops_aten_general_product, flops_aten_linear;
-flop_count flops_aten_vector_product, flops_aten_vector_product_and_sum, flops_aten_dot;
-flop_count flops_aten_batch_norm, flops_aten_dropout, flops_aten_sum, flops_aten_mean, flops_aten_extreme;
+flop_count flops_aten_product, flops_aten_linear;
+flop_count flops_aten_batch_norm, flops_aten_dropout;
+flop_count flops_aten_reduction; // as flops_reduction
 flop_count flops_aten_copy, flops_aten_concatenation, flops_aten_embedding, flops_aten_selection, flops_aten_gather;
 
 #endif
