@@ -25,9 +25,7 @@ struct kernel_layer kernel_layer(struct question *question, const struct kernels
 void put_kernel_layer(struct table_builder *table, const struct kernel_layer *row)
 {
   table_row(table);
-  table_put(table, "layer_index", "", "index", cell_int(row->layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(row->layer->name_text));
-  table_put(table, "layer_type", "", "type", cell_text(row->layer->type));
+  put_layer(table, row->layer);
   table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
   table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency_ms));
   table_put(table, "latency_pct", "%", "of model", cell_real(row->latency_pct));

@@ -113,9 +113,7 @@ static void put_row(struct question *question, const struct layer_metrics *metri
   for (size_t i = 0; i < count; i++)
     dram[i] = dram[i] < 0 ? NAN : dram[i];
   table_row(table);
-  table_put(table, "layer_index", "", "index", cell_int(layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "layer_type", "", "type", cell_text(layer->type));
+  put_layer(table, layer);
   table_put(table, "flops", "flops", "flops", cell_number(figures->metrics[KERNEL_FLOPS]));
   table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(figures->metrics[KERNEL_DRAM_READ]));
   table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(figures->metrics[KERNEL_DRAM_WRITE]));

@@ -14,9 +14,7 @@ struct row {
 static void put_row(struct table_builder *table, const struct kernels *kernels, const struct row *row)
 {
   table_row(table);
-  table_put(table, "layer_index", "", "index", cell_int(row->layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(row->layer->name_text));
-  table_put(table, "layer_type", "", "type", cell_text(row->layer->type));
+  put_layer(table, row->layer);
   table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
   table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency_ms));
   table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(row->gpu_ms));

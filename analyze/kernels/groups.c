@@ -263,10 +263,9 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
   *ret_point = point;
 }
 
-void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
+void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
 {
   const double *metrics = figures->metrics;
-  table_put(table, "flops", "flops", "flops", cell_number(metrics[KERNEL_FLOPS]));
   table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(metrics[KERNEL_DRAM_READ]));
   table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(metrics[KERNEL_DRAM_WRITE]));
   table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(metrics[KERNEL_OCCUPANCY]));
@@ -274,6 +273,12 @@ void put_metrics(struct table_builder *table, const struct kernel_figures *figur
   table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
             cell_real(point->throughput_flops_per_s));
   table_put(table, "bound", "", "bound", cell_text(point->bound));
+}
+
+void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
+{
+  table_put(table, "flops", "flops", "flops", cell_number(figures->metrics[KERNEL_FLOPS]));
+  put_traffic(table, figures, point);
   table_put(table, "is_latency_bound", "", "latency-bound", point->is_latency_bound);
   table_put(table, "precision", "", "precision", cell_text(point->precision));
   table_put(table, "above_roof", "", "above roof", point->above_roof);

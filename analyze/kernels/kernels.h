@@ -114,7 +114,9 @@ struct kernel_point {
 };
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point);
-// Columns that A8, A10, A11 and A15 share.
+// DRAM reads and writes, occupancy, and the point under the roof.
+void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
+// The same, with flops before and more about the point after them.
 void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
 
 #endif

@@ -25,9 +25,7 @@ static double put_row(struct question *question, const struct layers *layers, co
   struct table_builder *table = &question->table;
   struct layer_latency latency = layer_latency(question, layers, layer);
   table_row(table);
-  table_put(table, "layer_index", "", "index", cell_int(layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "layer_type", "", "type", cell_text(layer->type));
+  put_layer(table, layer);
   table_put(table, "layer_shape", "", "shape", cell_text(layer->shape));
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency.ms));
   table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(layer_alloc(question, layers, layer)));

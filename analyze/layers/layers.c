@@ -256,6 +256,13 @@ struct layer_latency layer_latency(struct question *question, const struct layer
   return latency;
 }
 
+void put_layer(struct table_builder *table, const struct layer *layer)
+{
+  table_put(table, "layer_index", "", "index", cell_int(layer->index));
+  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
+  table_put(table, "layer_type", "", "type", cell_text(layer->type));
+}
+
 double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer)
 {
   return layer->alloc_bytes == NULL ? NAN : question_statistic(question, layer->alloc_bytes, layers->observation_count);

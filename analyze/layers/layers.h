@@ -61,6 +61,7 @@ struct layer_latency {
   size_t count;
 };
 struct layer_latency layer_latency(struct question *question, const struct layers *layers, const struct layer *layer);
+void put_layer(struct table_builder *table, const struct layer *layer); // the columns index, name and type
 double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer); // NaN: unknown
 
 // One sum per (group, observation), row by row; NaN where no layer of the group has the value. Layers that lack it are

@@ -175,25 +175,16 @@ static void put_latencies(struct table_builder *table, const struct sides *sides
 
 static void put_depth(struct table_builder *table, const struct model_depth *own, const struct model_depth *base)
 {
-  const struct kernel_model *kernels = &own->kernels;
-  const double *metrics = kernels->figures.metrics;
-  bool has = own->has_kernels;
   put_batch(table, own->batch_size);
   table_put(table, "base_batch_size", "", "base's batch", cell_int_if(base->batch_size != 0, base->batch_size));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(has ? kernels->gpu_pct : NAN));
-  table_put(table, "base_gpu_pct", "%", "base's GPU", cell_real(base->has_kernels ? base->kernels.gpu_pct : NAN));
+  table_put(table, "gpu_pct", "%", "GPU", cell_real(own->kernels.gpu_pct));
+  table_put(table, "base_gpu_pct", "%", "base's GPU", cell_real(base->kernels.gpu_pct));
   table_put(table, "flops", "flops", "flops", cell_number(own->flops));
   table_put(table, "flops_from", "", "flops from", cell_text(own->flops_from));
   table_put(table, "base_flops", "flops", "base's flops", cell_number(base->flops));
   table_put(table, "base_flops_from", "", "base's from", cell_text(base->flops_from));
-  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(has ? metrics[KERNEL_DRAM_READ] : NAN));
-  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(has ? metrics[KERNEL_DRAM_WRITE] : NAN));
-  table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(has ? metrics[KERNEL_OCCUPANCY] : NAN));
-  table_put(table, "arithmetic_intensity", "flops/byte", "intensity", cell_real(has ? kernels->point.intensity : NAN));
-  table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
-            cell_real(has ? kernels->point.throughput_flops_per_s : NAN));
-  table_put(table, "bound", "", "bound", cell_text(has ? kernels->point.bound : NULL));
-  table_put(table, "base_bound", "", "base's bound", cell_text(base->has_kernels ? base->kernels.point.bound : NULL));
+  put_traffic(table, &own->kernels.figures, &own->kernels.point);
+  table_put(table, "base_bound", "", "base's bound", cell_text(base->kernels.point.bound));
 }
 
 static void put_row(struct survey *survey, const struct sides *sides)

@@ -157,7 +157,14 @@ enum status model_depth_load(struct survey *survey, const struct survey_item *it
   struct question *question;
   struct batches batches;
   struct roofs roofs;
-  *ret = (struct model_depth){.latency_ms = NAN, .flops = NAN, .roof = {NULL, NAN, NAN, NAN}};
+  *ret = (struct model_depth){
+      .latency_ms = NAN,
+      .kernels = {.gpu_pct = NAN,
+                  .figures = {.latency_ms = NAN, .metrics = {NAN, NAN, NAN, NAN}},
+                  .point = {.intensity = NAN, .throughput_flops_per_s = NAN}},
+      .flops = NAN,
+      .roof = {NULL, NAN, NAN, NAN},
+  };
   XSP_TRY(survey_question(survey, item, survey->request->batch, false, &question, err));
   enum status status = roofs_load(question, &roofs, err);
   if (status == STATUS_OK)
@@ -231,33 +238,13 @@ static void note(struct survey *survey, const struct survey_item *item, const st
                     : "flops follow from shapes, not from counters, as all that is analytic (an.)");
 }
 
-static void put_kernels(struct table_builder *table, const struct model_depth *depth)
-{
-  const struct kernel_model *kernels = &depth->kernels;
-  const struct analytic_work *work = &depth->analytic;
-  const double *metrics = kernels->figures.metrics;
-  bool is_analytic = depth->flops_from != NULL && strcmp(depth->flops_from, "analytic") == 0;
-  bool has = depth->has_kernels;
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(has ? kernels->figures.latency_ms : NAN));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(has ? kernels->gpu_pct : NAN));
-  table_put(table, "flops", "flops", "flops", cell_number(depth->flops));
-  table_put(table, "flops_from", "", "flops from", cell_text(depth->flops_from));
-  table_put(table, "layers_without_flops", "", "layers without",
-            cell_number(is_analytic ? (double)work->unknown_layers : NAN));
-  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(has ? metrics[KERNEL_DRAM_READ] : NAN));
-  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(has ? metrics[KERNEL_DRAM_WRITE] : NAN));
-  table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(has ? metrics[KERNEL_OCCUPANCY] : NAN));
-  table_put(table, "arithmetic_intensity", "flops/byte", "intensity", cell_real(has ? kernels->point.intensity : NAN));
-  table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
-            cell_real(has ? kernels->point.throughput_flops_per_s : NAN));
-  table_put(table, "bound", "", "bound", cell_text(has ? kernels->point.bound : NULL));
-}
-
 static void put_row(struct survey *survey, const struct survey_item *item, const struct model_depth *depth)
 {
   struct table_builder *table = &survey->table;
   const struct analytic_work *work = &depth->analytic;
+  const struct kernel_model *kernels = &depth->kernels;
   bool is_known = work->is_known;
+  bool is_analytic = depth->flops_from != NULL && strcmp(depth->flops_from, "analytic") == 0;
   table_row(table);
   table_put(table, "model_name", "", "model", cell_text(item->model_name));
   table_put(table, "framework", "", "framework", cell_text(item->of.experiment->framework));
@@ -266,7 +253,13 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   put_batch(table, depth->batch_size);
   table_put(table, "optimal_batch", "", "optimal", cell_int_if(depth->has_optimal, depth->optimal_batch));
   table_put(table, "latency_ms", "ms", "latency", cell_real(depth->latency_ms));
-  put_kernels(table, depth);
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(kernels->figures.latency_ms));
+  table_put(table, "gpu_pct", "%", "GPU", cell_real(kernels->gpu_pct));
+  table_put(table, "flops", "flops", "flops", cell_number(depth->flops));
+  table_put(table, "flops_from", "", "flops from", cell_text(depth->flops_from));
+  table_put(table, "layers_without_flops", "", "layers without",
+            cell_int_if(is_analytic, (int64_t)work->unknown_layers));
+  put_traffic(table, &kernels->figures, &kernels->point);
   table_put(table, "latency_stage", "", "latency in", cell_text(depth->latency_stage));
   table_put(table, "memory_stage", "", "memory in", cell_text(depth->memory_stage));
   table_put(table, "flops_stage", "", "flops in", cell_text(depth->flops_stage));

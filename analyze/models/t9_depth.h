@@ -21,7 +21,7 @@ struct model_depth { // all of one batch size; NaN, NULL: unknown
   double latency_ms;
   const double *values_ms; // valid until survey_next
   size_t value_count;
-  struct kernel_model kernels; // if has_kernels
+  struct kernel_model kernels;
   double flops;
   const char *flops_from; // "measured", "analytic"
   const char *latency_stage, *memory_stage, *flops_stage, *traffic_stage;

@@ -204,9 +204,7 @@ static bool put_layer_row(struct question *question, const struct sides *sides, 
   double kernels = is_empty ? NAN : question_statistic(question, layer->kernels + first, count);
   double overhead_ms = difference_of_runs_ms(deeper_ms, latency.ms);
   table_row(table);
-  table_put(table, "layer_index", "", "index", cell_int(layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "layer_type", "", "type", cell_text(layer->type));
+  put_layer(table, layer);
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency.ms));
   table_put(table, "deeper_latency_ms", "ms", "with kernels", cell_real(deeper_ms));
   table_put(table, "overhead_ms", "ms", "overhead", cell_real(overhead_ms));
