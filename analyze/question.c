@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one analysis for every experiment of the stores and turns the answers into tables. Helpers that all analyses share.
 #include "analyze/cache.h"
-#include "analyze/experiment_names.h"
+#include "analyze/experiments.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -192,8 +192,7 @@ static void finish(struct question *question, struct table *ret_table)
 
 struct answers {
   struct table *tables;
-  size_t count, capacity;
-  size_t experiments;      // asked
+  size_t count;
   struct error first_lack; // of the first experiment that could not be answered
   const char *lacking;     // its name
 };
@@ -235,18 +234,17 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
   return status;
 }
 
-static enum status ask(const struct analysis *analysis, const struct experiment_runs *of, const char *name,
+static enum status ask(const struct analysis *analysis, const struct experiment_runs *of,
                        const struct analyze_request *request, struct arena *arena, struct answers *answers,
                        struct error *err)
 {
   struct error why = {0};
   struct table *table = &answers->tables[answers->count];
-  answers->experiments++;
   enum status status = answer_one(analysis, of, request, arena, table, &why);
   if (status == STATUS_NO) {
     if (answers->lacking == NULL) {
       answers->first_lack = why;
-      answers->lacking = name;
+      answers->lacking = of->name;
     }
     return STATUS_OK;
   }
@@ -255,7 +253,7 @@ static enum status ask(const struct analysis *analysis, const struct experiment_
       *err = why;
     return status;
   }
-  table->experiment = name;
+  table->experiment = of->name;
   answers->count++;
   return STATUS_OK;
 }
@@ -277,34 +275,20 @@ enum status question_each(const struct analysis *analysis, struct store *const *
   struct answers answers = {0};
   struct statistic unused;
   XSP_TRY(question_statistic_check(request, &unused, err));
-  for (size_t i = 0; i < store_count; i++) {
-    struct store_experiment *experiments;
-    struct store_run *runs;
-    size_t experiment_count;
-    size_t run_count;
-    XSP_TRY(store_experiments(stores[i], arena, &experiments, &experiment_count, err));
-    XSP_TRY(store_runs(stores[i], arena, &runs, &run_count, err));
-    const char **names = experiment_names(experiments, experiment_count, arena);
-    struct table *tables = arena_alloc_array(arena, answers.count + experiment_count + 1, sizeof *tables);
-    if (answers.count > 0)
-      memcpy(tables, answers.tables, answers.count * sizeof *tables);
-    answers.tables = tables;
-    for (size_t k = 0; k < experiment_count; k++) {
-      const struct experiment_runs of = {stores[i], &experiments[k], runs, run_count};
-      XSP_TRY(ask(analysis, &of, names[k], request, arena, &answers, err));
-    }
-  }
+  struct experiment_runs *experiments;
+  size_t count;
+  XSP_TRY(experiments_list(stores, store_count, arena, &experiments, &count, NULL, err));
+  answers.tables = arena_alloc_array(arena, count, sizeof *answers.tables);
+  for (size_t i = 0; i < count; i++)
+    XSP_TRY(ask(analysis, &experiments[i], request, arena, &answers, err));
   if (answers.count == 0) {
-    if (answers.lacking == NULL)
-      return error_set(err, STATUS_NO, "cannot analyze", store_count > 0 ? store_path(stores[0]) : NULL, NULL,
-                       "there is no experiment in it");
     if (err != NULL)
       *err = answers.first_lack;
     return STATUS_NO;
   }
   if (answers.lacking != NULL)
     note_lack(&answers, arena);
-  if (answers.experiments == 1)
+  if (count == 1)
     answers.tables[0].experiment = NULL;
   *ret_tables = answers.tables;
   *ret_count = answers.count;

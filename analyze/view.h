@@ -108,6 +108,7 @@ enum status question_lacks(const struct question *question, struct error *err, c
 struct experiment_runs {
   struct store *store;
   const struct store_experiment *experiment;
+  const char *name;             // unique within its file
   const struct store_run *runs; // of its file
   size_t run_count;
 };

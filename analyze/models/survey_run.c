@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads the experiments of all files, has a table answered about them, and leaves out files that turn out to be broken.
 // Called by analyses.c.
-#include "analyze/experiment_names.h"
+#include "analyze/experiments.h"
 #include "analyze/models/survey_systems.h"
 #include "base/buf.h"
 
@@ -26,8 +26,7 @@ static const char *name_of_path(const char *path, struct arena *arena)
   return arena_copy(arena, path + start, end - start);
 }
 
-static enum status load_item(struct survey *survey, const struct experiment_runs *of, const char *experiment_name,
-                             struct error *err)
+static enum status load_item(struct survey *survey, const struct experiment_runs *of, struct error *err)
 {
   struct survey_item *item = &survey->items[survey->count++];
   const struct store_experiment *experiment = of->experiment;
@@ -45,33 +44,22 @@ static enum status load_item(struct survey *survey, const struct experiment_runs
   if (experiment->workload != NULL && experiment->workload[0] != 0)
     item->model_name = name_of_path(experiment->workload, survey->arena);
   if (item->model_name == NULL || strchr(item->model_name, ' ') != NULL)
-    item->model_name = experiment->name != NULL && experiment->name[0] != 0 ? experiment->name : experiment_name;
+    item->model_name = experiment->name != NULL && experiment->name[0] != 0 ? experiment->name : of->name;
   return STATUS_OK;
 }
 
-static enum status load_items(struct survey *survey, struct store *const *stores, size_t store_count, struct error *err)
+static enum status load_items(struct survey *survey, struct error *err)
 {
-  for (size_t i = 0; i < store_count; i++) {
-    struct store_experiment *experiments;
-    struct store_run *runs;
-    size_t experiment_count, run_count;
-    survey->broken = stores[i]; // if anything fails here
-    XSP_TRY(store_experiments(stores[i], survey->arena, &experiments, &experiment_count, err));
-    XSP_TRY(store_runs(stores[i], survey->arena, &runs, &run_count, err));
-    struct survey_item *items = arena_alloc_array(survey->arena, survey->count + experiment_count + 1, sizeof *items);
-    const char **names = experiment_names(experiments, experiment_count, survey->arena);
-    if (survey->count > 0)
-      memcpy(items, survey->items, survey->count * sizeof *items);
-    survey->items = items;
-    for (size_t k = 0; k < experiment_count; k++) {
-      const struct experiment_runs of = {stores[i], &experiments[k], runs, run_count};
-      XSP_TRY(load_item(survey, &of, names[k], err));
-    }
+  struct experiment_runs *experiments;
+  size_t count;
+  XSP_TRY(
+      experiments_list(survey->stores, survey->store_count, survey->arena, &experiments, &count, &survey->broken, err));
+  survey->items = arena_alloc_array(survey->arena, count, sizeof *survey->items);
+  for (size_t i = 0; i < count; i++) {
+    survey->broken = experiments[i].store; // if loading fails
+    XSP_TRY(load_item(survey, &experiments[i], err));
   }
   survey->broken = NULL;
-  if (survey->count == 0)
-    return error_set(err, STATUS_NO, "cannot analyze", store_count > 0 ? store_path(stores[0]) : NULL, NULL,
-                     "there is no experiment in it");
   survey_systems_name(survey);
   return STATUS_OK;
 }
@@ -115,7 +103,7 @@ static void finish(struct survey *survey, struct table *ret_table)
 static enum status answer_once(struct survey *survey, struct table *ret_table, struct error *err)
 {
   table_start(&survey->table, survey->arena);
-  XSP_TRY(load_items(survey, survey->stores, survey->store_count, err));
+  XSP_TRY(load_items(survey, err));
   enum status status = survey->analysis->answer_all(survey, err);
   survey_next(survey);
   if (status == STATUS_OK)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for the experiments of a file that holds several of one model, as `xsp profile --framework A,B` writes it. Called
-// by question.c.
-#include "analyze/experiment_names.h"
+// Lists experiments and names them: a file may hold several of one model, as `xsp profile --framework A,B` writes it. Called by
+// question.c and survey_run.c.
+#include "analyze/experiments.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static const char *name_in_framework(const struct store_experiment *experiment, 
                       version != NULL ? version : "");
 }
 
-const char **experiment_names(const struct store_experiment *experiments, size_t count, struct arena *arena)
+static const char **names_of(const struct store_experiment *experiments, size_t count, struct arena *arena)
 {
   const char **plain = arena_alloc_array(arena, count + 1, sizeof *plain);
   const char **framed = arena_alloc_array(arena, count + 1, sizeof *framed);
@@ -44,4 +44,34 @@ const char **experiment_names(const struct store_experiment *experiments, size_t
                    ? framed[i]
                    : arena_format(arena, "%s, experiment %" PRId64, framed[i], experiments[i].experiment_id);
   return names;
+}
+
+enum status experiments_list(struct store *const *stores, size_t store_count, struct arena *arena,
+                             struct experiment_runs **ret_experiments, size_t *ret_count, struct store **ret_broken,
+                             struct error *err)
+{
+  struct experiment_runs *all = NULL;
+  size_t all_count = 0;
+  for (size_t i = 0; i < store_count; i++) {
+    struct store_experiment *experiments;
+    struct store_run *runs;
+    size_t count, run_count;
+    if (ret_broken != NULL)
+      *ret_broken = stores[i];
+    XSP_TRY(store_experiments(stores[i], arena, &experiments, &count, err));
+    XSP_TRY(store_runs(stores[i], arena, &runs, &run_count, err));
+    const char **names = names_of(experiments, count, arena);
+    struct experiment_runs *larger = arena_alloc_array(arena, all_count + count + 1, sizeof *larger);
+    if (all_count > 0)
+      memcpy(larger, all, all_count * sizeof *larger);
+    all = larger;
+    for (size_t k = 0; k < count; k++)
+      all[all_count++] = (struct experiment_runs){stores[i], &experiments[k], names[k], runs, run_count};
+  }
+  if (all_count == 0)
+    return error_set(err, STATUS_NO, "cannot analyze", store_count > 0 ? store_path(stores[0]) : NULL, NULL,
+                     "there is no experiment in it");
+  *ret_experiments = all;
+  *ret_count = all_count;
+  return STATUS_OK;
 }
