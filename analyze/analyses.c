@@ -42,12 +42,8 @@ static enum status sort_table(struct table *table, const char *key, struct arena
 
 static void note_left_out(struct table *table, const char *const *left_out, size_t count, struct arena *arena)
 {
-  const char **notes = arena_alloc_array(arena, table->note_count + count + 1, sizeof *notes);
-  for (size_t i = 0; i < table->note_count; i++)
-    notes[i] = table->notes[i];
   for (size_t i = 0; i < count; i++)
-    notes[table->note_count++] = arena_format(arena, "left out: %s", left_out[i]);
-  table->notes = notes;
+    table_append_note(table, arena_format(arena, "left out: %s", left_out[i]), arena);
 }
 
 enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,

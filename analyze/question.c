@@ -41,6 +41,7 @@ static void write_note_from(struct question *question, const struct note_from *n
                                   noted->level_count > 2 ? levels[1] : "", noted->level_count > 1 ? " and " : "",
                                   noted->level_count > 1 ? levels[noted->level_count - 1] : "", noted->from);
   question->table.notes[noted->note] = text;
+  question->table.noted |= TABLE_NOTED_SETS;
 }
 
 void question_note_from(struct question *question, const char *level, const char *from)
@@ -258,16 +259,6 @@ static enum status ask(const struct analysis *analysis, const struct experiment_
   return STATUS_OK;
 }
 
-static void note_lack(struct answers *answers, struct arena *arena)
-{
-  struct table *table = &answers->tables[0];
-  const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);
-  for (size_t i = 0; i < table->note_count; i++)
-    notes[i] = table->notes[i];
-  notes[table->note_count++] = arena_format(arena, "%s is left out: %s", answers->lacking, answers->first_lack.why);
-  table->notes = notes;
-}
-
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
                           const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                           size_t *ret_count, struct error *err)
@@ -287,7 +278,8 @@ enum status question_each(const struct analysis *analysis, struct store *const *
     return STATUS_NO;
   }
   if (answers.lacking != NULL)
-    note_lack(&answers, arena);
+    table_append_note(&answers.tables[0],
+                      arena_format(arena, "%s is left out: %s", answers.lacking, answers.first_lack.why), arena);
   if (count == 1)
     answers.tables[0].experiment = NULL;
   *ret_tables = answers.tables;

@@ -128,6 +128,7 @@ void table_answer(const struct table_builder *table, struct table *ret_table)
   ret_table->summary_count = table->summary_count;
   ret_table->notes = table->notes;
   ret_table->note_count = table->note_count;
+  ret_table->noted = table->noted;
   drop_empty(table, ret_table);
 }
 

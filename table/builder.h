@@ -27,6 +27,7 @@ struct table_builder {
   size_t summary_count, summary_capacity;
   const char **notes;
   size_t note_count, note_capacity;
+  unsigned noted; // bits of enum table_noted, for whoever adds such a note
 };
 
 void table_start(struct table_builder *table, struct arena *arena);

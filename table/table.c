@@ -11,6 +11,15 @@ double cell_double(const struct table_cell *cell)
   return cell->type == CELL_REAL ? cell->value.real : cell->type == CELL_INT ? (double)cell->value.integer : NAN;
 }
 
+void table_append_note(struct table *table, const char *note, struct arena *arena)
+{
+  const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);
+  for (size_t i = 0; i < table->note_count; i++)
+    notes[i] = table->notes[i];
+  notes[table->note_count++] = note;
+  table->notes = notes;
+}
+
 struct sort_item {
   const struct table_cell *cells;
   struct table_cell value;
@@ -57,8 +66,6 @@ bool table_sort(struct table *table, const char *key, struct arena *arena)
     return false;
   struct sort_item *items = arena_alloc_array(arena, table->row_count + 1, sizeof *items);
   struct table_cell *rows = arena_alloc_array(arena, table->row_count * table->column_count + 1, sizeof *rows);
-  if (items == NULL || rows == NULL)
-    return true; // out of memory leaves the order as it is
   for (size_t i = 0; i < table->row_count; i++) {
     const struct table_cell *cells = table->rows + i * table->column_count;
     items[i] = (struct sort_item){cells, cells[column], i};

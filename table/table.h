@@ -29,6 +29,10 @@ struct table_entry { // of the summary
   const char *key;
   struct table_cell value;
 };
+enum table_noted {       // what a note says, so that a column of one value need not
+  TABLE_NOTED_SETS = 1,  // the runs that figures come from
+  TABLE_NOTED_ROOFS = 2, // the roofs of single precision
+};
 struct table {
   const char *id, *title;
   // The runs that the figures come from.
@@ -47,12 +51,15 @@ struct table {
   size_t summary_count;
   const char *const *notes;
   size_t note_count;
+  unsigned noted;              // bits of enum table_noted
   const char *const *left_out; // files that broke while they were read, "PATH: why"; also noted
   size_t left_out_count;
 };
 
 // The value as a number; NaN: null, or not a number.
 double cell_double(const struct table_cell *cell);
+// Appends to the notes; the text is not copied.
+void table_append_note(struct table *table, const char *note, struct arena *arena);
 // Stable; numbers falling, text rising, null last. False: no such key.
 bool table_sort(struct table *table, const char *key, struct arena *arena);
 

@@ -113,7 +113,9 @@ void roofs_note(struct question *question, const struct roofs *roofs)
 {
   struct table_builder *table = &question->table;
   const struct roof *single = &roofs->of[PRECISION_SINGLE];
-  if (roofs->source != NULL && !isnan(single->ideal_arithmetic_intensity))
+  bool has_single = roofs->source != NULL && !isnan(single->ideal_arithmetic_intensity);
+  table->noted |= has_single ? TABLE_NOTED_ROOFS : 0;
+  if (has_single)
     table_note(table, "roofs (%s): single precision %.6g Tflop/s, memory %.6g GB/s, ideal intensity %.4g flops/byte",
                roofs->source, single->peak_flops_per_s / 1e12, single->memory_bandwidth_bytes_per_s / 1e9,
                single->ideal_arithmetic_intensity);

@@ -116,8 +116,10 @@ void kernels_note(struct question *question, const struct kernels *kernels)
 {
   struct table_builder *table = &question->table;
   question_note_from(question, "kernel", kernels->from);
-  if (kernels->metric_set != NULL && kernels->metric_set != kernels->set)
+  if (kernels->metric_set != NULL && kernels->metric_set != kernels->set) {
     table_note(table, "metrics come from runs at %s", kernels->metric_set->levels_text);
+    table->noted |= TABLE_NOTED_SETS;
+  }
   if (kernels->metric_set != NULL)
     note_lacking_metrics(question, kernels);
   size_t partial = 0;

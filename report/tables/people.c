@@ -37,24 +37,6 @@ static void empty_column(const struct people *people, const char *key)
     *cell_at(people, row, column) = (struct table_cell){0};
 }
 
-static void add_note(const struct people *people, const char *note)
-{
-  struct table *table = people->table;
-  const char **notes = arena_alloc_array(people->arena, table->note_count + 1, sizeof *notes);
-  for (size_t i = 0; i < table->note_count; i++)
-    notes[i] = table->notes[i];
-  notes[table->note_count++] = note;
-  table->notes = notes;
-}
-
-static bool has_note(const struct people *people, const char *part)
-{
-  for (size_t i = 0; i < people->table->note_count; i++)
-    if (strstr(people->table->notes[i], part) != NULL)
-      return true;
-  return false;
-}
-
 static void shorten_names(const struct people *people)
 {
   size_t count = people->table->row_count, column = find_column(people->table, "kernel_name");
@@ -74,7 +56,7 @@ static void shorten_names(const struct people *people)
     cell_at(people, row, column)->value.text = briefs[row];
   }
   if (any_shorter)
-    add_note(people, NOTE);
+    table_append_note(people->table, NOTE, people->arena);
 }
 
 // The extremes of a single observation repeat the latency.
@@ -154,11 +136,11 @@ static void empty_noted(const struct people *people)
   bool are_unknown = true; // the roofs are then those of single precision
   for (size_t row = 0; row < people->table->row_count && column < people->table->column_count; row++)
     are_unknown &= cell_at(people, row, column)->type == CELL_NULL;
-  if (common_cell(people, "latency_from") != NULL && has_note(people, "come from runs at"))
+  if (common_cell(people, "latency_from") != NULL && (people->table->noted & TABLE_NOTED_SETS))
     empty_column(people, "latency_from");
   empty_column(people, "model_latency_from");
   empty_column(people, "layer_latency_from");
-  if (!has_note(people, ": single precision "))
+  if (!(people->table->noted & TABLE_NOTED_ROOFS))
     return;
   for (size_t k = 0; k < COUNT(roofs) && (are_single || are_unknown); k++)
     if (common_cell(people, roofs[k]) != NULL)
@@ -193,7 +175,7 @@ static void note_once(const struct people *people)
     empty_column(people, keys[k]);
   }
   if (text.length > 0)
-    add_note(people, arena_copy(people->arena, text.data, text.length));
+    table_append_note(people->table, arena_copy(people->arena, text.data, text.length), people->arena);
   buf_done(&text);
 }
 

@@ -104,7 +104,8 @@ static char *render_roofs(const char *precision, const char *last_from, const ch
                               .rows = rows,
                               .row_count = 2,
                               .notes = notes,
-                              .note_count = 2};
+                              .note_count = 2,
+                              .noted = TABLE_NOTED_SETS | TABLE_NOTED_ROOFS};
   struct buf out;
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
   report_tables(&table, 1, format, false, 0, &out);
