@@ -15,74 +15,52 @@
 // - NVIDIA A100 data sheet (40 GB: 1,555 GB/s; 80 GB: 1,935 PCIe, 2,039 SXM) and its architecture paper (half: 78).
 // - NVIDIA H100, H200 data sheets (tensor figures there are with sparsity: halved here), architecture paper (half).
 // - AMD Instinct MI250, MI250X data sheets: the card has two dies, each of which the driver shows as a device; a kernel
-//   runs on one. Half of the card's figures therefore. Vector single and double are the same there.
+//   runs on one. Hence half of the card's figures. Vector single and double are the same there.
 // - AMD Instinct MI300X, MI300A, MI325X data sheets.
-static const struct system_peaks quadro_rtx_6000 = {32.6, 16.3, 0, 130.5, 624, "XSP Table VII, NVIDIA data sheet"};
-static const struct system_peaks v100_sxm = {31.4, 15.7, 7.8, 125, 900, "NVIDIA V100 data sheet"};
-static const struct system_peaks v100_pcie = {28, 14, 7, 112, 900, "NVIDIA V100 data sheet"};
-static const struct system_peaks v100s_pcie = {32.8, 16.4, 8.2, 130, 1134, "NVIDIA V100 data sheet"};
-static const struct system_peaks p100_pcie_16 = {18.7, 9.3, 4.7, 0, 732, "NVIDIA Tesla P100 data sheet"};
-static const struct system_peaks p100_pcie_12 = {18.7, 9.3, 4.7, 0, 549, "NVIDIA Tesla P100 data sheet"};
-static const struct system_peaks p100_sxm = {21.2, 10.6, 5.3, 0, 732, "NVIDIA Tesla P100 data sheet"};
-static const struct system_peaks p4 = {0, 5.5, 0, 0, 192, "NVIDIA Tesla P4 data sheet"};
-static const struct system_peaks m60 = {0, 4.8, 0, 0, 160, "XSP Table VII"}; // one of the card's two
-static const struct system_peaks a100_40 = {78, 19.5, 9.7, 312, 1555, "NVIDIA A100 data sheet"};
-static const struct system_peaks a100_pcie_80 = {78, 19.5, 9.7, 312, 1935, "NVIDIA A100 data sheet"};
-static const struct system_peaks a100_sxm_80 = {78, 19.5, 9.7, 312, 2039, "NVIDIA A100 data sheet"};
-static const struct system_peaks h100_sxm = {133.8, 67, 34, 989.5, 3350, "NVIDIA H100 data sheet"};
-static const struct system_peaks h100_pcie = {0, 51, 26, 756.5, 2000, "NVIDIA H100 data sheet"};
-static const struct system_peaks h100_nvl = {0, 60, 30, 835.5, 3900, "NVIDIA H100 data sheet"};
-static const struct system_peaks h200_sxm = {133.8, 67, 34, 989.5, 4800, "NVIDIA H200 data sheet"};
-static const struct system_peaks h200_nvl = {0, 60, 30, 835.5, 4800, "NVIDIA H200 data sheet"};
-static const struct system_peaks mi250 = {0, 22.65, 22.65, 181.05, 1638.4, "AMD Instinct MI250 data sheet, per die"};
-static const struct system_peaks mi250x = {0, 23.95, 23.95, 191.5, 1638.4, "AMD Instinct MI250X data sheet, per die"};
-static const struct system_peaks mi300a = {0, 122.6, 61.3, 980.6, 5300, "AMD Instinct MI300A data sheet"};
-static const struct system_peaks mi300x = {0, 163.4, 81.7, 1307.4, 5300, "AMD Instinct MI300X data sheet"};
-static const struct system_peaks mi325x = {0, 163.4, 81.7, 1307.4, 6000, "AMD Instinct MI325X data sheet"};
-
+//
 // Names as drivers give them, without makers' words, in capitals, one space between words. Names without form and memory
 // are what the XSP paper calls its systems; drivers do not report them.
 static const struct {
-  const char *name;
-  const struct system_peaks *peaks;
+  const char *names; // separated by '|'
+  struct system_peaks peaks;
 } known[] = {
-    {"QUADRO RTX 6000", &quadro_rtx_6000},
-    {"QUADRO RTX", &quadro_rtx_6000},
-    {"V100", &v100_sxm},
-    {"V100 SXM2 16GB", &v100_sxm},
-    {"V100 SXM2 32GB", &v100_sxm},
-    {"V100 SXM3 32GB", &v100_sxm},
-    {"V100 DGXS 16GB", &v100_sxm},
-    {"V100 DGXS 32GB", &v100_sxm},
-    {"V100 PCIE 16GB", &v100_pcie},
-    {"V100 PCIE 32GB", &v100_pcie},
-    {"V100S PCIE 32GB", &v100s_pcie},
-    {"P100", &p100_pcie_16},
-    {"P100 PCIE 16GB", &p100_pcie_16},
-    {"P100 PCIE 12GB", &p100_pcie_12},
-    {"P100 SXM2 16GB", &p100_sxm},
-    {"P4", &p4},
-    {"M60", &m60},
-    {"A100 SXM4 40GB", &a100_40},
-    {"A100 SXM 40GB", &a100_40},
-    {"A100 PCIE 40GB", &a100_40},
-    {"A100 PG509 200", &a100_40}, // a board of 40 GB and 108 multiprocessors
-    {"A100 SXM4 80GB", &a100_sxm_80},
-    {"A100 SXM 80GB", &a100_sxm_80},
-    {"A100 80GB PCIE", &a100_pcie_80},
-    {"A100 PCIE 80GB", &a100_pcie_80},
-    {"H100 80GB HBM3", &h100_sxm},
-    {"H100 SXM5 80GB", &h100_sxm},
-    {"H100 PCIE", &h100_pcie},
-    {"H100 NVL", &h100_nvl},
-    {"H200", &h200_sxm},
-    {"H200 NVL", &h200_nvl},
-    {"MI250", &mi250},
-    {"MI250X", &mi250x},
-    {"MI300A", &mi300a},
-    {"MI300X", &mi300x},
-    {"MI325X", &mi325x},
+    {"QUADRO RTX 6000|QUADRO RTX", {32.6, 16.3, 0, 130.5, 624, "XSP Table VII, NVIDIA data sheet"}},
+    {"V100|V100 SXM2 16GB|V100 SXM2 32GB|V100 SXM3 32GB|V100 DGXS 16GB|V100 DGXS 32GB",
+     {31.4, 15.7, 7.8, 125, 900, "NVIDIA V100 data sheet"}},
+    {"V100 PCIE 16GB|V100 PCIE 32GB", {28, 14, 7, 112, 900, "NVIDIA V100 data sheet"}},
+    {"V100S PCIE 32GB", {32.8, 16.4, 8.2, 130, 1134, "NVIDIA V100 data sheet"}},
+    {"P100|P100 PCIE 16GB", {18.7, 9.3, 4.7, 0, 732, "NVIDIA Tesla P100 data sheet"}},
+    {"P100 PCIE 12GB", {18.7, 9.3, 4.7, 0, 549, "NVIDIA Tesla P100 data sheet"}},
+    {"P100 SXM2 16GB", {21.2, 10.6, 5.3, 0, 732, "NVIDIA Tesla P100 data sheet"}},
+    {"P4", {0, 5.5, 0, 0, 192, "NVIDIA Tesla P4 data sheet"}},
+    {"M60", {0, 4.8, 0, 0, 160, "XSP Table VII"}}, // one of the card's two
+    {"A100 SXM4 40GB|A100 SXM 40GB|A100 PCIE 40GB|A100 PG509 200",
+     {78, 19.5, 9.7, 312, 1555, "NVIDIA A100 data sheet"}}, // PG509 200: a board of 40 GB and 108 multiprocessors
+    {"A100 80GB PCIE|A100 PCIE 80GB", {78, 19.5, 9.7, 312, 1935, "NVIDIA A100 data sheet"}},
+    {"A100 SXM4 80GB|A100 SXM 80GB", {78, 19.5, 9.7, 312, 2039, "NVIDIA A100 data sheet"}},
+    {"H100 80GB HBM3|H100 SXM5 80GB", {133.8, 67, 34, 989.5, 3350, "NVIDIA H100 data sheet"}},
+    {"H100 PCIE", {0, 51, 26, 756.5, 2000, "NVIDIA H100 data sheet"}},
+    {"H100 NVL", {0, 60, 30, 835.5, 3900, "NVIDIA H100 data sheet"}},
+    {"H200", {133.8, 67, 34, 989.5, 4800, "NVIDIA H200 data sheet"}},
+    {"H200 NVL", {0, 60, 30, 835.5, 4800, "NVIDIA H200 data sheet"}},
+    {"MI250", {0, 22.65, 22.65, 181.05, 1638.4, "AMD Instinct MI250 data sheet, per die"}},
+    {"MI250X", {0, 23.95, 23.95, 191.5, 1638.4, "AMD Instinct MI250X data sheet, per die"}},
+    {"MI300A", {0, 122.6, 61.3, 980.6, 5300, "AMD Instinct MI300A data sheet"}},
+    {"MI300X", {0, 163.4, 81.7, 1307.4, 5300, "AMD Instinct MI300X data sheet"}},
+    {"MI325X", {0, 163.4, 81.7, 1307.4, 6000, "AMD Instinct MI325X data sheet"}},
 };
+
+static bool has_name(const char *names, const char *name)
+{
+  size_t length = strlen(name);
+  while (strncmp(names, name, length) != 0 || (names[length] != '|' && names[length] != 0)) {
+    names = strchr(names, '|');
+    if (names == NULL)
+      return false;
+    names++;
+  }
+  return true;
+}
 
 static bool is_makers_word(const char *word, size_t length)
 {
@@ -123,7 +101,7 @@ const struct system_peaks *systems_find(const char *gpu_name)
   if (gpu_name == NULL || !normalize(gpu_name, text, sizeof text))
     return NULL;
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    if (strcmp(known[i].name, text) == 0)
-      return known[i].peaks;
+    if (has_name(known[i].names, text))
+      return &known[i].peaks;
   return NULL;
 }
