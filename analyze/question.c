@@ -132,14 +132,12 @@ void put_spread(struct table_builder *table, const double *values_ms, size_t cou
 
 void put_partial(struct table_builder *table, bool is_partial)
 {
-  table_put(table, "partial", "", "partial", is_partial ? cell_bool(true) : (struct table_cell){0});
-  table_optional(table);
+  table_put_optional(table, "partial", "", "partial", is_partial ? cell_bool(true) : (struct table_cell){0});
 }
 
 void put_from(struct table_builder *table, const char *key, const char *label, const char *from)
 {
-  table_put(table, key, "", label, cell_text(from));
-  table_optional(table);
+  table_put_optional(table, key, "", label, cell_text(from));
 }
 
 // ---- from a question to a table -------------------------------------------------------------------------------------

@@ -52,8 +52,10 @@ void table_put(struct table_builder *table, const char *key, const char *unit, c
   table->cells[table->cell_count++] = value;
 }
 
-void table_optional(struct table_builder *table)
+void table_put_optional(struct table_builder *table, const char *key, const char *unit, const char *label,
+                        struct table_cell value)
 {
+  table_put(table, key, unit, label, value);
   size_t at = table->cell_count - (table->row_count - 1) * table->column_count - 1;
   table->optional |= UINT64_C(1) << at;
 }

@@ -34,8 +34,9 @@ void table_start(struct table_builder *table, struct arena *arena);
 void table_row(struct table_builder *table); // begins a row
 void table_put(struct table_builder *table, const char *key, const char *unit, const char *label,
                struct table_cell value);
-// The column that was just put is left out of the answer if it is null in every row.
-void table_optional(struct table_builder *table);
+// The column is left out of the answer if it is null in every row.
+void table_put_optional(struct table_builder *table, const char *key, const char *unit, const char *label,
+                        struct table_cell value);
 // Takes back the only row; its columns stay. `rows`: how many will follow, if known (growing would hold twice as many).
 void table_declared(struct table_builder *table, size_t rows);
 void table_summary(struct table_builder *table, const char *key, struct table_cell value);

@@ -56,13 +56,6 @@ struct analytic { // over all layers
   size_t known, above_roof;
 };
 
-static void put_optional(struct table_builder *table, const char *key, const char *unit, const char *label,
-                         struct table_cell value)
-{
-  table_put(table, key, unit, label, value);
-  table_optional(table);
-}
-
 static void put_analytic(struct table_builder *table, const struct roofs *roofs, const struct flop_counts *counts,
                          double latency_ms, struct analytic *sum)
 {
@@ -71,17 +64,18 @@ static void put_analytic(struct table_builder *table, const struct roofs *roofs,
   double intensity = roof_intensity(flops, counts->bytes);
   double throughput = roof_throughput_flops_per_s(flops, latency_ms);
   struct table_cell above = roof_is_exceeded(roof, intensity, throughput);
-  put_optional(table, "analytic_flops", "flops", "an. flops", cell_number(flops));
-  put_optional(table, "analytic_bytes", "bytes", "an. bytes", cell_number(counts->bytes));
-  put_optional(table, "analytic_intensity", "flops/byte", "an. intensity", cell_real(intensity));
-  put_optional(table, "analytic_throughput_flops_per_s", "flops/s", "an. throughput", cell_real(throughput));
-  put_optional(table, "analytic_bound", "", "an. bound", cell_text(roof_bound(roof, intensity)));
-  put_optional(table, "analytic_precision", "", "an. precision", cell_text(isnan(flops) ? NULL : roof->precision));
-  put_optional(table, "analytic_above_roof", "", "an. above roof", above);
-  put_optional(table, "multiply_adds", "ops", "mul-adds", cell_number(counts->multiply_adds));
-  put_optional(table, "adds", "ops", "adds", cell_number(counts->adds));
-  put_optional(table, "compares", "ops", "compares", cell_number(counts->compares));
-  put_optional(table, "specials", "ops", "specials", cell_number(counts->specials));
+  table_put_optional(table, "analytic_flops", "flops", "an. flops", cell_number(flops));
+  table_put_optional(table, "analytic_bytes", "bytes", "an. bytes", cell_number(counts->bytes));
+  table_put_optional(table, "analytic_intensity", "flops/byte", "an. intensity", cell_real(intensity));
+  table_put_optional(table, "analytic_throughput_flops_per_s", "flops/s", "an. throughput", cell_real(throughput));
+  table_put_optional(table, "analytic_bound", "", "an. bound", cell_text(roof_bound(roof, intensity)));
+  table_put_optional(table, "analytic_precision", "", "an. precision",
+                     cell_text(isnan(flops) ? NULL : roof->precision));
+  table_put_optional(table, "analytic_above_roof", "", "an. above roof", above);
+  table_put_optional(table, "multiply_adds", "ops", "mul-adds", cell_number(counts->multiply_adds));
+  table_put_optional(table, "adds", "ops", "adds", cell_number(counts->adds));
+  table_put_optional(table, "compares", "ops", "compares", cell_number(counts->compares));
+  table_put_optional(table, "specials", "ops", "specials", cell_number(counts->specials));
   sum->latency_ms += isnan(latency_ms) ? 0 : latency_ms;
   if (isnan(flops)) {
     sum->unknown_ms += isnan(latency_ms) ? 0 : latency_ms;

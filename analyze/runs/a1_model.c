@@ -52,12 +52,6 @@ static void summarize_stages(struct question *question, const struct stages *sta
                "preprocess_ms: the inputs are made once for a batch size, in none of its predictions");
 }
 
-static void put_optional_ms(struct table_builder *table, const char *key, const char *label, double value_ms)
-{
-  table_put(table, key, "ms", label, cell_real(value_ms));
-  table_optional(table);
-}
-
 static void put_row(struct table_builder *table, const struct batches *batches, size_t index,
                     const struct stages *stages, double cold_ms)
 {
@@ -70,12 +64,11 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   table_put(table, "is_optimal", "", "optimal", cell_bool(index == batches->optimal));
   table_put(table, "is_maximum", "", "maximum", cell_bool(index == batches->maximum));
   put_spread(table, point->set->latencies_ms, point->set->observation_count);
-  put_optional_ms(table, "load_ms", "load", stages->load_ms);
-  put_optional_ms(table, "preprocess_ms", "preprocess", stages->preprocess_ms);
-  table_put(table, "preprocess_per", "", "per", cell_text(per));
-  table_optional(table);
-  put_optional_ms(table, "postprocess_ms", "postprocess", stages->postprocess_ms);
-  put_optional_ms(table, "cold_ms", "cold", cold_ms);
+  table_put_optional(table, "load_ms", "ms", "load", cell_real(stages->load_ms));
+  table_put_optional(table, "preprocess_ms", "ms", "preprocess", cell_real(stages->preprocess_ms));
+  table_put_optional(table, "preprocess_per", "", "per", cell_text(per));
+  table_put_optional(table, "postprocess_ms", "ms", "postprocess", cell_real(stages->postprocess_ms));
+  table_put_optional(table, "cold_ms", "ms", "cold", cell_real(cold_ms));
   put_from(table, "latency_from", "from", point->from);
 }
 

@@ -104,10 +104,8 @@ static void put_row(struct table_builder *table, const struct row *row)
   table_put(table, "over", "", "over", cell_text(row->before == NULL ? NULL : row->before->levels_text));
   table_put(table, "overhead_ms", "ms", "overhead", cell_real(row->overhead_ms));
   table_put(table, "overhead_pct", "%", "overhead", cell_real(row->overhead_pct));
-  table_put(table, "kernels", "", "kernels", cell_number(row->kernels));
-  table_optional(table);
-  table_put(table, "overhead_per_kernel_ns", "ns", "per kernel", cell_real(row->per_kernel_ns));
-  table_optional(table);
+  table_put_optional(table, "kernels", "", "kernels", cell_number(row->kernels));
+  table_put_optional(table, "overhead_per_kernel_ns", "ns", "per kernel", cell_real(row->per_kernel_ns));
   table_put(table, "spans", "", "spans", cell_int(row->spans));
   table_put(table, "dropped", "", "dropped", cell_int(row->dropped));
   table_put(table, "own_pct", "%", "own", cell_real(own_pct(set)));
