@@ -51,12 +51,17 @@ itt_stamp itt_get_timestamp(void)
   return xsp_clock_ticks();
 }
 
-// Times of modules are data: one well before the start of this tracer, or in the future, is of another clock.
-// Processors may disagree a little about now.
-bool itt_is_possible(uint64_t start, uint64_t end)
+// Times of modules are data: one well before the start of this tracer, or in the future, is of another clock. Processors
+// may disagree a little about now.
+bool itt_accepts(const struct xsp_site *site, uint64_t start, uint64_t end)
 {
   const uint64_t before = 1000000000, after = 10000000;
-  return start != 0 && start <= end && start + before >= first.ticks && end <= xsp_clock_ticks() + after;
+  if (annotation_site_is_off(site))
+    return false;
+  if (start != 0 && start <= end && start + before >= first.ticks && end <= xsp_clock_ticks() + after)
+    return true;
+  itt_lose(ITT_LOSS_TIME);
+  return false;
 }
 
 static void tie(struct itt_clock_domain *clock)

@@ -94,8 +94,9 @@ itt_stamp itt_get_timestamp(void);
 struct itt_clock_domain *itt_clock_domain_create(itt_clock_reader read, void *data);
 void itt_clock_domain_reset(void);
 uint64_t itt_ticks(const struct itt_clock_domain *clock, itt_stamp stamp);
-bool itt_is_possible(uint64_t start, uint64_t end); // both are between the tracer's start and now
-void itt_clock_start(void);                         // once
+// Whether a span from `start` to `end` is to be recorded; counts it if only its times are impossible.
+bool itt_accepts(const struct xsp_site *site, uint64_t start, uint64_t end);
+void itt_clock_start(void); // once
 
 // ---- metadata.c: values as tags. Reads `count` values of `type` at `data`, which may be unaligned. False: unknown type.
 bool itt_metadata_read(struct annotation_tags *tags, const char *key, int type, size_t count, const void *data);

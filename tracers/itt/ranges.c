@@ -109,12 +109,8 @@ static uint16_t free_track(uint64_t start, uint64_t end)
 static struct xsp_span emit(const struct annotation *annotation, uint64_t start, uint64_t end,
                             struct xsp_context parent)
 {
-  if (annotation_site_is_off(annotation->site))
+  if (!itt_accepts(annotation->site, start, end))
     return (struct xsp_span){0, 0, 0};
-  if (!itt_is_possible(start, end)) {
-    itt_lose(ITT_LOSS_TIME);
-    return (struct xsp_span){0, 0, 0};
-  }
   struct xsp_interval interval = {.size = sizeof interval, .start = start, .end = end, .parent = parent};
   interval.track = free_track(start, end);
   if (interval.track == 0) // then it would be the calling thread's

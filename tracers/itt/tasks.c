@@ -260,12 +260,8 @@ void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, const st
 // ---- end
 static void publish_stamped(struct task *task, struct xsp_site *site, uint64_t end)
 {
-  if (site == NULL)
+  if (!itt_accepts(site, task->start, end))
     return;
-  if (!itt_is_possible(task->start, end)) {
-    itt_lose(ITT_LOSS_TIME);
-    return;
-  }
   struct xsp_interval interval = {.size = sizeof interval, .start = task->start, .end = end, .parent = task->parent};
   struct xsp_span span = xsp_span_emit(site, &interval);
   if (task->pending != NULL)

@@ -12,13 +12,7 @@ static struct xsp_span emit_at(struct xsp_site *site, uint64_t stamp)
 {
   struct xsp_interval instant = {.size = sizeof instant};
   instant.start = instant.end = stamp != 0 ? stamp : xsp_clock_ticks();
-  if (annotation_site_is_off(site))
-    return (struct xsp_span){0, 0, 0};
-  if (!itt_is_possible(instant.start, instant.end)) {
-    itt_lose(ITT_LOSS_TIME);
-    return (struct xsp_span){0, 0, 0};
-  }
-  return xsp_span_emit(site, &instant);
+  return itt_accepts(site, instant.start, instant.end) ? xsp_span_emit(site, &instant) : (struct xsp_span){0, 0, 0};
 }
 
 static struct xsp_span instant(const char *text, const char *domain, uint64_t stamp) // takes tags
