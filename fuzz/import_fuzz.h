@@ -17,8 +17,8 @@
 #define FUZZ_RUNS 64
 
 struct sink {
-  struct interner texts; // id of import_string - 1
-  int64_t run_count, experiment_count;
+  struct interner texts;                       // id of import_string - 1
+  int64_t run_count, run_id, experiment_count; // run_id: the current one
   uint32_t tracks[FUZZ_RUNS], traces[FUZZ_RUNS];
   bool has_numbered_tracks;
   uint64_t kept, skipped;
@@ -33,10 +33,10 @@ static void fuzz_must(bool is_so, const char *what)
   abort();
 }
 
-static size_t fuzz_run(const struct import *import, int64_t run_id)
+static size_t fuzz_run(const struct import *import)
 {
-  fuzz_must(run_id >= 1 && run_id <= import->sink->run_count, "no such run");
-  return (size_t)(run_id - 1) % FUZZ_RUNS;
+  fuzz_must(import->sink->run_id != 0, "no run has begun");
+  return (size_t)(import->sink->run_id - 1) % FUZZ_RUNS;
 }
 
 static void fuzz_text(const struct import *import, uint32_t id)
@@ -49,37 +49,37 @@ int64_t import_run(struct import *import, const struct store_run *run)
   bool is_later = run->experiment_id == IMPORT_EXPERIMENT_LATER;
   fuzz_must(is_later || (run->experiment_id >= 0 && run->experiment_id <= import->sink->experiment_count),
             "no such experiment");
-  return ++import->sink->run_count;
+  return import->sink->run_id = ++import->sink->run_count;
 }
 
-enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run, struct error *err)
+void import_use_run(struct import *import, int64_t run_id)
 {
-  (void)err;
-  fuzz_must(run->experiment_id >= 0 && run->experiment_id <= import->sink->experiment_count, "no such experiment");
-  fuzz_run(import, run_id);
-  return STATUS_OK;
+  fuzz_must(run_id >= 1 && run_id <= import->sink->run_count, "no such run");
+  import->sink->run_id = run_id;
 }
 
-void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns)
+void import_run_set(struct import *import, const struct store_run *run)
+{
+  fuzz_must(run->experiment_id >= 0 && run->experiment_id <= import->sink->experiment_count, "no such experiment");
+  fuzz_run(import);
+}
+
+void import_run_shift(struct import *import, int64_t offset_ns)
 {
   (void)offset_ns;
-  fuzz_run(import, run_id);
+  fuzz_run(import);
 }
 
-void import_run_own_pct(struct import *import, int64_t run_id, double own_pct)
+void import_run_own_pct(struct import *import, double own_pct)
 {
   (void)own_pct;
-  fuzz_run(import, run_id);
+  fuzz_run(import);
 }
 
-enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
-                            struct error *err)
+void import_run_note(struct import *import, int64_t run_id, const char *key, const char *value)
 {
-  (void)err;
-  if (run_id != 0)
-    fuzz_run(import, run_id);
+  fuzz_must(run_id >= 0 && run_id <= import->sink->run_count, "no such run");
   fuzz_must(key != NULL && value != NULL, "a note without a key or a value");
-  return STATUS_OK;
 }
 
 int64_t import_experiment(struct import *import, const struct store_experiment *experiment,
@@ -163,38 +163,34 @@ const char *import_text(const struct import *import, uint32_t string, size_t *re
   return text.data;
 }
 
-enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
+enum status import_track(struct import *import, const struct store_track *track, uint32_t *ret_track_id,
                          struct error *err)
 {
   (void)err;
   (void)(track->name != NULL && strlen(track->name));
-  *ret_track_id = ++import->sink->tracks[fuzz_run(import, run_id)];
+  *ret_track_id = ++import->sink->tracks[fuzz_run(import)];
   return STATUS_OK;
 }
 
-enum status import_numbered_track(struct import *import, int64_t run_id, const struct store_track *track,
-                                  struct error *err)
+enum status import_numbered_track(struct import *import, const struct store_track *track, struct error *err)
 {
   (void)err;
-  fuzz_run(import, run_id);
+  fuzz_run(import);
   fuzz_must(track->track_id >= 1, "a track's id below 1");
   import->sink->has_numbered_tracks = true;
   return STATUS_OK;
 }
 
-enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
-                              struct error *err)
+void import_track_name(struct import *import, uint32_t track_id, const char *name)
 {
-  (void)err;
-  fuzz_must(track_id >= 1 && track_id <= import->sink->tracks[fuzz_run(import, run_id)] && name != NULL,
+  fuzz_must(track_id >= 1 && track_id <= import->sink->tracks[fuzz_run(import)] && name != NULL,
             "no such track to name");
-  return STATUS_OK;
 }
 
-enum status import_span(struct import *import, int64_t run_id, const struct store_span *span, struct error *err)
+enum status import_span(struct import *import, const struct store_span *span, struct error *err)
 {
   (void)err;
-  size_t run = fuzz_run(import, run_id);
+  size_t run = fuzz_run(import);
   int64_t end_ns = 0;
   fuzz_must(span->span_id >= 1, "a span's id below 1");
   fuzz_must(span->duration_ns >= 0, "a span of negative duration");
@@ -210,52 +206,50 @@ enum status import_span(struct import *import, int64_t run_id, const struct stor
   return STATUS_OK;
 }
 
-enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
-                         struct error *err)
+enum status import_trace(struct import *import, const char *text, uint32_t *ret_trace_id, struct error *err)
 {
   (void)err;
   fuzz_must(text != NULL, "a trace without a text");
-  *ret_trace_id = ++import->sink->traces[fuzz_run(import, run_id)];
+  *ret_trace_id = ++import->sink->traces[fuzz_run(import)];
   return STATUS_OK;
 }
 
-void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value)
+void import_tag_int(struct import *import, int64_t span_id, uint32_t key, int64_t value)
 {
   (void)value;
-  fuzz_run(import, run_id);
+  fuzz_run(import);
   fuzz_must(span_id >= 1 && key != 0, "a tag without a span or a key");
   fuzz_text(import, key);
 }
 
-void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value)
+void import_tag_double(struct import *import, int64_t span_id, uint32_t key, double value)
 {
 #ifndef FUZZ_ANY_NUMBER // a format that has infinities and NaN of its own
   fuzz_must(value - value == 0, "a tag that is no finite number");
 #else
   (void)value;
 #endif
-  import_tag_int(import, run_id, span_id, key, 0);
+  import_tag_int(import, span_id, key, 0);
 }
 
-void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text)
+void import_tag_text(struct import *import, int64_t span_id, uint32_t key, uint32_t text)
 {
   fuzz_text(import, text);
-  import_tag_int(import, run_id, span_id, key, 0);
+  import_tag_int(import, span_id, key, 0);
 }
 
-void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
-                      size_t length)
+void import_tag_bytes(struct import *import, int64_t span_id, uint32_t key, const char *text, size_t length)
 {
-  import_tag_text(import, run_id, span_id, key, import_string(import, text, length));
+  import_tag_text(import, span_id, key, import_string(import, text, length));
 }
 
-enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
-                       size_t length, struct error *err)
+enum status import_log(struct import *import, int64_t span_id, int64_t time_ns, const char *message, size_t length,
+                       struct error *err)
 {
   (void)err;
   (void)span_id;
   (void)time_ns;
-  fuzz_run(import, run_id);
+  fuzz_run(import);
   fuzz_must(message != NULL || length == 0, "a log without a message");
   return STATUS_OK;
 }

@@ -32,16 +32,17 @@ struct import {
 };
 
 // ---- runs
-// Begins a run and returns its id. levels may be empty: then those are stored that the run's spans have.
+// Begins a run and returns its id; tracks, spans, tags and the like that follow belong to it. levels may be empty: then
+// those are stored that the run's spans have.
 // `run_id` and `experiment_id` of *run are ignored (the file's own experiment), unless the importer made experiments
 // itself by import_experiment. Everything a run needs may be corrected later by import_run_set.
 #define IMPORT_EXPERIMENT_LATER INT64_MAX // as experiment_id: import_run_set will say, at the file's end at the latest
 int64_t import_run(struct import *import, const struct store_run *run);
-enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run,
-                           struct error *err) MUST_CHECK;
+void import_use_run(struct import *import, int64_t run_id); // goes on with one of this file's runs
+void import_run_set(struct import *import, const struct store_run *run);
 // Adds `offset_ns` to all times of the run once the file is read: for sources that say only at their end what their times
 // count from. The last call counts. The importer knows that no time overflows.
-void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns);
+void import_run_shift(struct import *import, int64_t offset_ns);
 // For sources that carry whole experiments (OTLP). Others never call it: the driver makes the one experiment of the call
 // from import_framework, import_system… of its files, named after the first file.
 int64_t import_experiment(struct import *import, const struct store_experiment *experiment,
@@ -50,9 +51,8 @@ int64_t import_experiment(struct import *import, const struct store_experiment *
 void import_experiment_model(struct import *import, int64_t experiment_id, const struct store_system_value *workload,
                              size_t count);
 // For sources that were exported from here: xsp's own share, and what table `note` says of a run (run_id 0: of the file).
-void import_run_own_pct(struct import *import, int64_t run_id, double own_pct);
-enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
-                            struct error *err) MUST_CHECK;
+void import_run_own_pct(struct import *import, double own_pct);
+void import_run_note(struct import *import, int64_t run_id, const char *key, const char *value);
 // Facts for the driver's experiment. The first to say something about a key is believed; texts are copied.
 void import_framework(struct import *import, const char *name, const char *version); // either may be NULL
 void import_system_text(struct import *import, const char *key, const char *text);
@@ -82,30 +82,25 @@ const char *import_text(const struct import *import, uint32_t string, size_t *re
     .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE                \
   } // of a struct store_track
 // A new track; `run_id` and `track_id` of *track are filled in: numbers from 1 in each run.
-enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
+enum status import_track(struct import *import, const struct store_track *track, uint32_t *ret_track_id,
                          struct error *err) MUST_CHECK;
 // One whose source numbers its tracks: track_id is *track's own, >= 1 and new in the run. For all tracks of a run or none.
-enum status import_numbered_track(struct import *import, int64_t run_id, const struct store_track *track,
-                                  struct error *err) MUST_CHECK;
-enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
-                              struct error *err) MUST_CHECK; // known later only
+enum status import_numbered_track(struct import *import, const struct store_track *track, struct error *err) MUST_CHECK;
+void import_track_name(struct import *import, uint32_t track_id, const char *name); // known later only
 // span_id >= 1, unique in the run, chosen by the importer (count up from 1 where the source has no ids of its own).
 // name, category, tracer are ids of import_string; trace_id of import_trace. tracer 0: the importer's name.
 #define IMPORT_NO_TRACER UINT32_MAX // really none
-enum status import_span(struct import *import, int64_t run_id, const struct store_span *span,
-                        struct error *err) MUST_CHECK;
-enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
-                         struct error *err) MUST_CHECK;
+enum status import_span(struct import *import, const struct store_span *span, struct error *err) MUST_CHECK;
+enum status import_trace(struct import *import, const char *text, uint32_t *ret_trace_id, struct error *err) MUST_CHECK;
 // Tags may come before or after their span. key and text are ids of import_string. Failures show in the next import_span.
-void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value);
-void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value);
-void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text);
+void import_tag_int(struct import *import, int64_t span_id, uint32_t key, int64_t value);
+void import_tag_double(struct import *import, int64_t span_id, uint32_t key, double value);
+void import_tag_text(struct import *import, int64_t span_id, uint32_t key, uint32_t text);
 // As import_tag_text of import_string, for values of which a file may have as many as events (shapes, grids): looked up a
 // few dozen at a time, so that the waits for memory overlap.
-void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
-                      size_t length);
-enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
-                       size_t length, struct error *err) MUST_CHECK;
+void import_tag_bytes(struct import *import, int64_t span_id, uint32_t key, const char *text, size_t length);
+enum status import_log(struct import *import, int64_t span_id, int64_t time_ns, const char *message, size_t length,
+                       struct error *err) MUST_CHECK;
 
 // ---- accounts: events == kept + skipped. import_span counts as kept and as an event by itself.
 void import_skip(struct import *import, const char *reason); // one event; `reason` is static text

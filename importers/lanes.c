@@ -53,14 +53,13 @@ static bool starts_with_top(const struct lane *lane, const struct store_span *sp
   return lane->depth > 0 && lane->stack[lane->depth - 1].span.start_ns == span->start_ns;
 }
 
-enum status lanes_complete(struct lanes *lanes, struct import *import, uint32_t number, const struct store_span *span,
-                           struct error *err)
+enum status lanes_complete(struct lanes *lanes, uint32_t number, const struct store_span *span, struct error *err)
 {
   struct lane *lane = &lanes->lanes[number - 1];
   struct store_span row = *span;
   row.track_id = lane->track_id;
   if (!starts_with_top(lane, &row))
-    return import_span(import, lanes->run_id, &row, err);
+    return import_span(lanes->import, &row, err);
   wait_here(lane, &row);
   return STATUS_OK;
 }
@@ -92,8 +91,7 @@ static void give_back(struct lane *lane)
 }
 
 // The innermost open span is what it will be.
-static enum status leave(struct lanes *lanes, struct import *import, struct lane *lane, bool is_dropped,
-                         struct error *err)
+static enum status leave(struct lanes *lanes, struct lane *lane, bool is_dropped, struct error *err)
 {
   struct open_span *open = &lane->stack[--lane->depth];
   if (open->place != NO_PLACE) {
@@ -101,32 +99,31 @@ static enum status leave(struct lanes *lanes, struct import *import, struct lane
     return STATUS_OK;
   }
   if (!is_dropped)
-    XSP_TRY(import_span(import, lanes->run_id, &open->span, err));
+    XSP_TRY(import_span(lanes->import, &open->span, err));
   for (size_t i = open->waiting_from; i < lane->waiting_count; i++)
     if (!lane->waiting[i].is_dropped)
-      XSP_TRY(import_span(import, lanes->run_id, &lane->waiting[i].span, err));
+      XSP_TRY(import_span(lanes->import, &lane->waiting[i].span, err));
   lane->waiting_count = open->waiting_from;
   if (lane->depth == 0)
     give_back(lane);
   return STATUS_OK;
 }
 
-enum status lanes_end(struct lanes *lanes, struct import *import, uint32_t number, int64_t duration_ns,
-                      struct error *err)
+enum status lanes_end(struct lanes *lanes, uint32_t number, int64_t duration_ns, struct error *err)
 {
   struct lane *lane = &lanes->lanes[number - 1];
   lane->stack[lane->depth - 1].span.duration_ns = duration_ns;
-  return leave(lanes, import, lane, duration_ns < 0, err);
+  return leave(lanes, lane, duration_ns < 0, err);
 }
 
-enum status lanes_finish(struct lanes *lanes, struct import *import, uint64_t *ret_open, struct error *err)
+enum status lanes_finish(struct lanes *lanes, uint64_t *ret_open, struct error *err)
 {
   *ret_open = 0;
   for (size_t i = 0; i < lanes->count; i++) {
     struct lane *lane = &lanes->lanes[i];
     for (; lane->depth > 0; ++*ret_open) {
       lane->stack[lane->depth - 1].span.flags |= STORE_SPAN_OPEN;
-      XSP_TRY(leave(lanes, import, lane, false, err));
+      XSP_TRY(leave(lanes, lane, false, err));
     }
   }
   return STATUS_OK;

@@ -27,8 +27,7 @@ static void forget_file(struct sink *sink)
     free(sink->runs.items[i]);
   }
   sink->runs.count = sink->run_notes.count = 0;
-  sink->last_run = NULL;
-  sink->last_run_id = 0;
+  sink->run = NULL;
   interner_done(&sink->texts);
   interner_done(&sink->track_texts);
   sink->track_count = 0;
@@ -61,7 +60,6 @@ void sink_begin(struct sink *sink, struct import *import, const char *path)
   sink->import = import;
   sink->path = path;
   sink->file++;
-  sink->first_run_id = sink->next_run_id;
   import->sink = sink;
   import->arena = &sink->arena;
   sink->default_tracer = import_word(import, import->importer->name);

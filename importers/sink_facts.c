@@ -10,12 +10,6 @@
 #include <string.h>
 
 // ---- runs and experiments --------------------------------------------------------------------------------------------
-struct sink_run *sink_run(const struct sink *sink, int64_t run_id)
-{
-  bool is_known = run_id >= sink->first_run_id && (uint64_t)(run_id - sink->first_run_id) < sink->runs.count;
-  return is_known ? sink->runs.items[run_id - sink->first_run_id] : NULL;
-}
-
 static int64_t own_experiment(struct sink *sink)
 {
   if (sink->own_experiment_id == 0)
@@ -44,49 +38,37 @@ int64_t import_run(struct import *import, const struct store_run *run)
   struct sink_run *entry = memory_new(1, sizeof *entry);
   entry->run.run_id = sink->next_run_id++;
   entry->run.own_pct = NAN;
-  *vector_add(&sink->runs) = entry;
+  *vector_add(&sink->runs) = sink->run = entry;
   set_run(import, entry, run);
   return entry->run.run_id;
 }
 
-enum status sink_unknown_run(const struct import *import, int64_t run_id, struct error *err)
-{
-  return error_set(err, STATUS_INPUT, "cannot import", import->sink->path, NULL,
-                   "the importer used run %lld, which it did not begin", (long long)run_id);
-}
-
-enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run, struct error *err)
-{
-  struct sink_run *entry = sink_run(import->sink, run_id);
-  if (entry == NULL)
-    return sink_unknown_run(import, run_id, err);
-  set_run(import, entry, run);
-  return STATUS_OK;
-}
-
-void import_run_own_pct(struct import *import, int64_t run_id, double own_pct)
-{
-  struct sink_run *entry = sink_run(import->sink, run_id);
-  if (entry != NULL)
-    entry->run.own_pct = own_pct;
-}
-
-enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
-                            struct error *err)
+void import_use_run(struct import *import, int64_t run_id)
 {
   struct sink *sink = import->sink;
-  if (run_id != 0 && sink_run(sink, run_id) == NULL)
-    return sink_unknown_run(import, run_id, err);
-  *vector_add(&sink->run_notes) = (struct sink_run_note){run_id, arena_copy(&sink->arena, key, strlen(key)),
-                                                         arena_copy(&sink->arena, value, strlen(value))};
-  return STATUS_OK;
+  sink->run = sink->runs.items[run_id - sink->runs.items[0]->run.run_id];
 }
 
-void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns)
+void import_run_set(struct import *import, const struct store_run *run)
 {
-  struct sink_run *entry = sink_run(import->sink, run_id);
-  if (entry != NULL)
-    entry->shift_ns = offset_ns;
+  set_run(import, import->sink->run, run);
+}
+
+void import_run_own_pct(struct import *import, double own_pct)
+{
+  import->sink->run->run.own_pct = own_pct;
+}
+
+void import_run_note(struct import *import, int64_t run_id, const char *key, const char *value)
+{
+  struct sink *sink = import->sink;
+  *vector_add(&sink->run_notes) = (struct sink_run_note){run_id, arena_copy(&sink->arena, key, strlen(key)),
+                                                         arena_copy(&sink->arena, value, strlen(value))};
+}
+
+void import_run_shift(struct import *import, int64_t offset_ns)
+{
+  import->sink->run->shift_ns = offset_ns;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -190,16 +172,15 @@ static void copy_text(struct sink *sink, const char **text)
   *text = interner_text(&sink->track_texts, interner_at(&sink->track_texts, *text, length)).data;
 }
 
-static enum status add_track(struct import *import, struct sink_run *run, const struct store_track *track,
-                             int64_t track_id, struct error *err)
+enum status import_numbered_track(struct import *import, const struct store_track *track, struct error *err)
 {
+  struct sink_run *run = import->sink->run;
   if (import->sink->track_count == SINK_TRACKS_MOST)
     return error_set(err, STATUS_INPUT, "cannot import", import->sink->path, "importing parts of it",
                      "it has more than %u threads, streams and groups of asynchronous spans", SINK_TRACKS_MOST);
   struct store_track *row = vector_add(&run->tracks);
   *row = *track;
   row->run_id = run->run.run_id;
-  row->track_id = track_id;
   copy_text(import->sink, &row->name);
   copy_text(import->sink, &row->host);
   copy_text(import->sink, &row->clock);
@@ -207,34 +188,20 @@ static enum status add_track(struct import *import, struct sink_run *run, const 
   return STATUS_OK;
 }
 
-enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
+enum status import_track(struct import *import, const struct store_track *track, uint32_t *ret_track_id,
                          struct error *err)
 {
-  struct sink_run *run = sink_run(import->sink, run_id);
-  *ret_track_id = 0;
-  if (run == NULL)
-    return sink_unknown_run(import, run_id, err);
-  XSP_TRY(add_track(import, run, track, (int64_t)run->tracks.count + 1, err));
-  *ret_track_id = (uint32_t)run->tracks.count;
-  return STATUS_OK;
+  struct store_track numbered = *track;
+  numbered.track_id = (int64_t)import->sink->run->tracks.count + 1;
+  *ret_track_id = (uint32_t)numbered.track_id;
+  return import_numbered_track(import, &numbered, err);
 }
 
-enum status import_numbered_track(struct import *import, int64_t run_id, const struct store_track *track,
-                                  struct error *err)
+void import_track_name(struct import *import, uint32_t track_id, const char *name)
 {
-  struct sink_run *run = sink_run(import->sink, run_id);
-  return run != NULL ? add_track(import, run, track, track->track_id, err) : sink_unknown_run(import, run_id, err);
-}
-
-enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
-                              struct error *err)
-{
-  struct sink_run *run = sink_run(import->sink, run_id);
-  if (run == NULL || track_id == 0 || track_id > run->tracks.count)
-    return sink_unknown_run(import, run_id, err);
-  run->tracks.items[track_id - 1].name = name;
-  copy_text(import->sink, &run->tracks.items[track_id - 1].name);
-  return STATUS_OK;
+  struct store_track *track = &import->sink->run->tracks.items[track_id - 1];
+  track->name = name;
+  copy_text(import->sink, &track->name);
 }
 
 // ---- facts -----------------------------------------------------------------------------------------------------------

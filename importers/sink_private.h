@@ -59,15 +59,13 @@ struct sink {
   struct interner texts;       // id of import_string - 1
   struct interner track_texts; // names of tracks, of hosts and clocks
   size_t track_count;
-  struct batch *batch;  // the current one; NULL: to be taken
-  int64_t batch_run_id; // whom its last segment belongs to; 0: it has none
+  struct batch *batch;              // the current one; NULL: to be taken
+  const struct sink_run *batch_run; // whom its last segment belongs to; NULL: it has none
   struct sink_late late[SINK_LATE_TEXTS];
   uint32_t late_count;
   uint32_t default_tracer;
-  int64_t last_run_id; // of last_run
-  struct sink_run *last_run;
-  VECTOR(struct sink_run *) runs; // ids follow each other from first_run_id on
-  int64_t first_run_id;
+  VECTOR(struct sink_run *) runs; // ids follow each other
+  struct sink_run *run;           // the current one
   VECTOR(struct sink_run_note) run_notes;
   struct map traces; // (run, string) to the trace's id
   uint64_t events, kept;
@@ -88,8 +86,6 @@ struct sink {
   VECTOR(struct sink_experiment) experiments;
 };
 
-struct sink_run *sink_run(const struct sink *sink, int64_t run_id); // NULL: not of this file
-enum status sink_unknown_run(const struct import *import, int64_t run_id, struct error *err);
 void sink_resolve(struct sink *sink); // before the current batch is pushed: all its texts have their ids
 void sink_fail_later(struct sink *sink, enum status status, const struct error *error);
 

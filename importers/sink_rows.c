@@ -56,35 +56,29 @@ static struct batch *open_batch(struct import *import)
     return NULL;
   if (sink->batch == NULL) {
     sink->batch = batches_current(sink->batches);
-    sink->batch_run_id = 0;
+    sink->batch_run = NULL;
   }
   return sink->batch;
 }
 
-static struct batch *begin_segment(struct import *import, int64_t run_id)
+static struct batch *begin_segment(struct import *import)
 {
   struct sink *sink = import->sink;
   struct batch *batch = open_batch(import);
-  if (batch == NULL || sink->batch_run_id == run_id)
+  if (batch == NULL || sink->batch_run == sink->run)
     return batch;
-  if (sink_run(sink, run_id) == NULL) {
-    struct error error = {0};
-    enum status status = sink_unknown_run(import, run_id, &error);
-    sink_fail_later(sink, status, &error);
-    return NULL;
-  }
-  batch->segments[batch->segment_count++] =
-      (struct batch_segment){.run_id = run_id, .span_from = batch->span_count, .tag_from = batch->tag_count};
-  sink->batch_run_id = run_id;
+  batch->segments[batch->segment_count++] = (struct batch_segment){
+      .run_id = sink->run->run.run_id, .span_from = batch->span_count, .tag_from = batch->tag_count};
+  sink->batch_run = sink->run;
   return batch;
 }
 
-// The same, with its last segment belonging to `run_id`.
-static inline struct batch *batch_of_run(struct import *import, int64_t run_id)
+// The same, with its last segment belonging to the current run.
+static inline struct batch *batch_of_run(struct import *import)
 {
   const struct sink *sink = import->sink;
-  bool is_open = sink->batch != NULL && sink->batch_run_id == run_id && sink->status == STATUS_OK;
-  return is_open && has_room(sink->batch) ? sink->batch : begin_segment(import, run_id);
+  bool is_open = sink->batch != NULL && sink->batch_run == sink->run && sink->status == STATUS_OK;
+  return is_open && has_room(sink->batch) ? sink->batch : begin_segment(import);
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
@@ -158,17 +152,13 @@ const char *import_text(const struct import *import, uint32_t string, size_t *re
 }
 
 // ---- spans and tags --------------------------------------------------------------------------------------------------
-enum status import_span(struct import *import, int64_t run_id, const struct store_span *span, struct error *err)
+enum status import_span(struct import *import, const struct store_span *span, struct error *err)
 {
   struct sink *sink = import->sink;
-  struct batch *batch = batch_of_run(import, run_id);
+  struct batch *batch = batch_of_run(import);
   if (batch == NULL)
     return failed(sink, err);
-  if (sink->last_run_id != run_id) {
-    sink->last_run = sink_run(sink, run_id);
-    sink->last_run_id = run_id;
-  }
-  sink->last_run->level_mask |= XSP_LEVEL_MASK(span->level);
+  sink->run->level_mask |= XSP_LEVEL_MASK(span->level);
   struct store_span *row = &batch->spans[batch->span_count++];
   *row = *span;
   if (row->tracer == 0)
@@ -180,42 +170,41 @@ enum status import_span(struct import *import, int64_t run_id, const struct stor
   return STATUS_OK;
 }
 
-static void add_tag(struct import *import, int64_t run_id, const struct store_tag *tag)
+static void add_tag(struct import *import, const struct store_tag *tag)
 {
-  struct batch *batch = batch_of_run(import, run_id);
+  struct batch *batch = batch_of_run(import);
   if (batch != NULL)
     batch->tags[batch->tag_count++] = *tag;
 }
 
-void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value)
+void import_tag_int(struct import *import, int64_t span_id, uint32_t key, int64_t value)
 {
   struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_INT, .value.integer = value};
-  add_tag(import, run_id, &tag);
+  add_tag(import, &tag);
 }
 
-void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value)
+void import_tag_double(struct import *import, int64_t span_id, uint32_t key, double value)
 {
   struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_DOUBLE, .value.real = value};
-  add_tag(import, run_id, &tag);
+  add_tag(import, &tag);
 }
 
-void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text)
+void import_tag_text(struct import *import, int64_t span_id, uint32_t key, uint32_t text)
 {
   struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_TEXT, .value.string = text};
-  add_tag(import, run_id, &tag);
+  add_tag(import, &tag);
 }
 
-void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
-                      size_t length)
+void import_tag_bytes(struct import *import, int64_t span_id, uint32_t key, const char *text, size_t length)
 {
   struct sink *sink = import->sink;
   if (length == 0 || length > SINK_LATE_BYTES) {
-    import_tag_text(import, run_id, span_id, key, import_string(import, text, length));
+    import_tag_text(import, span_id, key, import_string(import, text, length));
     return;
   }
   if (sink->late_count == SINK_LATE_TEXTS)
     sink_resolve(sink);
-  struct batch *batch = batch_of_run(import, run_id);
+  struct batch *batch = batch_of_run(import);
   if (batch == NULL)
     return;
   struct sink_late *late = &sink->late[sink->late_count++];
@@ -227,14 +216,12 @@ void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, ui
 }
 
 // ---- traces ----------------------------------------------------------------------------------------------------------
-enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
-                         struct error *err)
+enum status import_trace(struct import *import, const char *text, uint32_t *ret_trace_id, struct error *err)
 {
   struct sink *sink = import->sink;
-  *ret_trace_id = 0;
+  int64_t run_id = sink->run->run.run_id;
   uint32_t string = import_word(import, text);
-  if (sink_run(sink, run_id) == NULL)
-    return sink_unknown_run(import, run_id, err);
+  *ret_trace_id = 0;
   uint64_t *id = map_at(&sink->traces, (struct map_key){(uint64_t)run_id, string}, NULL);
   if (*id == 0) {
     struct batch *batch = open_batch(import);
@@ -248,17 +235,15 @@ enum status import_trace(struct import *import, int64_t run_id, const char *text
 }
 
 // ---- logs ------------------------------------------------------------------------------------------------------------
-enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
-                       size_t length, struct error *err)
+enum status import_log(struct import *import, int64_t span_id, int64_t time_ns, const char *message, size_t length,
+                       struct error *err)
 {
   struct sink *sink = import->sink;
-  if (sink_run(sink, run_id) == NULL)
-    return sink_unknown_run(import, run_id, err);
   struct batch *batch = open_batch(import);
   if (batch == NULL)
     return failed(sink, err);
   char *copy = memory_text_of(message, length);
-  batch->logs[batch->log_count++] = (struct batch_log){run_id, span_id, time_ns, copy, length};
+  batch->logs[batch->log_count++] = (struct batch_log){sink->run->run.run_id, span_id, time_ns, copy, length};
   batch->log_bytes += length;
   return STATUS_OK;
 }

@@ -107,9 +107,10 @@ static void fill_rows(struct bench *bench, const int64_t runs[3], const uint32_t
     char name[32];
     uint32_t trace_id = 0;
     span_name(i, name);
+    import_use_run(import, run_id);
     if (i % 64 == 0)
-      OK(import_trace(import, run_id, name, &trace_id, err));
-    import_tag_int(import, run_id, i, key_int, i); // before its span
+      OK(import_trace(import, name, &trace_id, err));
+    import_tag_int(import, i, key_int, i); // before its span
     struct store_span span = {.span_id = i,
                               .start_ns = 10 * i,
                               .duration_ns = i % 10,
@@ -117,11 +118,11 @@ static void fill_rows(struct bench *bench, const int64_t runs[3], const uint32_t
                               .trace_id = trace_id,
                               .name = text(bench, name),
                               .level = XSP_LEVEL_LAYER};
-    OK(import_span(import, run_id, &span, err));
-    import_tag_double(import, run_id, i, key_double, (double)i / 2);
-    import_tag_text(import, run_id, i, key_text, text(bench, name));
+    OK(import_span(import, &span, err));
+    import_tag_double(import, i, key_double, (double)i / 2);
+    import_tag_text(import, i, key_text, text(bench, name));
     if (i % 512 == 0)
-      OK(import_log(import, run_id, i, 10 * i, name, strlen(name), err));
+      OK(import_log(import, i, 10 * i, name, strlen(name), err));
   }
 }
 
@@ -175,7 +176,7 @@ static void rows_with(unsigned threads)
     struct store_track track = {
         .name = "worker", .process_id = 7, .thread_id = i, .device_id = STORE_NONE, .stream_id = STORE_NONE};
     runs[i] = begin_run(&bench, (struct store_run){0});
-    OK(import_track(&bench.import, runs[i], &track, &tracks[i], err));
+    OK(import_track(&bench.import, &track, &tracks[i], err));
     assert_int_equal(tracks[i], 1); // counted in each run
   }
   fill_rows(&bench, runs, tracks);
@@ -246,10 +247,10 @@ static void texts_are_told_apart_and_kept(void **state)
 }
 
 // ---- accounts, runs, facts -------------------------------------------------------------------------------------------
-static void add_span(struct bench *bench, int64_t run_id, int64_t span_id, unsigned level)
+static void add_span(struct bench *bench, int64_t span_id, unsigned level)
 {
   struct store_span span = {.span_id = span_id, .name = text(bench, "span"), .level = (uint8_t)level};
-  OK(import_span(&bench->import, run_id, &span, err));
+  OK(import_span(&bench->import, &span, err));
 }
 
 static void events_are_kept_and_skipped(void **state)
@@ -258,8 +259,8 @@ static void events_are_kept_and_skipped(void **state)
   struct bench bench;
   bench_start(&bench, 2);
   int64_t run_id = begin_run(&bench, (struct store_run){0});
-  add_span(&bench, run_id, 1, XSP_LEVEL_MODEL);
-  add_span(&bench, run_id, 2, XSP_LEVEL_MODEL);
+  add_span(&bench, 1, XSP_LEVEL_MODEL);
+  add_span(&bench, 2, XSP_LEVEL_MODEL);
   import_joined(&bench.import); // an event that became a part of a span
   char reason[] = "flow";       // equal by content, not by address
   import_skip(&bench.import, "flow");
@@ -310,13 +311,13 @@ static void names_of_tracks_are_cut(void **state)
     memcpy(name + i, "\xe2\x82\xac", 3);
   name[sizeof name - 2] = 0;
   bench_start(&bench, 1);
-  int64_t run_id = begin_run(&bench, (struct store_run){0});
+  begin_run(&bench, (struct store_run){0});
   struct store_track row = {.name = name, .host = host};
-  OK(import_track(&bench.import, run_id, &row, &track, err));
+  OK(import_track(&bench.import, &row, &track, err));
   size_t before = bench.sink->track_texts.arena.used_bytes;
   for (int i = 0; i < 1000; i++)
-    OK(import_track(&bench.import, run_id, &row, &track, err));
-  OK(import_track_name(&bench.import, run_id, 1, "\xe2\x82\xac", err));
+    OK(import_track(&bench.import, &row, &track, err));
+  import_track_name(&bench.import, 1, "\xe2\x82\xac");
   assert_in_range(bench.sink->track_texts.arena.used_bytes - before, 1, 64);
   end_file(&bench);
   assert_int_equal(count_of(bench.store, "select count(*) from track where length(name) = 341 and length(host) = 1024"),
@@ -355,10 +356,13 @@ static void runs_say_the_levels_that_they_have(void **state)
   int64_t given = begin_run(&bench, (struct store_run){.levels = {XSP_LEVEL_MASK(XSP_LEVEL_KERNEL), true}});
   bench.import.options = &options;
   int64_t chosen = begin_run(&bench, (struct store_run){.layer = "module", .batch_size = 3});
-  add_span(&bench, found, 1, XSP_LEVEL_MODEL);
-  add_span(&bench, found, 2, XSP_LEVEL_KERNEL);
-  add_span(&bench, given, 1, XSP_LEVEL_MODEL);
-  OK(import_run_set(&bench.import, chosen, &(struct store_run){.batch_size = 4, .epoch_is_unix = true}, err));
+  import_use_run(&bench.import, found);
+  add_span(&bench, 1, XSP_LEVEL_MODEL);
+  add_span(&bench, 2, XSP_LEVEL_KERNEL);
+  import_use_run(&bench.import, given);
+  add_span(&bench, 1, XSP_LEVEL_MODEL);
+  import_use_run(&bench.import, chosen);
+  import_run_set(&bench.import, &(struct store_run){.batch_size = 4, .epoch_is_unix = true});
   end_file(&bench);
   struct store_run *runs;
   size_t count = 0;
@@ -453,7 +457,7 @@ static void each_file_has_texts_of_its_own(void **state)
       sink_begin(bench.sink, &bench.import, names[i]);
     int64_t run_id = begin_run(&bench, (struct store_run){0});
     struct store_span span = {.span_id = 1, .name = text(&bench, names[i]), .category = text(&bench, "shared")};
-    OK(import_span(&bench.import, run_id, &span, err));
+    OK(import_span(&bench.import, &span, err));
     end_file(&bench);
     struct store_spans spans;
     OK(store_load_spans(bench.store, run_id, STORE_ALL_BASE, &bench.arena, &spans, err));
@@ -465,11 +469,11 @@ static void each_file_has_texts_of_its_own(void **state)
 
 // ---- failing ---------------------------------------------------------------------------------------------------------
 // Hands over spans until one is refused.
-static enum status flood(struct bench *bench, int64_t run_id, struct error *err)
+static enum status flood(struct bench *bench, struct error *err)
 {
   for (int64_t i = 1; i < 20 * (int64_t)BATCH_SPANS; i++) {
     struct store_span span = {.span_id = i, .name = text(bench, "span")};
-    XSP_TRY(import_span(&bench->import, run_id, &span, err));
+    XSP_TRY(import_span(&bench->import, &span, err));
   }
   return STATUS_OK;
 }
@@ -478,14 +482,14 @@ static void failing_store_with(unsigned threads)
 {
   struct bench bench;
   bench_start(&bench, threads);
-  int64_t run_id = begin_run(&bench, (struct store_run){0});
+  begin_run(&bench, (struct store_run){0});
   OK(store_finish(bench.store, err)); // from now on it refuses
   struct error error = {0};
-  assert_int_equal(flood(&bench, run_id, &error), STATUS_USE);
+  assert_int_equal(flood(&bench, &error), STATUS_USE);
   assert_non_null(strstr(error.why, "open for reading"));
   struct store_span span = {.span_id = 1};
-  assert_int_equal(import_span(&bench.import, run_id, &span, &error), STATUS_USE); // and for ever
-  import_tag_int(&bench.import, run_id, 1, 1, 1);
+  assert_int_equal(import_span(&bench.import, &span, &error), STATUS_USE); // and for ever
+  import_tag_int(&bench.import, 1, 1, 1);
   struct import_file file;
   assert_int_equal(sink_end(bench.sink, &file, &error), STATUS_USE);
   assert_non_null(strstr(error.why, "open for reading"));
@@ -506,8 +510,8 @@ static void an_error_in_the_last_rows_is_not_lost(void **state)
   (void)state;
   struct bench bench;
   bench_start(&bench, 2);
-  int64_t run_id = begin_run(&bench, (struct store_run){0});
-  add_span(&bench, run_id, 0, XSP_LEVEL_MODEL); // an id that the store refuses, handed over with success
+  begin_run(&bench, (struct store_run){0});
+  add_span(&bench, 0, XSP_LEVEL_MODEL); // an id that the store refuses, handed over with success
   struct import_file file;
   struct error error = {0};
   assert_int_equal(sink_end(bench.sink, &file, &error), STATUS_INPUT);
@@ -520,31 +524,13 @@ static void an_import_may_be_given_up_at_any_time(void **state)
   for (int64_t spans = 1; spans < 12 * (int64_t)BATCH_SPANS; spans *= 3) {
     struct bench bench;
     bench_start(&bench, 2);
-    int64_t run_id = begin_run(&bench, (struct store_run){0});
+    begin_run(&bench, (struct store_run){0});
     for (int64_t i = 1; i <= spans; i++)
-      add_span(&bench, run_id, i, XSP_LEVEL_LAYER);
-    OK(import_log(&bench.import, run_id, 1, 1, "message", 7, err));
+      add_span(&bench, i, XSP_LEVEL_LAYER);
+    OK(import_log(&bench.import, 1, 1, "message", 7, err));
     bench_done(&bench); // without sink_end
     assert_int_not_equal(access(partial, F_OK), 0);
   }
-}
-
-static void a_run_that_was_not_begun_is_refused(void **state)
-{
-  (void)state;
-  struct bench bench;
-  bench_start(&bench, 1);
-  struct store_span span = {.span_id = 1};
-  struct error error = {0};
-  assert_int_equal(import_span(&bench.import, 1, &span, &error), STATUS_INPUT);
-  assert_non_null(strstr(error.why, "run 1"));
-  uint32_t id;
-  assert_int_equal(import_track(&bench.import, 9, &(struct store_track){0}, &id, &error), STATUS_INPUT);
-  assert_int_equal(import_track_name(&bench.import, 9, 1, "name", &error), STATUS_INPUT);
-  assert_int_equal(import_trace(&bench.import, 9, "trace", &id, &error), STATUS_INPUT);
-  assert_int_equal(import_log(&bench.import, 9, 1, 1, "", 0, &error), STATUS_INPUT);
-  assert_int_equal(import_run_set(&bench.import, 9, &(struct store_run){0}, &error), STATUS_INPUT);
-  bench_done(&bench);
 }
 
 static void what_is_broken_names_file_and_byte(void **state)
@@ -576,7 +562,6 @@ int main(void)
       cmocka_unit_test_teardown(a_failing_store_stops_the_importer, clear_folder),
       cmocka_unit_test_teardown(an_error_in_the_last_rows_is_not_lost, clear_folder),
       cmocka_unit_test_teardown(an_import_may_be_given_up_at_any_time, clear_folder),
-      cmocka_unit_test_teardown(a_run_that_was_not_begun_is_refused, clear_folder),
       cmocka_unit_test_teardown(what_is_broken_names_file_and_byte, clear_folder),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

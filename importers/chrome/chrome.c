@@ -29,7 +29,7 @@ struct reading {
   struct map async_lanes;   // (category, id) as ids of texts → lane
   struct map process_names; // (pid, 0) as ids of texts → text
   struct map thread_names;  // (pid, tid) → text
-  int64_t run_id, last_span_id;
+  int64_t last_span_id;
   uint64_t event_count;
 };
 
@@ -40,8 +40,8 @@ static void tag_event(struct reading *reading, int64_t span_id, const struct tra
   for (size_t i = 0; i < event->argument_count; i++) {
     const struct trace_argument *argument = &event->arguments[i];
     uint32_t key = import_slice(import, argument->key);
-    if (key != 0 && !event_tag_scalar(import, reading->run_id, span_id, key, &argument->value))
-      import_tag_text(import, reading->run_id, span_id, key, import_slice(import, argument->value.raw));
+    if (key != 0 && !event_tag_scalar(import, span_id, key, &argument->value))
+      import_tag_text(import, span_id, key, import_slice(import, argument->value.raw));
   }
 }
 
@@ -60,11 +60,11 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
                             .category = import_slice(reading->import, event->category)};
   tag_event(reading, span.span_id, event);
   if (range.sequence != RANGE_NO_NUMBER)
-    import_tag_int(import, reading->run_id, span.span_id, import_word(import, "sequence"), range.sequence);
+    import_tag_int(import, span.span_id, import_word(import, "sequence"), range.sequence);
   if (range.op_id != RANGE_NO_NUMBER)
-    import_tag_int(import, reading->run_id, span.span_id, import_word(import, "op_id"), range.op_id);
+    import_tag_int(import, span.span_id, import_word(import, "op_id"), range.op_id);
   if (range.sizes != NULL)
-    import_tag_text(import, reading->run_id, span.span_id, import_word(import, "input_shape"),
+    import_tag_text(import, span.span_id, import_word(import, "input_shape"),
                     import_string(import, range.sizes, range.sizes_length));
   return span;
 }
@@ -74,7 +74,7 @@ static enum status thread_lane(struct reading *reading, const struct trace_event
                                struct error *err)
 {
   uint32_t track = 0;
-  XSP_TRY(event_track(&reading->tracks, reading->import, event, &track, err));
+  XSP_TRY(event_track(&reading->tracks, event, &track, err));
   uint64_t *lane = map_at(&reading->thread_lanes, map_number(track), NULL);
   if (*lane == 0)
     *lane = lanes_add(&reading->lanes, track);
@@ -94,7 +94,7 @@ static enum status async_lane(struct reading *reading, const struct trace_event 
     uint32_t track = 0;
     (void)trace_int64(&event->process_id, &row.process_id);
     row.name = arena_format(import->arena, "%s %s", import_text(import, category, NULL), import_text(import, id, NULL));
-    XSP_TRY(import_track(import, reading->run_id, &row, &track, err));
+    XSP_TRY(import_track(import, &row, &track, err));
     *lane = lanes_add(&reading->lanes, track);
   }
   *ret_lane = (uint32_t)*lane;
@@ -120,7 +120,7 @@ static enum status read_complete(struct reading *reading, const struct trace_eve
   XSP_TRY(thread_lane(reading, event, &lane, err));
   struct store_span span = make_span(reading, event);
   span.duration_ns = duration_ns;
-  return lanes_complete(&reading->lanes, reading->import, lane, &span, err);
+  return lanes_complete(&reading->lanes, lane, &span, err);
 }
 
 static void read_begin(struct reading *reading, const struct trace_event *event, uint32_t lane)
@@ -144,7 +144,7 @@ static enum status read_end(struct reading *reading, const struct trace_event *e
   else
     import_joined(reading->import);
   tag_event(reading, open->span_id, event);
-  return lanes_end(&reading->lanes, reading->import, lane, duration_ns, err);
+  return lanes_end(&reading->lanes, lane, duration_ns, err);
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------------
@@ -163,25 +163,22 @@ static void read_metadata(struct reading *reading, const struct trace_event *eve
         text;
 }
 
-static enum status name_track(struct reading *reading, const struct map_slot *track, struct error *err)
+static void name_track(struct reading *reading, const struct map_slot *track)
 {
   const uint64_t *name = map_find(&reading->thread_names, track->key);
   if (name == NULL)
     name = map_find(&reading->process_names, map_number(track->key.a));
-  if (track->value == 0 || name == NULL)
-    return STATUS_OK;
-  return import_track_name(reading->import, reading->run_id, (uint32_t)track->value,
-                           import_text(reading->import, (uint32_t)*name, NULL), err);
+  if (track->value != 0 && name != NULL)
+    import_track_name(reading->import, (uint32_t)track->value, import_text(reading->import, (uint32_t)*name, NULL));
 }
 
 // Names may come after the spans that they are about.
-static enum status name_tracks(struct reading *reading, struct error *err)
+static void name_tracks(struct reading *reading)
 {
   const struct map *tracks = &reading->tracks.tracks;
-  XSP_TRY(name_track(reading, &tracks->zero, err)); // of neither process nor thread
+  name_track(reading, &tracks->zero); // of neither process nor thread
   for (size_t i = 0; i < tracks->slot_count; i++)
-    XSP_TRY(name_track(reading, &tracks->slots[i], err));
-  return STATUS_OK;
+    name_track(reading, &tracks->slots[i]);
 }
 
 // ---- events ----------------------------------------------------------------------------------------------------------
@@ -235,21 +232,22 @@ static enum status read_events(struct reading *reading, struct error *err)
   uint64_t open = 0;
   bool is_unclosed;
   XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &is_unclosed, err));
-  XSP_TRY(lanes_finish(&reading->lanes, reading->import, &open, err));
+  XSP_TRY(lanes_finish(&reading->lanes, &open, err));
   if (open > 0)
     import_note(reading->import, "%llu span%s never ended", (unsigned long long)open, open == 1 ? "" : "s");
   if (is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket");
   if (reading->event_count == 0)
     import_note(reading->import, "it holds no events");
-  return name_tracks(reading, err);
+  name_tracks(reading);
+  return STATUS_OK;
 }
 
 static enum status read_file(struct import *import, struct error *err)
 {
-  struct reading reading = {.import = import};
+  struct reading reading = {.import = import, .tracks.import = import, .lanes.import = import};
   struct store_run run = {0}; // times count from the trace's own zero: nothing says what that is
-  reading.run_id = reading.tracks.run_id = reading.lanes.run_id = import_run(import, &run);
+  import_run(import, &run);
   enum status status = read_events(&reading, err);
   lanes_done(&reading.lanes);
   event_tracks_done(&reading.tracks);

@@ -238,7 +238,7 @@ static void tag_by_name(struct kineto *kineto, const struct trace_event *event, 
     text = event_class == CLASS_PYTHON ? module_type(kineto, event->name) : span->name;
   }
   if (text != 0)
-    import_tag_text(import, kineto->run_id, span->span_id, key, text);
+    import_tag_text(import, span->span_id, key, text);
 }
 
 static void keep_times(struct kineto *kineto, const struct trace_event *event)
@@ -290,7 +290,7 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
   }
   span.correlation_id = span.level == XSP_LEVEL_KERNEL ? facts.correlation_id : 0;
   keep_times(kineto, event);
-  XSP_TRY(import_span(kineto->import, kineto->run_id, &span, err));
+  XSP_TRY(import_span(kineto->import, &span, err));
   kineto->span_count++;
   tag_by_name(kineto, event, event_class, &span);
   return STATUS_OK;

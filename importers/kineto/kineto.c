@@ -140,7 +140,7 @@ static void path_found(void *context, int64_t span_id, uint32_t path)
 {
   struct kineto *kineto = context;
   kineto->path_count++;
-  import_tag_text(kineto->import, kineto->run_id, span_id, kineto->strings.call_path, path);
+  import_tag_text(kineto->import, span_id, kineto->strings.call_path, path);
 }
 
 static void add_call_paths(struct kineto *kineto)
@@ -172,8 +172,8 @@ static enum status set_epoch(struct kineto *kineto, struct error *err)
     return import_broken(kineto->import, err, input_offset(kineto->import->input, kineto->import->input->at),
                          "times from baseTimeNanoseconds on are beyond 64 bits of nanoseconds");
   struct store_run run = {.epoch_is_unix = is_unix || kineto->first_start_ns >= UNIX_LEAST_NS};
-  XSP_TRY(import_run_set(kineto->import, kineto->run_id, &run, err));
-  import_run_shift(kineto->import, kineto->run_id, is_unix ? kineto->base_ns : 0);
+  import_run_set(kineto->import, &run);
+  import_run_shift(kineto->import, is_unix ? kineto->base_ns : 0);
   return STATUS_OK;
 }
 
@@ -181,12 +181,12 @@ static enum status read_file(struct kineto *kineto, struct error *err)
 {
   struct store_run run = {0};
   bool is_unclosed;
-  kineto->run_id = import_run(kineto->import, &run);
+  import_run(kineto->import, &run);
   kineto_events_start(kineto);
   XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &is_unclosed, err));
   import_framework(kineto->import, "pytorch", NULL);
   XSP_TRY(set_epoch(kineto, err));
-  XSP_TRY(kineto_track_names(kineto, err));
+  kineto_track_names(kineto);
   add_call_paths(kineto);
   kineto_devices(kineto);
   return STATUS_OK;

@@ -91,7 +91,7 @@ struct kineto_facts {                        // of one event, by its arguments
 };
 struct kineto {
   struct import *import;
-  int64_t run_id, span_count;
+  int64_t span_count;
   struct kineto_word keys[KINETO_KEY_NUMBERS];          // by key_number
   struct kineto_repeat repeats[KINETO_KEY_NUMBERS];     // by key_number
   struct kineto_category categories[KINETO_CATEGORIES]; // by length and two letters
@@ -122,7 +122,7 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
 struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind kind, const struct trace_event *event,
                                   const struct trace_value *first, const struct trace_value *second);
 enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, struct error *err) MUST_CHECK;
-enum status kineto_track_names(struct kineto *kineto, struct error *err) MUST_CHECK; // at the end
+void kineto_track_names(struct kineto *kineto);       // at the end
 int64_t kineto_busiest_device(struct kineto *kineto); // where most kernels ran; STORE_NONE: none did
 void kineto_tracks_done(struct kineto_tracks *tracks);
 

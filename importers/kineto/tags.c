@@ -110,7 +110,7 @@ static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, const
   char *to = few;
   uint32_t text = repeated_text(kineto, argument->key_number, json);
   if (text != 0) {
-    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
+    import_tag_text(kineto->import, span_id, key, text);
     return;
   }
   if (json.length > sizeof few) {
@@ -119,7 +119,7 @@ static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, const
       return;
     to = scratch->data;
   }
-  import_tag_bytes(kineto->import, kineto->run_id, span_id, key, to, compact(json, to));
+  import_tag_bytes(kineto->import, span_id, key, to, compact(json, to));
 }
 
 // "inner;outer" becomes "outer;inner", as call paths are written everywhere.
@@ -148,13 +148,13 @@ static uint32_t reverse_stack(struct kineto *kineto, struct slice stack)
 static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint32_t text)
 {
   if (text != 0) // an empty text is no tag
-    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
+    import_tag_text(kineto->import, span_id, key, text);
 }
 
 static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
 {
   const struct trace_value *value = &argument->value;
-  if (event_tag_scalar(kineto->import, kineto->run_id, span_id, key, value))
+  if (event_tag_scalar(kineto->import, span_id, key, value))
     return;
   if (value->type == TRACE_STRING)
     tag_text(kineto, span_id, key, import_slice(kineto->import, value->raw));

@@ -73,10 +73,10 @@ enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, 
   };
   if (place[1].kind == PLACE_TEXT)
     row.name = import_text(kineto->import, (uint32_t)place[1].value, NULL);
-  return import_track(kineto->import, kineto->run_id, &row, &track->track_id, err);
+  return import_track(kineto->import, &row, &track->track_id, err);
 }
 
-enum status kineto_track_names(struct kineto *kineto, struct error *err)
+void kineto_track_names(struct kineto *kineto)
 {
   struct kineto_tracks *tracks = &kineto->tracks;
   for (size_t i = 0; i < tracks->all.count; i++) {
@@ -87,9 +87,8 @@ enum status kineto_track_names(struct kineto *kineto, struct error *err)
         tracks->all.items[id]->name == 0)
       continue;
     const char *name = import_text(kineto->import, tracks->all.items[id]->name, NULL);
-    XSP_TRY(import_track_name(kineto->import, kineto->run_id, track->track_id, name, err));
+    import_track_name(kineto->import, track->track_id, name);
   }
-  return STATUS_OK;
 }
 
 int64_t kineto_busiest_device(struct kineto *kineto)

@@ -80,7 +80,7 @@ static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan,
     nsys_tag(reader, scan, RETURN, span->span_id, reader->keys.return_value);
   if (nsys_type_of(scan, STACK) != NSYS_NULL &&
       nsys_map_find(&reader->stacks, (struct nsys_key){nsys_int(scan, STACK, 0), 0, 0}, &path))
-    import_tag_text(reader->import, reader->run_id, span->span_id, reader->keys.call_path, path);
+    import_tag_text(reader->import, span->span_id, reader->keys.call_path, path);
   return STATUS_OK;
 }
 

@@ -81,7 +81,7 @@ static enum status stream_track(struct nsys_reader *reader, struct nsys_scan *sc
       .device_id = key.b,
       .stream_id = key.c,
   };
-  XSP_TRY(import_track(reader->import, reader->run_id, &track, ret_track, err));
+  XSP_TRY(import_track(reader->import, &track, ret_track, err));
   nsys_map_put(map, key, *ret_track);
   return STATUS_OK;
 }
@@ -90,7 +90,7 @@ static enum status stream_track(struct nsys_reader *reader, struct nsys_scan *sc
 static void tag_number(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key)
 {
   if (nsys_type_of(scan, column) != NSYS_NULL)
-    import_tag_int(reader->import, reader->run_id, span_id, key, nsys_int(scan, column, 0));
+    import_tag_int(reader->import, span_id, key, nsys_int(scan, column, 0));
 }
 
 // "[50,4,1]", as Kineto writes it; nothing where a number is missing.
@@ -110,7 +110,7 @@ static void tag_three(struct nsys_reader *reader, struct nsys_scan *scan, size_t
     return;
   int length = snprintf(text, sizeof text, "[%lld,%lld,%lld]", (long long)numbers[0], (long long)numbers[1],
                         (long long)numbers[2]);
-  import_tag_text(reader->import, reader->run_id, span_id, key, import_string(reader->import, text, (size_t)length));
+  import_tag_text(reader->import, span_id, key, import_string(reader->import, text, (size_t)length));
 }
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -123,9 +123,9 @@ static enum status kernel_names(struct nsys_reader *reader, struct nsys_scan *sc
   XSP_TRY(nsys_column_string(reader, scan, MANGLED, &mangled, err));
   span->name = demangled != 0 ? demangled : base != 0 ? base : mangled;
   if (base != 0 && base != span->name)
-    import_tag_text(reader->import, reader->run_id, span->span_id, reader->keys.short_name, base);
+    import_tag_text(reader->import, span->span_id, reader->keys.short_name, base);
   if (mangled != 0 && mangled != span->name)
-    import_tag_text(reader->import, reader->run_id, span->span_id, reader->keys.mangled_name, mangled);
+    import_tag_text(reader->import, span->span_id, reader->keys.mangled_name, mangled);
   return STATUS_OK;
 }
 
@@ -143,12 +143,12 @@ static enum status read_kernel(struct nsys_reader *reader, struct nsys_scan *sca
   tag_number(reader, scan, REGISTERS, id, keys->registers);
   if (nsys_type_of(scan, STATIC_SHARED) != NSYS_NULL || nsys_type_of(scan, DYNAMIC_SHARED) != NSYS_NULL)
     if (!__builtin_add_overflow(nsys_int(scan, STATIC_SHARED, 0), nsys_int(scan, DYNAMIC_SHARED, 0), &shared))
-      import_tag_int(reader->import, reader->run_id, id, keys->shared_bytes, shared);
+      import_tag_int(reader->import, id, keys->shared_bytes, shared);
   if (nsys_int(scan, LOCAL, 0) != 0)
     tag_number(reader, scan, LOCAL, id, keys->local_bytes);
   int64_t launch = nsys_int(scan, LAUNCH_TYPE, 0);
   if (launch == 2 || launch == 3)
-    import_tag_int(reader->import, reader->run_id, id, keys->cooperative, 1);
+    import_tag_int(reader->import, id, keys->cooperative, 1);
   return STATUS_OK;
 }
 
@@ -181,7 +181,7 @@ static enum status read_copy(struct nsys_reader *reader, struct nsys_scan *scan,
     snprintf(name, sizeof name, "Memcpy %s", direction);
   span->name = intern(reader, name);
   tag_number(reader, scan, BYTES, id, keys->bytes);
-  import_tag_text(reader->import, reader->run_id, id, keys->copy_kind, intern(reader, direction));
+  import_tag_text(reader->import, id, keys->copy_kind, intern(reader, direction));
   tag_number(reader, scan, SOURCE_DEVICE, id, keys->source_device);
   tag_number(reader, scan, DESTINATION_DEVICE, id, keys->destination_device);
   return STATUS_OK;

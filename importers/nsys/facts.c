@@ -158,7 +158,7 @@ static enum status name_thread(void *context, struct nsys_scan *scan, struct err
   XSP_TRY(nsys_column_string(reader, scan, 1, &name, err));
   if (name == 0)
     return STATUS_OK;
-  XSP_TRY(import_track_name(reader->import, reader->run_id, track, import_text(reader->import, name, NULL), err));
+  import_track_name(reader->import, track, import_text(reader->import, name, NULL));
   nsys_map_put(&reader->thread_names, key, name);
   return STATUS_OK;
 }
@@ -192,8 +192,7 @@ enum status nsys_read_names(struct nsys_reader *reader, struct error *err)
     struct nsys_key thread = nsys_map_key(threads, i), process = {nsys_process(thread.a), 0, 0};
     if (!nsys_map_find(&reader->thread_names, thread, &name) && nsys_map_find(process_names, process, &name) &&
         name != 0)
-      XSP_TRY(import_track_name(reader->import, reader->run_id, threads->values.items[i],
-                                import_text(reader->import, name, NULL), err));
+      import_track_name(reader->import, threads->values.items[i], import_text(reader->import, name, NULL));
   }
   return STATUS_OK;
 }

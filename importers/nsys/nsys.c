@@ -60,7 +60,7 @@ enum status nsys_thread_track(struct nsys_reader *reader, int64_t global_tid, ui
       .device_id = STORE_NONE,
       .stream_id = STORE_NONE,
   };
-  XSP_TRY(import_track(reader->import, reader->run_id, &track, ret_track, err));
+  XSP_TRY(import_track(reader->import, &track, ret_track, err));
   nsys_map_put(&reader->threads, key, *ret_track);
   return STATUS_OK;
 }
@@ -70,7 +70,7 @@ enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_
 {
   if (recorded == 0)
     return STATUS_OK;
-  import_tag_int(reader->import, reader->run_id, span->span_id, reader->keys.recorded_correlation, recorded);
+  import_tag_int(reader->import, span->span_id, reader->keys.recorded_correlation, recorded);
   if (recorded < 0 || recorded > UINT32_MAX) {
     reader->unusable_correlations++;
     return STATUS_OK;
@@ -89,7 +89,7 @@ enum status nsys_add(struct nsys_reader *reader, struct nsys_scan *scan, const s
                      struct error *err)
 {
   XSP_TRY(nsys_scan_check(scan, err));
-  return import_span(reader->import, reader->run_id, span, err);
+  return import_span(reader->import, span, err);
 }
 
 void nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key)
@@ -97,11 +97,11 @@ void nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column,
   struct import *import = reader->import;
   enum nsys_type type = nsys_type_of(scan, column);
   if (type == NSYS_INTEGER)
-    import_tag_int(import, reader->run_id, span_id, key, nsys_int(scan, column, 0));
+    import_tag_int(import, span_id, key, nsys_int(scan, column, 0));
   else if (type == NSYS_REAL)
-    import_tag_double(import, reader->run_id, span_id, key, nsys_real(scan, column));
+    import_tag_double(import, span_id, key, nsys_real(scan, column));
   else if (type == NSYS_TEXT)
-    import_tag_text(import, reader->run_id, span_id, key, nsys_intern(import, nsys_text(scan, column)));
+    import_tag_text(import, span_id, key, nsys_intern(import, nsys_text(scan, column)));
 }
 
 // ---- what kind of database is it? ------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ static enum status read_parts(struct nsys_reader *reader, struct error *err)
   XSP_TRY(nsys_strings_open(&reader->strings, import, &reader->database, err));
   XSP_TRY(nsys_read_facts(reader, err));
   struct store_run run = {.epoch_is_unix = reader->epoch_is_unix, .own_pct = NAN};
-  reader->run_id = import_run(import, &run);
+  import_run(import, &run);
   XSP_TRY(nsys_read_ranges(reader, err));
   XSP_TRY(nsys_read_stacks(reader, err));
   XSP_TRY(nsys_read_calls(reader, err));

@@ -202,7 +202,7 @@ static void tag_dims(struct nsys_reader *reader, const struct range *range, int6
   bool fits = length < sizeof compact;
   text = nsys_intern(reader->import,
                      fits ? (struct slice){compact, length} : (struct slice){range->sizes, range->sizes_length});
-  import_tag_text(reader->import, reader->run_id, span_id, reader->keys.input_dims, text);
+  import_tag_text(reader->import, span_id, reader->keys.input_dims, text);
 }
 
 static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan, const struct range *range,
@@ -211,9 +211,9 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
   struct import *import = reader->import;
   uint32_t text;
   if (range->sequence != RANGE_NO_NUMBER)
-    import_tag_int(import, reader->run_id, span_id, reader->keys.sequence, range->sequence);
+    import_tag_int(import, span_id, reader->keys.sequence, range->sequence);
   if (range->op_id != RANGE_NO_NUMBER)
-    import_tag_int(import, reader->run_id, span_id, reader->keys.op_id, range->op_id);
+    import_tag_int(import, span_id, reader->keys.op_id, range->op_id);
   if (range->sizes != NULL)
     tag_dims(reader, range, span_id);
   if (nsys_type_of(scan, CATEGORY_ID) != NSYS_NULL && nsys_int(scan, CATEGORY_ID, 0) != 0) {
@@ -221,9 +221,9 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
     key.c = nsys_int(scan, CATEGORY_ID, 0);
     text = find_name(&reader->categories, key);
     if (text != 0)
-      import_tag_text(import, reader->run_id, span_id, reader->keys.nvtx_category, text);
+      import_tag_text(import, span_id, reader->keys.nvtx_category, text);
     else
-      import_tag_int(import, reader->run_id, span_id, reader->keys.nvtx_category, key.c);
+      import_tag_int(import, span_id, reader->keys.nvtx_category, key.c);
   }
   if (nsys_type_of(scan, JSON) != NSYS_NULL) {
     nsys_tag(reader, scan, JSON, span_id, reader->keys.payload);
@@ -231,7 +231,7 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
   }
   XSP_TRY(nsys_column_string(reader, scan, JSON_ID, &text, err));
   if (text != 0)
-    import_tag_text(import, reader->run_id, span_id, reader->keys.payload, text);
+    import_tag_text(import, span_id, reader->keys.payload, text);
   for (size_t column = FIRST_PAYLOAD; column <= LAST_PAYLOAD && text == 0; column++)
     if (nsys_type_of(scan, column) != NSYS_NULL) {
       nsys_tag(reader, scan, column, span_id, reader->keys.payload);
@@ -268,7 +268,7 @@ static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan
   span.flags = range.is_step ? STORE_SPAN_STEP : 0;
   if (range.level == XSP_LEVEL_LAYER) {
     reader->has_torch |= range.name_length > 6 && memcmp(range.name, "aten::", 6) == 0;
-    import_tag_text(import, reader->run_id, span.span_id, reader->keys.layer_type, span.name);
+    import_tag_text(import, span.span_id, reader->keys.layer_type, span.name);
   }
   XSP_TRY(tag_range(reader, scan, &range, span.span_id, err));
   return nsys_add(reader, scan, &span, err);

@@ -35,7 +35,7 @@ struct nsys_reader {
   struct import *import;
   struct nsys_database database;
   struct nsys_strings strings;
-  int64_t run_id, next_span_id;
+  int64_t next_span_id;
   int64_t epoch_ns; // added to every time
   bool epoch_is_unix;
   const char *host; // NULL: unknown

@@ -68,7 +68,7 @@ struct reading {
   struct import *import;
   struct event_tracks tracks;
   struct map nodes; // name of a node's event → its latest span
-  int64_t run_id, last_span_id;
+  int64_t last_span_id;
   uint32_t keys[NODE_TAGS];
   uint64_t event_count;
 };
@@ -108,7 +108,7 @@ static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, 
   switch (node_tags[rule].form) {
   case FORM_INT:
     if (trace_int64(value, &number)) {
-      import_tag_int(import, reading->run_id, span_id, reading->keys[rule], number);
+      import_tag_int(import, span_id, reading->keys[rule], number);
       return;
     }
     break; // beyond 64 bits: as text
@@ -121,7 +121,7 @@ static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, 
     break;
   }
   if (text.length > 0)
-    import_tag_text(import, reading->run_id, span_id, reading->keys[rule], import_slice(import, text));
+    import_tag_text(import, span_id, reading->keys[rule], import_slice(import, text));
 }
 
 static void tag_node(struct reading *reading, int64_t span_id, const struct trace_event *event)
@@ -146,7 +146,7 @@ static void tag_extent(struct reading *reading, int64_t span_id, const struct tr
   }
   snprintf(text, sizeof text, "[%lld,%lld,%lld]", (long long)extent[0], (long long)extent[1], (long long)extent[2]);
   struct import *import = reading->import;
-  import_tag_text(import, reading->run_id, span_id, import_word(import, what), import_word(import, text));
+  import_tag_text(import, span_id, import_word(import, what), import_word(import, text));
 }
 
 // Streams are tracks: kernels carry no process or thread that means anything.
@@ -169,7 +169,7 @@ static enum status stream_track(struct reading *reading, const struct trace_even
       snprintf(name, sizeof name, "stream %lld", (long long)row.stream_id);
     else
       snprintf(name, sizeof name, "%.*s", text.length < 60 ? (int)text.length : 60, text.data);
-    XSP_TRY(import_track(import, reading->run_id, &row, ret_track_id, err));
+    XSP_TRY(import_track(import, &row, ret_track_id, err));
     *track = *ret_track_id;
   }
   *ret_track_id = (uint32_t)*track;
@@ -230,7 +230,7 @@ static enum status read_event(void *context, const struct trace_event *event, st
   if (slice_is(event->category, "Kernel")) {
     XSP_TRY(read_kernel(reading, event, &span, err));
   } else {
-    XSP_TRY(event_track(&reading->tracks, import, event, &span.track_id, err));
+    XSP_TRY(event_track(&reading->tracks, event, &span.track_id, err));
     if (slice_is(event->category, "Api")) { // of the host, to a GPU's runtime
       span.level = XSP_LEVEL_KERNEL;
       span.category = import_word(import, "api");
@@ -250,7 +250,7 @@ static enum status read_event(void *context, const struct trace_event *event, st
     }
   }
   span.name = import_slice(import, name);
-  return import_span(import, reading->run_id, &span, err);
+  return import_span(import, &span, err);
 }
 
 static enum status read_events(struct reading *reading, struct error *err)
@@ -266,9 +266,9 @@ static enum status read_events(struct reading *reading, struct error *err)
 
 static enum status read_file(struct import *import, struct error *err)
 {
-  struct reading reading = {.import = import};
+  struct reading reading = {.import = import, .tracks.import = import};
   struct store_run run = {0}; // times count from where the profiling began: the file does not say when that was
-  reading.run_id = reading.tracks.run_id = import_run(import, &run);
+  import_run(import, &run);
   import_framework(import, "onnxruntime", NULL);
   for (size_t i = 0; i < NODE_TAGS; i++)
     reading.keys[i] = import_word(import, node_tags[i].key);

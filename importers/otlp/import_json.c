@@ -215,7 +215,8 @@ static enum status read_requests(struct reader *reader, struct error *err)
   if (!reader->has_resource_spans)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, NULL,
                      "it is JSON without resourceSpans: not an OTLP trace");
-  return otlp_model_finish(&reader->model, err);
+  otlp_model_finish(&reader->model);
+  return STATUS_OK;
 }
 
 // ---- recognising -----------------------------------------------------------------------------------------------------

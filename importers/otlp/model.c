@@ -53,7 +53,7 @@ static void finish_experiments(struct otlp_model *model)
   }
 }
 
-enum status otlp_model_finish(struct otlp_model *model, struct error *err)
+void otlp_model_finish(struct otlp_model *model)
 {
   size_t absent = 0;
   finish_experiments(model);
@@ -62,13 +62,13 @@ enum status otlp_model_finish(struct otlp_model *model, struct error *err)
     run->row.experiment_id = run->experiment->experiment_id; // 0: that of the call
     if (run->row.levels.mask == 0)
       run->row.levels = (struct level_set){run->level_mask, run->has_metric || run->row.levels.metrics};
-    XSP_TRY(import_run_set(model->import, run->run_id, &run->row, err));
+    import_use_run(model->import, run->run_id);
+    import_run_set(model->import, &run->row);
     absent += run->ids.absent_count;
   }
   if (absent > 0)
     import_note(model->import, "%zu parent%s that spans name %s not in the file", absent, absent == 1 ? "" : "s",
                 absent == 1 ? "is" : "are");
-  return STATUS_OK;
 }
 
 void otlp_model_done(struct otlp_model *model)

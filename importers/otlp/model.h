@@ -89,7 +89,7 @@ struct otlp_model { // by otlp_model_start
 
 void otlp_model_start(struct otlp_model *model, struct import *import);
 // The file is through: runs and experiments get what is known of them only now.
-enum status otlp_model_finish(struct otlp_model *model, struct error *err) MUST_CHECK;
+void otlp_model_finish(struct otlp_model *model);
 void otlp_model_done(struct otlp_model *model); // at any time after otlp_model_start
 
 // A resource or a scope (`what`) that was to be looked for further than OTLP_LOOK_AHEAD_BYTES after its spans began.
@@ -129,7 +129,7 @@ static inline bool otlp_key_begins(struct slice key, const char *prefix) // and 
   return slice_starts_with(key, prefix) && key.length > strlen(prefix);
 }
 // Tags, links and events of a span.
-enum status otlp_put_parts(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
+enum status otlp_put_parts(struct otlp_model *model, int64_t span_id, const struct otlp_span *span,
                            struct error *err) MUST_CHECK;
 // STATUS_INPUT where the model's own tables have become too large.
 static inline enum status otlp_check_texts(const struct otlp_model *model, struct error *err)

@@ -117,7 +117,7 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     if (slice_is(key, OTLP_SERVICE_NAME) && experiment != NULL && strcmp(text, experiment) == 0)
       continue; // the export put it there
     char *name = arena_copy(model->import->arena, key.data, key.length);
-    XSP_TRY(import_run_note(model->import, of_run, name, text, err));
+    import_run_note(model->import, of_run, name, text);
   }
   return STATUS_OK;
 }
@@ -150,7 +150,7 @@ static enum status add_run(struct otlp_model *model, const struct otlp_descripti
                   (strcmp(layer, "outermost") == 0 || strcmp(layer, "innermost") == 0 || strcmp(layer, "module") == 0);
   run->row.layer = is_layer ? layer : NULL;
   run->run_id = import_run(model->import, &run->row);
-  import_run_own_pct(model->import, run->run_id, description->own_pct);
+  import_run_own_pct(model->import, description->own_pct);
   *vector_add(&model->all_runs) = run;
   *ret_run = run;
   return STATUS_OK;
@@ -252,5 +252,6 @@ enum status otlp_take_resource(void *context, const struct otlp_attribute *attri
   if (*resource == NULL)
     XSP_TRY(new_resource(model, id, attributes, count, resource, err));
   model->resource = *resource;
+  import_use_run(model->import, model->resource->run->run_id);
   return STATUS_OK;
 }

@@ -209,7 +209,7 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
     return import_too_many_texts(model->import, err);
   const char *text = model->text.length > 0 ? model->text.data : "";
   if (text[0] != 0 && (run->trace == NULL || strcmp(text, run->trace) != 0))
-    XSP_TRY(import_trace(model->import, run->run_id, text, ret_trace_id, err));
+    XSP_TRY(import_trace(model->import, text, ret_trace_id, err));
   if (facts->trace.data == NULL) {
     memcpy(cache->text, span->trace_id.data, span->trace_id.length);
     cache->run = run;
@@ -313,8 +313,8 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
                : facts.tracer.length == 0 ? IMPORT_NO_TRACER
                                           : import_slice(model->import, facts.tracer);
   XSP_TRY(otlp_find_track(model, resource, place, &row.track_id, err));
-  XSP_TRY(import_span(model->import, run->run_id, &row, err));
+  XSP_TRY(import_span(model->import, &row, err));
   run->level_mask |= XSP_LEVEL_MASK(row.level);
   run->has_metric |= facts.has_metric && row.level == XSP_LEVEL_KERNEL;
-  return otlp_put_parts(model, run->run_id, row.span_id, span, err);
+  return otlp_put_parts(model, row.span_id, span, err);
 }

@@ -5,12 +5,12 @@
 #include "otlp/value.h"
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
-static void tag_text(struct otlp_model *model, int64_t run_id, int64_t span_id, const char *key, struct slice text)
+static void tag_text(struct otlp_model *model, int64_t span_id, const char *key, struct slice text)
 {
-  import_tag_text(model->import, run_id, span_id, import_word(model->import, key), import_slice(model->import, text));
+  import_tag_text(model->import, span_id, import_word(model->import, key), import_slice(model->import, text));
 }
 
-static enum status put_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, struct error *err)
+static enum status put_tags(struct otlp_model *model, int64_t span_id, struct error *err)
 {
   struct import *import = model->import;
   for (size_t i = 0; i < model->tags.count; i++) {
@@ -18,34 +18,34 @@ static enum status put_tags(struct otlp_model *model, int64_t run_id, int64_t sp
     uint32_t key = model->tags.items[i].key;
     const char *text;
     if (value->type == OTLP_INT || value->type == OTLP_BOOL) {
-      import_tag_int(import, run_id, span_id, key, value->integer);
+      import_tag_int(import, span_id, key, value->integer);
     } else if (value->type == OTLP_DOUBLE) {
-      import_tag_double(import, run_id, span_id, key, value->real);
+      import_tag_double(import, span_id, key, value->real);
     } else if (value->type == OTLP_TEXT) {
-      import_tag_text(import, run_id, span_id, key, import_slice(import, value->text));
+      import_tag_text(import, span_id, key, import_slice(import, value->text));
     } else {
       XSP_TRY(otlp_model_text(model, value, &text, err));
-      import_tag_text(import, run_id, span_id, key, import_string(import, text, model->text.length));
+      import_tag_text(import, span_id, key, import_string(import, text, model->text.length));
     }
   }
   return STATUS_OK;
 }
 
 // What OTLP has fields for and a trace has not.
-static void put_field_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span)
+static void put_field_tags(struct otlp_model *model, int64_t span_id, const struct otlp_span *span)
 {
   static const char *const kinds[] = {NULL, NULL, "server", "client", "producer", "consumer"};
   static const char *const codes[] = {NULL, "OK", "ERROR"};
   const char *kind = span->kind < sizeof kinds / sizeof kinds[0] ? kinds[span->kind] : NULL;
   const char *code = span->status_code < sizeof codes / sizeof codes[0] ? codes[span->status_code] : NULL;
   if (kind != NULL)
-    tag_text(model, run_id, span_id, OTLP_TAG_SPAN_KIND, (struct slice){kind, strlen(kind)});
+    tag_text(model, span_id, OTLP_TAG_SPAN_KIND, (struct slice){kind, strlen(kind)});
   if (code != NULL)
-    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_CODE, (struct slice){code, strlen(code)});
+    tag_text(model, span_id, OTLP_TAG_STATUS_CODE, (struct slice){code, strlen(code)});
   if (span->status_message.length > 0)
-    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_MESSAGE, span->status_message);
+    tag_text(model, span_id, OTLP_TAG_STATUS_MESSAGE, span->status_message);
   if (span->trace_state.length > 0)
-    tag_text(model, run_id, span_id, OTLP_TAG_TRACE_STATE, span->trace_state);
+    tag_text(model, span_id, OTLP_TAG_TRACE_STATE, span->trace_state);
 }
 
 static enum status broken_inner(struct otlp_model *model, const char *problem, struct error *err)
@@ -54,8 +54,7 @@ static enum status broken_inner(struct otlp_model *model, const char *problem, s
   return import_broken(model->import, err, input_offset(input, input->at), "%s", problem);
 }
 
-static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
-                             struct error *err)
+static enum status put_links(struct otlp_model *model, int64_t span_id, const struct otlp_span *span, struct error *err)
 {
   struct buf *out = &model->text;
   if (span->link_count == 0)
@@ -84,7 +83,7 @@ static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t s
   buf_text(out, "]");
   if (out->failed)
     return import_too_many_texts(model->import, err);
-  tag_text(model, run_id, span_id, OTLP_TAG_LINKS, (struct slice){out->data, out->length});
+  tag_text(model, span_id, OTLP_TAG_LINKS, (struct slice){out->data, out->length});
   return STATUS_OK;
 }
 
@@ -94,7 +93,7 @@ static bool is_time(const struct otlp_attribute *attribute)
 }
 
 // An event's message is its name, and its attributes as JSON where it has any.
-static enum status put_events(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
+static enum status put_events(struct otlp_model *model, int64_t span_id, const struct otlp_span *span,
                               struct error *err)
 {
   struct buf *out = &model->text;
@@ -117,16 +116,15 @@ static enum status put_events(struct otlp_model *model, int64_t run_id, int64_t 
     }
     if (out->failed)
       return import_too_many_texts(model->import, err);
-    XSP_TRY(import_log(model->import, run_id, span_id, time_ns, out->data != NULL ? out->data : "", out->length, err));
+    XSP_TRY(import_log(model->import, span_id, time_ns, out->data != NULL ? out->data : "", out->length, err));
   }
   return STATUS_OK;
 }
 
-enum status otlp_put_parts(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
-                           struct error *err)
+enum status otlp_put_parts(struct otlp_model *model, int64_t span_id, const struct otlp_span *span, struct error *err)
 {
-  XSP_TRY(put_tags(model, run_id, span_id, err));
-  put_field_tags(model, run_id, span_id, span);
-  XSP_TRY(put_links(model, run_id, span_id, span, err));
-  return put_events(model, run_id, span_id, span, err);
+  XSP_TRY(put_tags(model, span_id, err));
+  put_field_tags(model, span_id, span);
+  XSP_TRY(put_links(model, span_id, span, err));
+  return put_events(model, span_id, span, err);
 }

@@ -44,7 +44,7 @@ static enum status add_track(struct otlp_model *model, struct otlp_run *run, int
       return error_set(err, STATUS_INPUT, "cannot import", model->import->input->path, NULL, "it has too many tracks");
   }
   track->track_id = number;
-  return import_numbered_track(model->import, run->run_id, track, err);
+  return import_numbered_track(model->import, track, err);
 }
 
 // ---- what a span says ------------------------------------------------------------------------------------------------
@@ -219,8 +219,7 @@ enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struc
   bool is_list = json_next(&json) == JSON_ARRAY;
   while (is_list && status == STATUS_OK && next_listed(model, &json, &listed))
     if (listed.message != NULL)
-      status = import_log(model->import, run->run_id, listed.span_id, listed.time_ns, listed.message,
-                          listed.message_length, err);
+      status = import_log(model->import, listed.span_id, listed.time_ns, listed.message, listed.message_length, err);
   json_read_done(&json);
   return status;
 }

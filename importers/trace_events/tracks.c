@@ -10,27 +10,27 @@ static uint32_t id_text(struct import *import, const struct trace_value *value)
   return import_slice(import, value->raw);
 }
 
-static enum status add_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
-                             uint32_t pid, uint32_t tid, uint32_t *ret_track_id, struct error *err)
+static enum status add_track(struct import *import, const struct trace_event *event, uint32_t pid, uint32_t tid,
+                             uint32_t *ret_track_id, struct error *err)
 {
   struct store_track row = IMPORT_NO_PLACE;
   if (!trace_int64(&event->process_id, &row.process_id) && pid != 0)
     row.name = import_text(import, pid, NULL);
   if (!trace_int64(&event->thread_id, &row.thread_id) && tid != 0)
     row.name = import_text(import, tid, NULL);
-  return import_track(import, tracks->run_id, &row, ret_track_id, err);
+  return import_track(import, &row, ret_track_id, err);
 }
 
-enum status event_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
-                        uint32_t *ret_track_id, struct error *err)
+enum status event_track(struct event_tracks *tracks, const struct trace_event *event, uint32_t *ret_track_id,
+                        struct error *err)
 {
-  uint32_t pid = id_text(import, &event->process_id), tid = id_text(import, &event->thread_id);
+  uint32_t pid = id_text(tracks->import, &event->process_id), tid = id_text(tracks->import, &event->thread_id);
   *ret_track_id = tracks->last_track;
   if (tracks->last_track != 0 && pid == tracks->last_pid && tid == tracks->last_tid)
     return STATUS_OK;
   uint64_t *track = map_at(&tracks->tracks, (struct map_key){pid, tid}, NULL);
   if (*track == 0) {
-    XSP_TRY(add_track(tracks, import, event, pid, tid, ret_track_id, err));
+    XSP_TRY(add_track(tracks->import, event, pid, tid, ret_track_id, err));
     *track = *ret_track_id;
   }
   *ret_track_id = (uint32_t)*track;
@@ -40,21 +40,20 @@ enum status event_track(struct event_tracks *tracks, struct import *import, cons
   return STATUS_OK;
 }
 
-bool event_tag_scalar(struct import *import, int64_t run_id, int64_t span_id, uint32_t key,
-                      const struct trace_value *value)
+bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value)
 {
   int64_t whole;
   double real;
   if (value->type == TRACE_STRING || value->type >= TRACE_OBJECT)
     return false;
   if (value->type == TRACE_TRUE || value->type == TRACE_FALSE)
-    import_tag_int(import, run_id, span_id, key, value->type == TRACE_TRUE);
+    import_tag_int(import, span_id, key, value->type == TRACE_TRUE);
   else if (value->type == TRACE_NUMBER && trace_int64(value, &whole))
-    import_tag_int(import, run_id, span_id, key, whole);
+    import_tag_int(import, span_id, key, whole);
   else if (value->type == TRACE_NUMBER && trace_is_fraction(value->raw) && trace_double(value, &real))
-    import_tag_double(import, run_id, span_id, key, real);
+    import_tag_double(import, span_id, key, real);
   else if (value->type == TRACE_NUMBER)
-    import_tag_text(import, run_id, span_id, key, import_slice(import, value->raw));
+    import_tag_text(import, span_id, key, import_slice(import, value->raw));
   return true;
 }
 
