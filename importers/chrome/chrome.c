@@ -246,8 +246,8 @@ static enum status read_events(struct reading *reading, struct error *err)
 static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.import = import, .tracks.import = import, .lanes.import = import};
-  struct store_run run = {0}; // times count from the trace's own zero: nothing says what that is
-  import_run(import, &run);
+  // Times count from the trace's own zero: nothing says what that is
+  import_run(import, &(struct store_run){0});
   enum status status = read_events(&reading, err);
   lanes_done(&reading.lanes);
   event_tracks_done(&reading.tracks);

@@ -179,9 +179,8 @@ static enum status set_epoch(struct kineto *kineto, struct error *err)
 
 static enum status read_file(struct kineto *kineto, struct error *err)
 {
-  struct store_run run = {0};
   bool is_unclosed;
-  import_run(kineto->import, &run);
+  import_run(kineto->import, &(struct store_run){0});
   kineto_events_start(kineto);
   XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &is_unclosed, err));
   import_framework(kineto->import, "pytorch", NULL);
@@ -199,7 +198,7 @@ static enum status read_kineto(struct import *import, struct error *err)
   buf_init(&kineto->scratch, INPUT_WINDOW_MOST_BYTES);
   enum status status = read_file(kineto, err);
   kineto_tracks_done(&kineto->tracks);
-  kineto_tags_done(kineto);
+  vector_done(&kineto->repeated);
   buf_done(&kineto->scratch);
   return status;
 }

@@ -113,7 +113,6 @@ void kineto_events_start(struct kineto *kineto);
 enum status kineto_event(void *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
 
 // tags.c
-void kineto_tags_done(struct kineto *kineto);
 // Tags the span that is about to be added, and finds what that needs itself.
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts);

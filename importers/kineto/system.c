@@ -148,20 +148,15 @@ static void keep_devices(struct kineto *kineto, struct slice json)
 // "cuda_runtime_version": 12000 and the like, whatever a maker adds.
 static void keep_version(struct kineto *kineto, struct slice key, const struct trace_value *value)
 {
-  static const char suffix[] = "_version";
-  char name[64], text[128];
   double number;
-  size_t end = sizeof suffix - 1;
-  if (key.length <= end || key.length >= sizeof name || memcmp(key.data + key.length - end, suffix, end) != 0)
+  if (!slice_ends_with(key, "_version") || key.length == strlen("_version") || key.length >= 64)
     return;
   for (size_t i = 0; i < key.length; i++)
     if (!isalnum((unsigned char)key.data[i]) && key.data[i] != '_')
       return;
-  memcpy(name, key.data, key.length);
-  name[key.length] = 0;
-  if (value->type == TRACE_STRING && value->raw.length > 0 && value->raw.length < sizeof text) {
-    memcpy(text, value->raw.data, value->raw.length);
-    text[value->raw.length] = 0;
+  const char *name = arena_copy(kineto->import->arena, key.data, key.length);
+  if (value->type == TRACE_STRING && value->raw.length > 0 && value->raw.length < 128) {
+    const char *text = arena_copy(kineto->import->arena, value->raw.data, value->raw.length);
     if (strcmp(name, "pytorch_version") == 0 || strcmp(name, "torch_version") == 0)
       import_framework(kineto->import, NULL, text);
     else
@@ -180,7 +175,6 @@ static void keep_host(struct kineto *kineto, struct slice name)
 enum status kineto_top_key(void *context, struct slice key, const struct trace_value *value, struct error *err)
 {
   struct kineto *kineto = context;
-  char version[32];
   if (slice_is(key, "baseTimeNanoseconds"))
     return keep_base(kineto, value, err);
   if (slice_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
@@ -191,12 +185,9 @@ enum status kineto_top_key(void *context, struct slice key, const struct trace_v
   else if (slice_is(key, "distributedInfo") && value->type == TRACE_OBJECT &&
            value->raw.length <= PROPERTIES_BYTES_MOST)
     read_distributed(kineto, value->raw);
-  else if (slice_is(key, "schemaVersion") && value->raw.length < sizeof version) {
-    memcpy(version, value->raw.data, value->raw.length);
-    version[value->raw.length] = 0;
-    import_version(kineto->import, version);
-  } else {
+  else if (slice_is(key, "schemaVersion") && value->raw.length < 32)
+    import_version(kineto->import, arena_copy(kineto->import->arena, value->raw.data, value->raw.length));
+  else
     keep_version(kineto, key, value);
-  }
   return STATUS_OK;
 }

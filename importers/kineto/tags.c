@@ -193,11 +193,6 @@ static bool may_repeat(const struct trace_event *event)
   return false;
 }
 
-void kineto_tags_done(struct kineto *kineto)
-{
-  vector_done(&kineto->repeated);
-}
-
 // Of many arguments: notes those whose key comes again.
 static void find_repeats(struct kineto *kineto, const struct trace_event *event)
 {

@@ -105,11 +105,9 @@ static enum status read_call(void *context, struct nsys_scan *scan, struct error
   struct nsys_reader *reader = rows->reader;
   const struct call_table *table = rows->table;
   struct store_span span = {.kind = XSP_KIND_SYNC, .level = (uint8_t)table->level};
-  bool keep = false;
-  XSP_TRY(nsys_times(reader, scan, START, END, &span, &keep, err));
-  if (!keep)
+  XSP_TRY(nsys_begin_span(reader, scan, START, END, &span, err));
+  if (span.span_id == 0)
     return STATUS_OK;
-  span.span_id = reader->next_span_id++;
   span.category = *(const uint32_t *)((const char *)&reader->keys + table->category);
   span.flags = table->class == LIBRARY ? 0 : STORE_SPAN_CALL;
   if (nsys_type_of(scan, THREAD) != NSYS_NULL)

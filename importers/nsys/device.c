@@ -162,11 +162,6 @@ static const char *const waits[] = {"Sync", "Event Sync", "Stream Wait Event", "
 #define NAME_OF(names, number)                                                                                         \
   ((number) >= 0 && (uint64_t)(number) < sizeof(names) / sizeof(names)[0] ? (names)[number] : "Unknown")
 
-static uint32_t intern(struct nsys_reader *reader, const char *text)
-{
-  return import_word(reader->import, text);
-}
-
 static enum status read_copy(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
                              struct error *err)
 {
@@ -179,9 +174,9 @@ static enum status read_copy(struct nsys_reader *reader, struct nsys_scan *scan,
              NAME_OF(memories, nsys_int(scan, DESTINATION_KIND, -1)));
   else
     snprintf(name, sizeof name, "Memcpy %s", direction);
-  span->name = intern(reader, name);
+  span->name = import_word(reader->import, name);
   tag_number(reader, scan, BYTES, id, keys->bytes);
-  import_tag_text(reader->import, id, keys->copy_kind, intern(reader, direction));
+  import_tag_text(reader->import, id, keys->copy_kind, import_word(reader->import, direction));
   tag_number(reader, scan, SOURCE_DEVICE, id, keys->source_device);
   tag_number(reader, scan, DESTINATION_DEVICE, id, keys->destination_device);
   return STATUS_OK;
@@ -193,7 +188,7 @@ static enum status read_set(struct nsys_reader *reader, struct nsys_scan *scan, 
   char name[48] = "Memset";
   if (nsys_type_of(scan, MEMORY_KIND) != NSYS_NULL)
     snprintf(name, sizeof name, "Memset (%s)", NAME_OF(memories, nsys_int(scan, MEMORY_KIND, -1)));
-  span->name = intern(reader, name);
+  span->name = import_word(reader->import, name);
   tag_number(reader, scan, SET_BYTES, span->span_id, reader->keys.bytes);
   return STATUS_OK;
 }
@@ -204,7 +199,7 @@ static enum status read_graph(struct nsys_reader *reader, struct nsys_scan *scan
   char name[48] = "CUDA graph";
   if (nsys_type_of(scan, GRAPH) != NSYS_NULL)
     snprintf(name, sizeof name, "CUDA graph %lld", (long long)nsys_int(scan, GRAPH, 0));
-  span->name = intern(reader, name);
+  span->name = import_word(reader->import, name);
   tag_number(reader, scan, GRAPH_EXEC, span->span_id, reader->keys.graph_exec);
   return STATUS_OK;
 }
@@ -212,10 +207,10 @@ static enum status read_graph(struct nsys_reader *reader, struct nsys_scan *scan
 static enum status read_wait(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
                              struct error *err)
 {
-  span->name = intern(reader, waits[0]);
+  span->name = import_word(reader->import, waits[0]);
   int64_t type = nsys_int(scan, SYNC_TYPE, 0);
   if (type > 0)
-    span->name = intern(reader, NAME_OF(waits, type));
+    span->name = import_word(reader->import, NAME_OF(waits, type));
   return STATUS_OK;
 }
 
@@ -249,15 +244,13 @@ static enum status read_row(void *context, struct nsys_scan *scan, struct error 
   struct nsys_reader *reader = rows->reader;
   const struct device_table *table = rows->table;
   struct store_span span = {.kind = XSP_KIND_EXECUTION, .level = XSP_LEVEL_KERNEL};
-  bool keep = false;
   if (nsys_type_of(scan, START) == NSYS_INTEGER && nsys_int(scan, START, 1) == 0 && nsys_int(scan, END, 1) == 0) {
     import_skip(reader->import, "no times"); // the device had no room to note them
     return STATUS_OK;
   }
-  XSP_TRY(nsys_times(reader, scan, START, END, &span, &keep, err));
-  if (!keep)
+  XSP_TRY(nsys_begin_span(reader, scan, START, END, &span, err));
+  if (span.span_id == 0)
     return STATUS_OK;
-  span.span_id = reader->next_span_id++;
   span.category = *(const uint32_t *)((const char *)&reader->keys + table->category);
   XSP_TRY(stream_track(reader, scan, table->read == read_wait, &span.track_id, err));
   int64_t process, correlation = nsys_int(scan, CORRELATION, 0);

@@ -7,15 +7,9 @@
 #include <string.h>
 
 // ---- what all tables have in common ----------------------------------------------------------------------------------
-static enum status time_overflow(const struct nsys_scan *scan, struct error *err)
+enum status nsys_begin_span(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
+                            struct store_span *span, struct error *err)
 {
-  return nsys_scan_broken(scan, err, "its time is beyond 64 bits of nanoseconds");
-}
-
-enum status nsys_times(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
-                       struct store_span *span, bool *ret_keep, struct error *err)
-{
-  *ret_keep = false;
   if (nsys_type_of(scan, start_column) == NSYS_NULL || nsys_type_of(scan, end_column) == NSYS_NULL) {
     import_skip(reader->import, nsys_type_of(scan, start_column) == NSYS_NULL ? "no start" : "no end");
     return STATUS_OK;
@@ -30,8 +24,8 @@ enum status nsys_times(struct nsys_reader *reader, struct nsys_scan *scan, size_
   if (__builtin_sub_overflow(end, start, &span->duration_ns) ||
       __builtin_add_overflow(start, reader->epoch_ns, &span->start_ns) ||
       __builtin_add_overflow(end, reader->epoch_ns, &last))
-    return time_overflow(scan, err);
-  *ret_keep = true;
+    return nsys_scan_broken(scan, err, "its time is beyond 64 bits of nanoseconds");
+  span->span_id = reader->next_span_id++;
   return STATUS_OK;
 }
 

@@ -244,11 +244,9 @@ static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan
 {
   struct import *import = reader->import;
   struct store_span span = {.kind = XSP_KIND_SYNC};
-  bool keep = false;
-  XSP_TRY(nsys_times(reader, scan, START, END, &span, &keep, err));
-  if (!keep)
+  XSP_TRY(nsys_begin_span(reader, scan, START, END, &span, err));
+  if (span.span_id == 0)
     return STATUS_OK;
-  span.span_id = reader->next_span_id++;
   if (is_on_thread(type) && nsys_type_of(scan, THREAD_ID) != NSYS_NULL)
     XSP_TRY(nsys_thread_track(reader, nsys_int(scan, THREAD_ID, 0), &span.track_id, err));
   struct nsys_key key = domain_key(scan);

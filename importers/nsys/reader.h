@@ -58,9 +58,9 @@ struct nsys_reader {
 };
 
 // ---- nsys.c: what all tables have in common
-// Start and end of the row, on the run's epoch. *ret_keep false: it makes no sense and was counted as skipped.
-enum status nsys_times(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
-                       struct store_span *span, bool *ret_keep, struct error *err) MUST_CHECK;
+// Sets the span's id and its times, on the run's epoch. span_id stays 0: the times make no sense, the row is skipped.
+enum status nsys_begin_span(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
+                            struct store_span *span, struct error *err) MUST_CHECK;
 // The row's string, by its id in `column`; 0 where it is NULL.
 enum status nsys_column_string(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, uint32_t *ret_string,
                                struct error *err) MUST_CHECK;
@@ -69,7 +69,7 @@ enum status nsys_thread_track(struct nsys_reader *reader, int64_t global_tid, ui
 // Unique in the run: the process's ordinal in the upper half. 0: none. The recorded number becomes a tag of the span.
 enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_t recorded, struct store_span *span,
                              struct error *err) MUST_CHECK;
-// Checks the row's values, then hands the span over; its id must have been taken from next_span_id.
+// Checks the row's values, then hands the span over.
 enum status nsys_add(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span,
                      struct error *err) MUST_CHECK;
 static inline int64_t nsys_process(int64_t global_id)

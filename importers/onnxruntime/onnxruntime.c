@@ -267,8 +267,8 @@ static enum status read_events(struct reading *reading, struct error *err)
 static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.import = import, .tracks.import = import};
-  struct store_run run = {0}; // times count from where the profiling began: the file does not say when that was
-  import_run(import, &run);
+  // Times count from where the profiling began: the file does not say when that was
+  import_run(import, &(struct store_run){0});
   import_framework(import, "onnxruntime", NULL);
   for (size_t i = 0; i < NODE_TAGS; i++)
     reading.keys[i] = import_word(import, node_tags[i].key);

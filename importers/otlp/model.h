@@ -110,10 +110,8 @@ struct otlp_place { // what a span says about where it ran; texts are slices
 // *ret_track_id is 0 where the span names no thread.
 enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
                             const struct otlp_place *place, uint32_t *ret_track_id, struct error *err) MUST_CHECK;
-// What the run's own attributes say: tracks without spans, messages without spans, as JSON text.
-enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct slice json,
-                             struct error *err) MUST_CHECK;
-enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct slice json,
+// What the run's own attributes say, as JSON text: tracks without spans, or messages without spans.
+enum status otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice json, bool are_tracks,
                            struct error *err) MUST_CHECK;
 
 // A whole number, also as text; false: the value is none.

@@ -98,16 +98,14 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     struct slice key = attributes[i].key;
     const struct otlp_value *value = &attributes[i].value;
     int64_t of_run = run->run_id;
+    bool are_tracks = slice_is(key, OTLP_TRACKS);
     if (otlp_key_begins(key, OTLP_FILE_NOTE_PREFIX)) {
       key = slice_after(key, strlen(OTLP_FILE_NOTE_PREFIX));
       of_run = 0;
     } else if (otlp_key_begins(key, OTLP_NOTE_PREFIX)) {
       key = slice_after(key, strlen(OTLP_NOTE_PREFIX));
-    } else if (slice_is(key, OTLP_TRACKS) && value->type == OTLP_TEXT) {
-      XSP_TRY(otlp_take_tracks(model, run, value->text, err));
-      continue;
-    } else if (slice_is(key, OTLP_LOGS) && value->type == OTLP_TEXT) {
-      XSP_TRY(otlp_take_logs(model, run, value->text, err));
+    } else if ((are_tracks || slice_is(key, OTLP_LOGS)) && value->type == OTLP_TEXT) {
+      XSP_TRY(otlp_take_list(model, run, value->text, are_tracks, err));
       continue;
     } else if (otlp_key_begins(key, "xsp.") || key.length == 0) {
       continue;

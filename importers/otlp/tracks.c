@@ -188,29 +188,23 @@ static bool next_listed(struct otlp_model *model, struct json_reader *json, stru
   return json->event == JSON_OBJECT_END;
 }
 
-enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct slice text, struct error *err)
+static enum status take_track(struct otlp_model *model, struct otlp_run *run, struct store_track *track,
+                              struct error *err)
 {
-  struct json_reader json;
-  struct listed listed;
-  enum status status = STATUS_OK;
-  json_read_start(&json, text.data, text.length);
-  bool is_list = json_next(&json) == JSON_ARRAY;
-  while (is_list && status == STATUS_OK && next_listed(model, &json, &listed)) {
-    struct otlp_resource resource = {.run = run, .process_id = STORE_NONE};
-    struct otlp_place place = {.has_track = true};
-    const int64_t wanted = listed.track.track_id;
-    write_key(model, &resource, &place, wanted);
-    uint32_t id = find_place(model);
-    if (model->tracks.items[id] == 0) {
-      status = add_track(model, run, wanted, &listed.track, err);
-      model->tracks.items[id] = (uint32_t)listed.track.track_id;
-    }
-  }
-  json_read_done(&json);
+  const struct otlp_resource resource = {.run = run, .process_id = STORE_NONE};
+  const struct otlp_place place = {.has_track = true};
+  const int64_t wanted = track->track_id;
+  write_key(model, &resource, &place, wanted);
+  uint32_t id = find_place(model);
+  if (model->tracks.items[id] != 0)
+    return STATUS_OK;
+  enum status status = add_track(model, run, wanted, track, err);
+  model->tracks.items[id] = (uint32_t)track->track_id;
   return status;
 }
 
-enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct slice text, struct error *err)
+enum status otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice text, bool are_tracks,
+                           struct error *err)
 {
   struct json_reader json;
   struct listed listed;
@@ -218,7 +212,9 @@ enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struc
   json_read_start(&json, text.data, text.length);
   bool is_list = json_next(&json) == JSON_ARRAY;
   while (is_list && status == STATUS_OK && next_listed(model, &json, &listed))
-    if (listed.message != NULL)
+    if (are_tracks)
+      status = take_track(model, run, &listed.track, err);
+    else if (listed.message != NULL)
       status = import_log(model->import, listed.span_id, listed.time_ns, listed.message, listed.message_length, err);
   json_read_done(&json);
   return status;
