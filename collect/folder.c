@@ -90,7 +90,7 @@ static enum status make_catalog(struct collect_session *session, struct error *e
   char path[PATH_MAX];
   void *bytes = NULL;
   join(path, session->directory, "catalog");
-  XSP_TRY(make_file(path, CATALOG_FIRST_BYTES, &session->catalog_file, &bytes, err));
+  XSP_TRY(make_file(path, CATALOG_FIRST_BYTES, &session->names.catalog_file, &bytes, err));
   struct catalog_head *head = bytes;
   head->version = SESSION_VERSION;
   head->head_size = sizeof *head;
@@ -101,14 +101,14 @@ static enum status make_catalog(struct collect_session *session, struct error *e
   return STATUS_OK;
 }
 
-// Maps more than the file holds, so that it may grow; only bytes inside the file are read (session_refresh_catalog).
+// Maps more than the file holds, so that it may grow; only bytes inside the file are read (names_refresh).
 static enum status map_catalog(struct collect_session *session, const char *what, struct error *err)
 {
   for (uint64_t window = CATALOG_MAXIMUM_BYTES; window >= CATALOG_FIRST_BYTES; window /= 2) {
-    void *bytes = guard_map(window, PROT_READ, MAP_SHARED | MAP_NORESERVE, session->catalog_file);
+    void *bytes = guard_map(window, PROT_READ, MAP_SHARED | MAP_NORESERVE, session->names.catalog_file);
     if (bytes != MAP_FAILED) {
-      session->catalog_bytes = bytes;
-      session->catalog_window = window;
+      session->names.catalog.bytes = bytes;
+      session->names.catalog_window = window;
       return STATUS_OK;
     }
   }
@@ -259,13 +259,10 @@ enum status folder_open(struct collect_session *session, const char *directory, 
     return error_set_errno(err, STATUS_SYSTEM, adopting, directory, NULL);
   session->head = bytes;
   XSP_TRY(check_session(session, err));
-  XSP_TRY(open_file(path, "catalog", O_RDONLY, sizeof(struct catalog_head), &session->catalog_file, err));
+  XSP_TRY(open_file(path, "catalog", O_RDONLY, sizeof(struct catalog_head), &session->names.catalog_file, err));
   XSP_TRY(map_catalog(session, adopting, err));
-  struct stat status;
-  if (fstat(session->catalog_file, &status) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, adopting, directory, NULL);
-  struct catalog_view view = {session->catalog_bytes, (uint64_t)status.st_size};
-  const char *problem = catalog_check(&view);
+  (void)names_refresh(&session->names);
+  const char *problem = catalog_check(&session->names.catalog);
   if (problem)
     return error_set(err, STATUS_INPUT, adopting, directory, NULL, "%s", problem);
   session->rings_grow = session->head->collector_pid == 0 && !(session->head->flags & SESSION_FLIGHT_RECORDER);

@@ -22,8 +22,8 @@ struct names_site {
 
 struct names {
   struct catalog_view catalog;           // what of it may be read; grows with the file
-  int catalog_file;                      // borrowed
-  uint64_t catalog_window;               // bytes of address space at catalog.bytes
+  int catalog_file;                      // -1: not open; like the mapping at catalog.bytes, the session closes it
+  uint64_t catalog_window;               // bytes of address space at catalog.bytes, mapped read-only
   const struct session_control *control; // tracer names; borrowed
   struct store *store;                   // whose string ids these are; borrowed
   struct map strings;                    // catalog id to the store's

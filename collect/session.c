@@ -63,7 +63,7 @@ void session_calibrate(struct collect_session *session, bool write_always)
 static struct collect_session *session_new(void)
 {
   struct collect_session *session = memory_new(1, sizeof *session);
-  session->lock = session->catalog_file = session->origin_file = session->tracks.file = -1;
+  session->lock = session->names.catalog_file = session->origin_file = session->tracks.file = -1;
   if (gethostname(session->tracks.host, sizeof session->tracks.host - 1) != 0)
     session->tracks.host[0] = '\0';
   return session;
@@ -74,14 +74,11 @@ static void session_begin(struct collect_session *session)
 {
   session->control = (void *)((char *)session->head + SESSION_CONTROL_OFFSET);
   session->names.control = session->control;
-  session->names.catalog.bytes = session->catalog_bytes;
   session->tick_clock =
       session->head->tick_clock == SESSION_TICKS_MONOTONIC ? SESSION_TICKS_MONOTONIC : SESSION_TICKS_TSC;
   session->flight_recorder = session->head->flags & SESSION_FLIGHT_RECORDER;
   *hex_encode(session->trace_text, session->head->trace_id, sizeof session->head->trace_id) = '\0';
   clock_map_start(&session->clock, session->tick_clock);
-  session->names.catalog_file = session->catalog_file;
-  session->names.catalog_window = session->catalog_window;
   (void)names_refresh(&session->names);
   tracks_open(&session->tracks, session->directory);
   session->origin_file = folder_open_origin(session->directory);
@@ -234,10 +231,10 @@ void collect_close(struct collect_session *session, bool remove)
   session_close_files(session);
   if (session->head)
     guard_unmap(session->head, SESSION_FILE_SIZE);
-  if (session->catalog_bytes)
-    guard_unmap(session->catalog_bytes, session->catalog_window);
-  if (session->catalog_file >= 0)
-    close(session->catalog_file);
+  if (session->names.catalog.bytes)
+    guard_unmap(session->names.catalog.bytes, session->names.catalog_window);
+  if (session->names.catalog_file >= 0)
+    close(session->names.catalog_file);
   if (remove && session->directory[0])
     folder_remove(session->directory);
   if (session->lock >= 0)

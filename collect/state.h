@@ -48,9 +48,6 @@ struct collect_session {
   struct clock_map clock;
   uint64_t calibrations_read;
   int64_t calibration_written_ns; // monotonic
-  int catalog_file;
-  void *catalog_bytes; // mapped read-only
-  uint64_t catalog_window;
   struct names names;
   struct tracks tracks;
   VECTOR(struct ring_file) rings;        // by number
@@ -81,7 +78,7 @@ void session_note_faults(struct collect_session *session); // files that were cu
 void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts);
 void session_close_files(struct collect_session *session);
 // folder.c
-// Both fill directory, lock, head, catalog_file, catalog_bytes and catalog_window. On failure folder_create leaves no
+// Both fill directory, lock, head, and the file and mapping of names. On failure folder_create leaves no
 // folder behind; the handle is to be closed in any case.
 enum status folder_create(struct collect_session *session, const struct collect_options *options,
                           struct error *err) MUST_CHECK;
