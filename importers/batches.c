@@ -4,9 +4,7 @@
 //
 // Locking: `lock` guards `filled`, `stored`, `status` and `is_ending`. Batches from `stored` to `filled`, and while there are
 // any the maps and the store, belong to the storing side; the batch at `filled` belongs to the parser.
-#include "importers/batches.h"
-
-#include "base/vector.h"
+#include "importers/sink_private.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -35,4 +35,13 @@ enum status byte_source_read(struct byte_source *source, char *to, size_t room, 
                              struct error *err) MUST_CHECK;
 void byte_source_close(struct byte_source *source); // {0} with fd -1, and closed ones, are fine
 
+// ---- read_ahead.c: a thread that reads a bounded number of bytes ahead, so that decompression runs next to parsing
+struct read_ahead;
+// The source belongs to the thread until read_ahead_stop has returned. NULL: no thread to be had.
+struct read_ahead *read_ahead_start(struct byte_source *source);
+// As byte_source_read: the same bytes, then the same error.
+enum status read_ahead_read(struct read_ahead *ahead, char *to, size_t room, size_t *ret_got,
+                            struct error *err) MUST_CHECK;
+void read_ahead_stop(struct read_ahead *ahead); // waits for the thread; NULL is fine
+
 #endif

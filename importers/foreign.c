@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // By their first bytes: files that people hand to import by mistake, or from tools that have an export of their own.
-#include "importers/foreign.h"
+#include "importers/importer.h"
 
 #include <string.h>
 

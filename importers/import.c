@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/debug.h"
-#include "importers/foreign.h"
 #include "importers/sink.h"
 
 #include <inttypes.h>

@@ -123,6 +123,14 @@ static inline struct slice import_json_head(struct slice head)
 __attribute__((format(printf, 4, 5))) enum status import_broken(const struct import *import, struct error *err,
                                                                 uint64_t offset, const char *format, ...);
 
+// ---- foreign.c: files that no importer takes but that people try
+struct foreign_format {
+  const char *what;   // "it is an ELF program or library"
+  const char *advice; // what to do instead; NULL: none in particular
+};
+// By the beginning of the file, else by the end of its name. NULL: not known either. Pure.
+const struct foreign_format *foreign_recognise(const char *path, struct slice head, bool is_all);
+
 // The importers, each in NAME.c
 extern const struct importer importer_kineto, importer_onnxruntime, importer_nsys, importer_otlp, importer_otlp_proto,
     importer_chrome;

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 
 #include "importers/byte_source.h"
-#include "importers/read_ahead.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,11 +64,6 @@ static enum status make_room(struct input *input, size_t kept, struct error *err
   return STATUS_OK;
 }
 
-static enum status read_more(void *own, char *to, size_t room, size_t *ret_got, struct error *err)
-{
-  return byte_source_read(&((struct input_private *)own)->source, to, room, ret_got, err);
-}
-
 enum status input_more(struct input *input, struct error *err)
 {
   struct input_private *own = input->private_;
@@ -87,7 +81,7 @@ enum status input_more(struct input *input, struct error *err)
   if (own->ahead != NULL)
     XSP_TRY(read_ahead_read(own->ahead, own->block + kept, room, &got, err));
   else
-    XSP_TRY(read_more(own, own->block + kept, room, &got, err));
+    XSP_TRY(byte_source_read(&own->source, own->block + kept, room, &got, err));
   input->end += got;
   input->end_offset += got;
   input->is_last = got < room;
@@ -138,7 +132,7 @@ void input_read_ahead(struct input *input)
 {
   struct input_private *own = input->private_;
   if (own->ahead == NULL && input->is_compressed && own->source.is_regular && !input->is_last)
-    own->ahead = read_ahead_start(read_more, own);
+    own->ahead = read_ahead_start(&own->source);
 }
 
 enum status input_rewind(struct input *input, struct error *err)

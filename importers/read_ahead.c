@@ -5,12 +5,10 @@
 //
 // A block belongs to the puller until `filled` passes it, then to the reader until `taken` does. Both counts, and the
 // stop, are guarded by the lock.
-#include "importers/read_ahead.h"
-
 #include "base/memory.h"
+#include "importers/byte_source.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +24,7 @@ struct block {
 };
 
 struct read_ahead {
-  read_ahead_pull *pull;
-  void *context;
+  struct byte_source *source;
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -49,7 +46,7 @@ static void *pull_blocks(void *argument)
     if (is_stopping)
       break;
     block->at = block->length = 0;
-    block->status = ahead->pull(ahead->context, block->bytes, BLOCK_BYTES, &block->length, &block->error);
+    block->status = byte_source_read(ahead->source, block->bytes, BLOCK_BYTES, &block->length, &block->error);
     if (block->status != STATUS_OK)
       block->length = 0;
     is_last = block->is_last = block->status != STATUS_OK || block->length < BLOCK_BYTES;
@@ -61,11 +58,10 @@ static void *pull_blocks(void *argument)
   return NULL;
 }
 
-struct read_ahead *read_ahead_start(read_ahead_pull *pull, void *context)
+struct read_ahead *read_ahead_start(struct byte_source *source)
 {
   struct read_ahead *ahead = memory_new(1, sizeof *ahead);
-  ahead->pull = pull;
-  ahead->context = context;
+  ahead->source = source;
   pthread_mutex_init(&ahead->lock, NULL);
   pthread_cond_init(&ahead->changed, NULL);
   if (pthread_create(&ahead->thread, NULL, pull_blocks, ahead) == 0)

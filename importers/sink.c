@@ -118,12 +118,8 @@ enum status sink_end(struct sink *sink, struct import_file *ret_file, struct err
   sink_resolve(sink);
   enum status status = batches_wait(sink->batches, err);
   sink->batch = NULL;
-  if (status == STATUS_OK && sink->status != STATUS_OK) {
-    if (err != NULL)
-      *err = sink->error;
-    status = sink->status;
-  }
   XSP_TRY(status);
+  XSP_TRY(sink_check(sink, err));
   XSP_TRY(write_runs(sink, err));
   report(sink, ret_file);
   forget_file(sink);

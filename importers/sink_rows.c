@@ -8,7 +8,7 @@
 
 // ---- failing ---------------------------------------------------------------------------------------------------------
 // Functions without a status leave their failure here; import_span and the like report it.
-void sink_fail_later(struct sink *sink, enum status status, const struct error *error)
+static void fail_later(struct sink *sink, enum status status, const struct error *error)
 {
   if (sink->status != STATUS_OK)
     return;
@@ -16,9 +16,9 @@ void sink_fail_later(struct sink *sink, enum status status, const struct error *
   sink->error = *error;
 }
 
-static enum status failed(const struct sink *sink, struct error *err)
+enum status sink_check(const struct sink *sink, struct error *err)
 {
-  if (err != NULL)
+  if (sink->status != STATUS_OK && err != NULL)
     *err = sink->error;
   return sink->status;
 }
@@ -34,8 +34,8 @@ static enum status push(struct sink *sink, struct error *err)
   sink->batch = NULL;
   if (status == STATUS_OK)
     return STATUS_OK;
-  sink_fail_later(sink, status, &error);
-  return failed(sink, err);
+  fail_later(sink, status, &error);
+  return sink_check(sink, err);
 }
 
 // ---- where a row goes ------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ static void check_texts(struct import *import)
 {
   struct error error = {0};
   if (import->sink->texts.arena.used_bytes > import_text_bytes_most(import))
-    sink_fail_later(import->sink, import_too_many_texts(import, &error), &error);
+    fail_later(import->sink, import_too_many_texts(import, &error), &error);
 }
 
 // Room is made before a text gets its id: texts go to the storing side in the order of their ids, and making room may
@@ -157,7 +157,7 @@ enum status import_span(struct import *import, const struct store_span *span, st
   struct sink *sink = import->sink;
   struct batch *batch = batch_of_run(import);
   if (batch == NULL)
-    return failed(sink, err);
+    return sink_check(sink, err);
   sink->run->level_mask |= XSP_LEVEL_MASK(span->level);
   struct store_span *row = &batch->spans[batch->span_count++];
   *row = *span;
@@ -226,12 +226,12 @@ enum status import_trace(struct import *import, const char *text, uint32_t *ret_
   if (*id == 0) {
     struct batch *batch = open_batch(import);
     if (batch == NULL)
-      return failed(sink, err);
+      return sink_check(sink, err);
     batch->traces[batch->trace_count++] = (struct batch_trace){run_id, import_text(import, string, NULL)};
     *id = sink->traces.count;
   }
   *ret_trace_id = (uint32_t)*id;
-  return sink->status == STATUS_OK ? STATUS_OK : failed(sink, err);
+  return sink_check(sink, err);
 }
 
 // ---- logs ------------------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ enum status import_log(struct import *import, int64_t span_id, int64_t time_ns, 
   struct sink *sink = import->sink;
   struct batch *batch = open_batch(import);
   if (batch == NULL)
-    return failed(sink, err);
+    return sink_check(sink, err);
   char *copy = memory_text_of(message, length);
   batch->logs[batch->log_count++] = (struct batch_log){sink->run->run.run_id, span_id, time_ns, copy, length};
   batch->log_bytes += length;

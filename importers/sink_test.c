@@ -3,8 +3,6 @@
 // fails stops the importer; an import that is given up leaves nothing after.
 #include "importers/sink_private.h"
 
-#include "importers/batches.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>

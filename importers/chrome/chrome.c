@@ -3,7 +3,7 @@
 // are told from their names, as those of NVTX ranges (format/range.h). See docs/importers.md.
 #include "format/range.h"
 #include "importers/lanes.h"
-#include "importers/trace_events/tracks.h"
+#include "importers/trace_events/trace_events.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 // The arguments of a Kineto event: what its span needs (where it ran, which call started it), and tags. A tag keeps the
 // file's own key but where xsp has a well-known one. Called once an event, between reading and the next one.
 #include "importers/kineto/kineto.h"
-#include "importers/trace_events/tracks.h"
 
 #include <string.h>
 

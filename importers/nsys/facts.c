@@ -8,27 +8,7 @@
 #include <strings.h>
 
 // ---- pairs of name and value -----------------------------------------------------------------------------------------
-typedef void fact_reader(struct nsys_reader *reader, const char *name, const char *value);
-struct pair_rows {
-  struct nsys_reader *reader;
-  fact_reader *take;
-};
-
-static enum status take_pair(void *context, struct nsys_scan *scan, struct error *err)
-{
-  const struct pair_rows *rows = context;
-  struct import *import = rows->reader->import;
-  struct slice name = nsys_text(scan, 0), value = nsys_text(scan, 1);
-  if (name.data != NULL && value.data != NULL && name.length <= 64 && value.length <= 4096)
-    rows->take(rows->reader, nsys_copy(import, name), nsys_copy(import, value));
-  return STATUS_OK;
-}
-
-static enum status each_pair(struct nsys_reader *reader, const char *table, fact_reader *take, struct error *err)
-{
-  static const struct nsys_column columns[] = {{"name", true}, {"value", true}};
-  return nsys_read_rows(&reader->database, table, columns, 2, take_pair, &(struct pair_rows){reader, take}, err);
-}
+static const char environment[] = "TARGET_INFO_SYSTEM_ENV";
 
 static void take_export(struct nsys_reader *reader, const char *name, const char *value)
 {
@@ -65,6 +45,23 @@ static void take_environment(struct nsys_reader *reader, const char *name, const
   }
 }
 
+static enum status take_pair(void *context, struct nsys_scan *scan, struct error *err)
+{
+  struct nsys_reader *reader = context;
+  struct slice name = nsys_text(scan, 0), value = nsys_text(scan, 1);
+  bool is_environment = strcmp(scan->table, environment) == 0;
+  if (name.data != NULL && value.data != NULL && name.length <= 64 && value.length <= 4096)
+    (is_environment ? take_environment : take_export)(reader, nsys_copy(reader->import, name),
+                                                      nsys_copy(reader->import, value));
+  return STATUS_OK;
+}
+
+static enum status read_pairs(struct nsys_reader *reader, const char *table, struct error *err)
+{
+  static const struct nsys_column columns[] = {{"name", true}, {"value", true}};
+  return nsys_read_rows(&reader->database, table, columns, 2, take_pair, reader, err);
+}
+
 // ---- time and machine ------------------------------------------------------------------------------------------------
 static enum status read_session_start(struct nsys_reader *reader, struct error *err)
 {
@@ -91,10 +88,6 @@ static bool is_bandwidth(double bytes_per_s)
 }
 
 enum { NAME, BANDWIDTH, CLOCK, PROCESSORS, MEMORY, MAJOR, MINOR, GPU_COLUMNS };
-struct gpu_rows {
-  struct import *import;
-  int64_t count;
-};
 
 // Facts of the first one.
 static enum status take_gpu(void *context, struct nsys_scan *scan, struct error *err)
@@ -103,10 +96,10 @@ static enum status take_gpu(void *context, struct nsys_scan *scan, struct error 
     unsigned column;
     const char *key;
   } numbers[] = {{CLOCK, "gpu_clock_hz"}, {PROCESSORS, "gpu_multiprocessors"}, {MEMORY, "gpu_memory_bytes"}};
-  struct gpu_rows *rows = context;
-  struct import *import = rows->import;
+  struct nsys_reader *reader = context;
+  struct import *import = reader->import;
   struct slice name = nsys_text(scan, NAME);
-  if (rows->count++ > 0)
+  if (reader->gpu_count++ > 0)
     return STATUS_OK;
   if (name.length > 0)
     import_system_text(import, "gpu", nsys_copy(import, name));
@@ -130,19 +123,18 @@ static enum status read_gpus(struct nsys_reader *reader, struct error *err)
       {"name", false},        {"memoryBandwidth", false}, {"clockRate", false},    {"smCount", false},
       {"totalMemory", false}, {"computeMajor", false},    {"computeMinor", false},
   };
-  struct gpu_rows rows = {.import = reader->import};
-  XSP_TRY(nsys_read_rows(&reader->database, "TARGET_INFO_GPU", columns, GPU_COLUMNS, take_gpu, &rows, err));
-  if (rows.count > 0)
-    import_system_number(reader->import, "gpu_count", (double)rows.count);
+  XSP_TRY(nsys_read_rows(&reader->database, "TARGET_INFO_GPU", columns, GPU_COLUMNS, take_gpu, reader, err));
+  if (reader->gpu_count > 0)
+    import_system_number(reader->import, "gpu_count", (double)reader->gpu_count);
   return STATUS_OK;
 }
 
 enum status nsys_read_facts(struct nsys_reader *reader, struct error *err)
 {
-  XSP_TRY(each_pair(reader, "EXPORT_META_DATA", take_export, err)); // up to schema 2.x
-  XSP_TRY(each_pair(reader, "META_DATA_EXPORT", take_export, err));
+  XSP_TRY(read_pairs(reader, "EXPORT_META_DATA", err)); // up to schema 2.x
+  XSP_TRY(read_pairs(reader, "META_DATA_EXPORT", err));
   XSP_TRY(read_session_start(reader, err));
-  XSP_TRY(each_pair(reader, "TARGET_INFO_SYSTEM_ENV", take_environment, err));
+  XSP_TRY(read_pairs(reader, environment, err));
   return read_gpus(reader, err);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers, texts and StringIds of the Nsight Systems importer; see names.h.
-#include "importers/nsys/names.h"
+// Numbers, texts and StringIds of the Nsight Systems importer; see reader.h.
+#include "importers/nsys/reader.h"
 
 #include "base/buf.h"
 #include "base/json_scan.h"

@@ -193,9 +193,9 @@ static enum status nsys_read(struct import *import, struct error *err)
   reader.database.cancel = import->options->cancel;
   input_forget_file(import->input);
   enum status status = read_parts(&reader, err);
-  struct nsys_map *maps[] = {&reader.threads,    &reader.stream_tracks, &reader.wait_tracks,
-                             &reader.processes,  &reader.thread_names,  &reader.domains,
-                             &reader.categories, &reader.process_names, &reader.stacks};
+  struct nsys_map *maps[] = {&reader.threads,      &reader.stream_tracks, &reader.wait_tracks, &reader.processes,
+                             &reader.thread_names, &reader.domains,       &reader.categories,  &reader.process_names,
+                             &reader.stacks,       &reader.balances};
   for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
     nsys_map_done(maps[i]);
   nsys_strings_close(&reader.strings);

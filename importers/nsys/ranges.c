@@ -116,32 +116,25 @@ static struct nsys_key domain_key(struct nsys_scan *scan)
 // are offset, so that they stay positive and never wrap.
 #define BALANCE_ZERO UINT32_C(0x80000000)
 
-static enum status weigh_domain(struct nsys_reader *reader, struct nsys_scan *scan, struct nsys_map *balances,
-                                struct error *err)
+static enum status weigh_domain(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
 {
   struct slice text;
   uint32_t balance = BALANCE_ZERO;
   struct nsys_key key = domain_key(scan);
   XSP_TRY(row_text(reader, scan, &text, err));
-  nsys_map_find(balances, key, &balance);
+  nsys_map_find(&reader->balances, key, &balance);
   bool is_nccl = slice_starts_with(text, "nccl");
   if (is_nccl && balance < UINT32_MAX)
     balance++;
   else if (!is_nccl && balance > 0)
     balance--;
-  nsys_map_put(balances, key, balance);
+  nsys_map_put(&reader->balances, key, balance);
   return STATUS_OK;
 }
 
-struct name_rows {
-  struct nsys_reader *reader;
-  struct nsys_map balances;
-};
-
 static enum status read_name(void *context, struct nsys_scan *scan, struct error *err)
 {
-  struct name_rows *rows = context;
-  struct nsys_reader *reader = rows->reader;
+  struct nsys_reader *reader = context;
   struct nsys_map *names;
   uint32_t name = 0;
   int64_t type = nsys_int(scan, TYPE, 0);
@@ -161,7 +154,7 @@ static enum status read_name(void *context, struct nsys_scan *scan, struct error
     key = (struct nsys_key){nsys_int(scan, THREAD_ID, 0), 0, 0};
     break;
   default:
-    return is_range(type) && key.b != 0 ? weigh_domain(reader, scan, &rows->balances, err) : STATUS_OK;
+    return is_range(type) && key.b != 0 ? weigh_domain(reader, scan, err) : STATUS_OK;
   }
   XSP_TRY(row_string(reader, scan, &name, err));
   if (name != 0)
@@ -169,8 +162,9 @@ static enum status read_name(void *context, struct nsys_scan *scan, struct error
   return STATUS_OK;
 }
 
-static void name_domains(struct nsys_reader *reader, const struct nsys_map *balances)
+static void name_domains(struct nsys_reader *reader)
 {
+  const struct nsys_map *balances = &reader->balances;
   uint32_t known;
   for (uint32_t i = 0; i < balances->values.count; i++) {
     struct nsys_key key = nsys_map_key(balances, i), anywhere = {ANY_PROCESS, key.b, 0};
@@ -287,11 +281,7 @@ static enum status read_row(void *context, struct nsys_scan *scan, struct error 
 
 enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err)
 {
-  struct name_rows rows = {.reader = reader};
-  enum status status = nsys_read_rows(&reader->database, table, columns, JSON, read_name, &rows, err);
-  if (status == STATUS_OK)
-    name_domains(reader, &rows.balances);
-  nsys_map_done(&rows.balances);
-  XSP_TRY(status);
+  XSP_TRY(nsys_read_rows(&reader->database, table, columns, JSON, read_name, reader, err));
+  name_domains(reader);
   return nsys_read_rows(&reader->database, table, columns, COLUMNS, read_row, reader, err);
 }

@@ -4,7 +4,6 @@
 // application; kernels of a GPU name their node. See docs/importers.md.
 #include "importers/importer.h"
 #include "importers/trace_events/trace_events.h"
-#include "importers/trace_events/tracks.h"
 
 #include <stdio.h>
 #include <string.h>

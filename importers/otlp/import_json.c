@@ -112,8 +112,6 @@ static const char *find_head(struct otlp_json *json, const char *at, const struc
   }
 }
 
-enum head_state { HEAD_UNKNOWN, HEAD_TAKEN, HEAD_MISSED };
-
 // The window's position is at the spans, whose head has not come yet: reads it from after them, or does without.
 static enum status look_ahead(struct reader *reader, const struct otlp_field *head, enum head_state *ret_state,
                               struct error *err)

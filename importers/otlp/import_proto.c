@@ -95,8 +95,6 @@ static enum status skip_field(struct reader *reader, uint64_t key, uint64_t end,
 
 static enum status read_fields(struct reader *reader, enum otlp_message message, uint64_t end, struct error *err);
 
-enum head_state { HEAD_UNKNOWN, HEAD_TAKEN, HEAD_MISSED };
-
 // A head or an item, after its key.
 static enum status read_field(struct reader *reader, const struct otlp_field *field, const struct otlp_field *head,
                               uint64_t end, enum head_state *state, struct error *err)

@@ -92,6 +92,7 @@ void otlp_model_start(struct otlp_model *model, struct import *import);
 void otlp_model_finish(struct otlp_model *model);
 void otlp_model_done(struct otlp_model *model); // at any time after otlp_model_start
 
+enum head_state { HEAD_UNKNOWN, HEAD_TAKEN, HEAD_MISSED }; // of the spans of a resource or a scope
 // A resource or a scope (`what`) that was to be looked for further than OTLP_LOOK_AHEAD_BYTES after its spans began.
 enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err);
 

@@ -45,4 +45,13 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
 // A key, its colon, and the space around them. *ret_is_plain becomes false where the key was decoded.
 const char *trace_read_key(struct trace_reader_private *own, const char *at, struct slice *ret_key, bool *ret_is_plain);
 
+// ---- json_time.c: times as traces write them: decimal microseconds with any number of digits, read exactly. Pure.
+// Both texts must be JSON numbers. start = ⌊start µs⌋ and end = ⌊start µs + duration µs⌋ in ns, computed exactly;
+// `duration` NULL: end = start. False where one does not fit an int64.
+bool json_time(const char *start, size_t start_length, const char *duration, size_t duration_length,
+               int64_t *ret_start_ns, int64_t *ret_end_ns);
+
+// Whether all of the text is one JSON number.
+bool json_time_is_number(const char *text, size_t length);
+
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "importers/trace_events/json_time.h"
 
 // ---- text
 

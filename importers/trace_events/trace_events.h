@@ -6,8 +6,9 @@
 #define XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/slice.h"
-#include "importers/input.h"
+#include "importers/importer.h"
 
 enum trace_value_type { // as in JSON
   TRACE_NONE = 0,       // absent
@@ -74,8 +75,21 @@ static inline bool trace_int64(const struct trace_value *value,
   *ret_value = value->whole;
   return true;
 }
-bool trace_double(const struct trace_value *value, double *ret_value); // finite numbers
-bool trace_is_fraction(struct slice number); // with a point or an exponent: meant as a real number
+bool trace_double(const struct trace_value *value, double *ret_value);                     // finite numbers
 const struct trace_argument *trace_find(const struct trace_event *event, const char *key); // the last of that key; NULL
+
+// ---- tracks.c: tracks, found by (pid, tid), which may be numbers or strings, and tags
+struct event_tracks { // starts as {.import = …}
+  struct import *import;
+  struct map tracks; // (pid, tid) as ids of texts → track
+  uint32_t last_pid, last_tid, last_track;
+};
+// The track of an event; a new one gets the numbers, and a name where pid or tid are not numbers.
+enum status event_track(struct event_tracks *tracks, const struct trace_event *event, uint32_t *ret_track_id,
+                        struct error *err) MUST_CHECK;
+// Tags a span with a value that is neither a text nor a container: whole numbers as integers, other numbers as doubles,
+// true and false as 1 and 0, numbers that neither type holds as text; null gives no tag. False: it is another value.
+bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value);
+void event_tracks_done(struct event_tracks *tracks);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks of trace events by process and thread; see tracks.h.
-#include "importers/trace_events/tracks.h"
+// Tracks of trace events by process and thread; see trace_events.h.
+#include "importers/trace_events/trace_events.h"
 
 // A process or thread as an id of a text: 12 and "12" are the same, as in viewers of such files.
 static uint32_t id_text(struct import *import, const struct trace_value *value)
@@ -40,6 +40,15 @@ enum status event_track(struct event_tracks *tracks, const struct trace_event *e
   return STATUS_OK;
 }
 
+// With a point or an exponent: meant as a real number.
+static bool is_fraction(struct slice number)
+{
+  for (size_t i = 0; i < number.length; i++)
+    if (number.data[i] == '.' || number.data[i] == 'e' || number.data[i] == 'E')
+      return true;
+  return false;
+}
+
 bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value)
 {
   int64_t whole;
@@ -50,7 +59,7 @@ bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, cons
     import_tag_int(import, span_id, key, value->type == TRACE_TRUE);
   else if (value->type == TRACE_NUMBER && trace_int64(value, &whole))
     import_tag_int(import, span_id, key, whole);
-  else if (value->type == TRACE_NUMBER && trace_is_fraction(value->raw) && trace_double(value, &real))
+  else if (value->type == TRACE_NUMBER && is_fraction(value->raw) && trace_double(value, &real))
     import_tag_double(import, span_id, key, real);
   else if (value->type == TRACE_NUMBER)
     import_tag_text(import, span_id, key, import_slice(import, value->raw));

@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool trace_is_fraction(struct slice number)
-{
-  for (size_t i = 0; i < number.length; i++)
-    if (number.data[i] == '.' || number.data[i] == 'e' || number.data[i] == 'E')
-      return true;
-  return false;
-}
-
 // Without the reader's help: negative numbers, long ones, and numbers in quotes.
 bool trace_any_int64(const struct trace_value *value, int64_t *ret_value)
 {
