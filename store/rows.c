@@ -346,50 +346,23 @@ enum status store_experiments(struct store *store, struct arena *arena, struct s
   return list(store, ROWS_EXPERIMENT, 0, arena, ret, ret_count, err);
 }
 
-enum status store_system(struct store *store, int64_t system_id, struct arena *arena, struct store_system_value **ret,
-                         size_t *ret_count, struct error *err)
-{
-  return list(store, ROWS_SYSTEM, system_id, arena, ret, ret_count, err);
-}
-
-enum status store_workload(struct store *store, int64_t experiment_id, struct arena *arena,
-                           struct store_system_value **ret, size_t *ret_count, struct error *err)
-{
-  return list(store, ROWS_WORKLOAD, experiment_id, arena, ret, ret_count, err);
-}
-
 enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
                        struct error *err)
 {
   return list(store, ROWS_RUN, 0, arena, ret, ret_count, err);
 }
 
-enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret,
-                         size_t *ret_count, struct error *err)
-{
-  return list(store, ROWS_TRACK, run_id, arena, ret, ret_count, err);
-}
-
-enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret,
-                               size_t *ret_count, struct error *err)
-{
-  return list(store, ROWS_OBSERVATION, run_id, arena, ret, ret_count, err);
-}
-
-enum status store_notes(struct store *store, int64_t run_id, struct arena *arena, struct store_note **ret,
-                        size_t *ret_count, struct error *err)
-{
-  return list(store, ROWS_NOTE, run_id, arena, ret, ret_count, err);
-}
-
-enum status store_logs(struct store *store, int64_t run_id, struct arena *arena, struct store_log **ret,
-                       size_t *ret_count, struct error *err)
-{
-  return list(store, ROWS_LOG, run_id, arena, ret, ret_count, err);
-}
-
-enum status store_traces(struct store *store, int64_t run_id, struct arena *arena, struct store_trace **ret,
-                         size_t *ret_count, struct error *err)
-{
-  return list(store, ROWS_TRACE, run_id, arena, ret, ret_count, err);
-}
+// Defines `function`, which lists a table's rows of one run, system or experiment.
+#define LIST(function, row, table)                                                                                     \
+  enum status function(struct store *store, int64_t key, struct arena *arena, struct row **ret, size_t *ret_count,     \
+                       struct error *err)                                                                              \
+  {                                                                                                                    \
+    return list(store, table, key, arena, ret, ret_count, err);                                                        \
+  }
+LIST(store_system, store_system_value, ROWS_SYSTEM)
+LIST(store_workload, store_system_value, ROWS_WORKLOAD)
+LIST(store_tracks, store_track, ROWS_TRACK)
+LIST(store_observations, store_observation, ROWS_OBSERVATION)
+LIST(store_notes, store_note, ROWS_NOTE)
+LIST(store_logs, store_log, ROWS_LOG)
+LIST(store_traces, store_trace, ROWS_TRACE)
