@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers tracks and writes their rows. Called by drain.c.
-#include "collect/tracks.h"
+#include "collect/state.h"
 
 #include <stdio.h>
 #include <string.h>
