@@ -4,6 +4,7 @@
 #ifndef XSP_OTLP_OTLP_H
 #define XSP_OTLP_OTLP_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/slice.h"
 
@@ -79,5 +80,13 @@ struct otlp_visitor {
   enum status (*scope)(void *context, struct slice name, struct error *err);
   enum status (*span)(void *context, const struct otlp_span *span, struct error *err);
 };
+
+// ---- value.c: values as text, for tags that hold arrays, maps or bytes. Pure.
+// Appends a value as text: a TEXT as it is, numbers and truth values as in JSON, BYTES as base64, ARRAY and MAP as
+// compact JSON. The same for values from JSON and from protobuf. NULL, or why the value is broken (static text).
+const char *otlp_value_text(const struct otlp_value *value, struct buf *out);
+// Appends attributes as one JSON object. Returns as above.
+const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct buf *out);
+void otlp_text_json(struct slice text, struct buf *out);
 
 #endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes values of OTLP as text. Called by the importer for values that a tag cannot hold as they are. Arrays and maps
 // within each other are walked with a stack of their own: {"values":[{"intValue":"1"}]} becomes [1].
-#include "otlp/value.h"
-
 #include "base/json_write.h"
 #include "base/wire.h"
 #include "otlp/encode.h"

@@ -3,7 +3,6 @@
 // resource.
 #include "importers/otlp/model.h"
 #include "otlp/json.h"
-#include "otlp/value.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 // The parts of a span that are not columns: attributes and fields without a column become tags, links one tag, events
 // messages. Called by spans.c for every span.
 #include "importers/otlp/model.h"
-#include "otlp/value.h"
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
 static void tag_text(struct otlp_model *model, int64_t span_id, const char *key, struct slice text)
