@@ -81,14 +81,14 @@ static enum status keep_account(struct store *store, const struct import_file *f
 
 // ---- files -----------------------------------------------------------------------------------------------------------
 static enum status import_file(struct sink *sink, struct store *store, const char *path,
-                               const struct import_options *options, struct import_file *ret_file, struct error *err)
+                               const struct importer *importer, const struct import_options *options,
+                               struct import_file *ret_file, struct error *err)
 {
   struct input input = {0};
-  struct import import = {.input = &input, .options = options};
+  struct import import = {.input = &input, .options = options, .importer = importer};
   XSP_TRY(input_open(path, options->limit_bytes == 0 ? IMPORT_LIMIT_DEFAULT : options->limit_bytes, &input, err));
   input.cancel = options->cancel;
-  enum status status = options->format != NULL ? named_importer(options->format, &import.importer, err)
-                                               : recognise(&input, &import.importer, err);
+  enum status status = importer != NULL ? STATUS_OK : recognise(&input, &import.importer, err);
   if (status == STATUS_OK) {
     DEBUG(importers, "%s: read as %s", path, import.importer->name);
     sink_begin(sink, &import, path);
@@ -120,7 +120,7 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   struct sink *sink = sink_create(store, options->threads, arena);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    status = import_file(sink, store, paths[i], options, &files[i], err);
+    status = import_file(sink, store, paths[i], importer, options, &files[i], err);
   if (status == STATUS_OK)
     status = sink_finish(sink, basename(paths[0]), err);
   sink_free(sink);

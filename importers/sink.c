@@ -84,25 +84,23 @@ static enum status write_runs(struct sink *sink, struct error *err)
   return STATUS_OK;
 }
 
-// Into the caller's arena: what the file's own arena holds is about to go.
+// Into the caller's arena, where the version and the notes already are.
 static void report(struct sink *sink, struct import_file *file)
 {
   struct arena *arena = sink->results;
   *file = (struct import_file){.path = arena_copy(arena, sink->path, strlen(sink->path)),
                                .format = sink->import->importer->name,
+                               .version = sink->version,
                                .events = sink->events,
                                .kept = sink->kept,
                                .skipped_count = sink->skipped.count,
                                .run_count = sink->runs.count};
-  if (sink->version != NULL)
-    file->version = arena_copy(arena, sink->version, strlen(sink->version));
   struct import_count *skipped = arena_alloc_array(arena, sink->skipped.count + 1, sizeof *skipped);
   const char **notes = arena_alloc_array(arena, sink->note_count + 2, sizeof *notes);
   int64_t *run_ids = arena_alloc_array(arena, sink->runs.count + 1, sizeof *run_ids);
   for (size_t i = 0; i < sink->skipped.count; i++)
     skipped[i] = sink->skipped.items[i];
-  for (size_t i = 0; i < sink->note_count; i++)
-    notes[i] = arena_copy(arena, sink->notes[i], strlen(sink->notes[i]));
+  memcpy(notes, sink->notes, sink->note_count * sizeof *notes);
   for (size_t i = 0; i < sink->runs.count; i++)
     run_ids[i] = sink->runs.items[i]->run.run_id;
   file->note_count = sink->note_count;

@@ -10,13 +10,6 @@
 #include <string.h>
 
 // ---- runs and experiments --------------------------------------------------------------------------------------------
-static int64_t own_experiment(struct sink *sink)
-{
-  if (sink->own_experiment_id == 0)
-    sink->own_experiment_id = sink->next_experiment_id++;
-  return sink->own_experiment_id;
-}
-
 // Copies what the caller gave, but for the ids; --layer wins over what the importer says.
 static void set_run(struct import *import, struct sink_run *entry, const struct store_run *run)
 {
@@ -26,8 +19,10 @@ static void set_run(struct import *import, struct sink_run *entry, const struct 
   entry->run = *run;
   entry->run.run_id = run_id;
   entry->run.own_pct = own_pct;
+  if (run->experiment_id == 0 && sink->own_experiment_id == 0)
+    sink->own_experiment_id = sink->next_experiment_id++;
   if (run->experiment_id == 0)
-    entry->run.experiment_id = own_experiment(sink);
+    entry->run.experiment_id = sink->own_experiment_id;
   const char *layer = import->options->layer != NULL ? import->options->layer : run->layer;
   entry->run.layer = layer == NULL ? NULL : arena_copy(&sink->arena, layer, strlen(layer));
 }
@@ -111,21 +106,6 @@ static struct store_system_value *copy_values(struct sink *sink, const struct st
   return copies;
 }
 
-static void copy_experiment(struct sink *sink, struct sink_experiment *entry, const struct store_experiment *experiment,
-                            const struct store_system_value *system, size_t system_count)
-{
-  entry->row = *experiment;
-  entry->row.experiment_id = sink->next_experiment_id++;
-  entry->row.name = lasting(sink, experiment->name);
-  entry->row.workload = lasting(sink, experiment->workload);
-  entry->row.framework = lasting(sink, experiment->framework);
-  entry->row.framework_version = lasting(sink, experiment->framework_version);
-  entry->row.command = lasting(sink, experiment->command);
-  entry->row.xsp_version = lasting(sink, experiment->xsp_version);
-  entry->system = copy_values(sink, system, system_count);
-  entry->system_count = system_count;
-}
-
 // Rows are written by sink_finish. One that an earlier file of the call described alike is the same experiment; within
 // one file the importer knows which are the same.
 int64_t import_experiment(struct import *import, const struct store_experiment *experiment,
@@ -141,9 +121,17 @@ int64_t import_experiment(struct import *import, const struct store_experiment *
     }
   }
   struct sink_experiment *entry = vector_add(&sink->experiments);
-  entry->file = sink->file;
-  copy_experiment(sink, entry, experiment, system, system_count);
-  return entry->row.experiment_id;
+  *entry = (struct sink_experiment){.row = *experiment,
+                                    .system = copy_values(sink, system, system_count),
+                                    .system_count = system_count,
+                                    .file = sink->file};
+  struct store_experiment *row = &entry->row;
+  row->experiment_id = sink->next_experiment_id++;
+  const char **texts[] = {&row->name,    &row->workload,   &row->framework, &row->framework_version,
+                          &row->command, &row->xsp_version};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    *texts[i] = lasting(sink, *texts[i]);
+  return row->experiment_id;
 }
 
 void import_experiment_model(struct import *import, int64_t experiment_id, const struct store_system_value *workload,
@@ -262,7 +250,7 @@ void import_system_number(struct import *import, const char *key, double number)
 
 void import_version(struct import *import, const char *format_version)
 {
-  import->sink->version = arena_copy(&import->sink->arena, format_version, strlen(format_version));
+  import->sink->version = arena_copy(import->sink->results, format_version, strlen(format_version));
 }
 
 void import_note(struct import *import, const char *format, ...)
@@ -277,7 +265,7 @@ void import_note(struct import *import, const char *format, ...)
   va_start(values, format);
   vsnprintf(text, sizeof text, format, values);
   va_end(values);
-  sink->notes[sink->note_count++] = arena_copy(&sink->arena, text, strlen(text));
+  sink->notes[sink->note_count++] = arena_copy(sink->results, text, strlen(text));
 }
 
 // ---- accounts --------------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ struct sink_experiment { // that an importer made; texts live in `lasting`
 
 struct sink {
   struct store *store;
-  struct arena *results; // the caller's
+  struct arena *results; // the caller's; also of `version` and `notes`
   struct batches *batches;
   struct arena lasting; // facts, until the sink is freed
 

@@ -250,7 +250,7 @@ static enum status read_file(struct import *import, struct error *err)
   import_run(import, &(struct store_run){0});
   enum status status = read_events(&reading, err);
   lanes_done(&reading.lanes);
-  event_tracks_done(&reading.tracks);
+  map_done(&reading.tracks.tracks);
   map_done(&reading.thread_lanes);
   map_done(&reading.async_lanes);
   map_done(&reading.process_names);

@@ -272,7 +272,7 @@ static enum status read_file(struct import *import, struct error *err)
   for (size_t i = 0; i < NODE_TAGS; i++)
     reading.keys[i] = import_word(import, node_tags[i].key);
   enum status status = read_events(&reading, err);
-  event_tracks_done(&reading.tracks);
+  map_done(&reading.tracks.tracks);
   map_done(&reading.nodes);
   return status;
 }

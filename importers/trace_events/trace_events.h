@@ -79,7 +79,7 @@ bool trace_double(const struct trace_value *value, double *ret_value);          
 const struct trace_argument *trace_find(const struct trace_event *event, const char *key); // the last of that key; NULL
 
 // ---- tracks.c: tracks, found by (pid, tid), which may be numbers or strings, and tags
-struct event_tracks { // starts as {.import = …}
+struct event_tracks { // starts as {.import = …}; ends with map_done(&tracks)
   struct import *import;
   struct map tracks; // (pid, tid) as ids of texts → track
   uint32_t last_pid, last_tid, last_track;
@@ -90,6 +90,5 @@ enum status event_track(struct event_tracks *tracks, const struct trace_event *e
 // Tags a span with a value that is neither a text nor a container: whole numbers as integers, other numbers as doubles,
 // true and false as 1 and 0, numbers that neither type holds as text; null gives no tag. False: it is another value.
 bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value);
-void event_tracks_done(struct event_tracks *tracks);
 
 #endif

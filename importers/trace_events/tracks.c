@@ -65,8 +65,3 @@ bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, cons
     import_tag_text(import, span_id, key, import_slice(import, value->raw));
   return true;
 }
-
-void event_tracks_done(struct event_tracks *tracks)
-{
-  map_done(&tracks->tracks);
-}
