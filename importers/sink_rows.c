@@ -98,13 +98,6 @@ enum status import_too_many_texts(const struct import *import, struct error *err
                    "its texts, each counted once, are more than %llu bytes", (unsigned long long)most);
 }
 
-static void check_texts(struct import *import)
-{
-  struct error error = {0};
-  if (import->sink->texts.arena.used_bytes > import_text_bytes_most(import))
-    fail_later(import->sink, import_too_many_texts(import, &error), &error);
-}
-
 // Room is made before a text gets its id: texts go to the storing side in the order of their ids, and making room may
 // number others.
 uint32_t import_string(struct import *import, const char *text, size_t length)
@@ -118,7 +111,9 @@ uint32_t import_string(struct import *import, const char *text, size_t length)
   uint32_t before = interner_count(texts), id = interner_at(texts, text, length);
   if (id == before && sink->batch != NULL && sink->status == STATUS_OK) {
     sink->batch->texts[sink->batch->text_count++] = interner_text(texts, id);
-    check_texts(import);
+    struct error error = {0};
+    if (texts->arena.used_bytes > import_text_bytes_most(import))
+      fail_later(sink, import_too_many_texts(import, &error), &error);
   }
   return id + 1;
 }

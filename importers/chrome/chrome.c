@@ -123,12 +123,6 @@ static enum status read_complete(struct reading *reading, const struct trace_eve
   return lanes_complete(&reading->lanes, lane, &span, err);
 }
 
-static void read_begin(struct reading *reading, const struct trace_event *event, uint32_t lane)
-{
-  struct store_span span = make_span(reading, event);
-  lanes_begin(&reading->lanes, lane, &span);
-}
-
 static enum status read_end(struct reading *reading, const struct trace_event *event, uint32_t lane, struct error *err)
 {
   const struct store_span *open = lanes_open(&reading->lanes, lane);
@@ -223,7 +217,8 @@ static enum status read_event(void *context, const struct trace_event *event, st
   XSP_TRY(is_async ? async_lane(reading, event, &lane, err) : thread_lane(reading, event, &lane, err));
   if (strchr("BbS", event->phase) == NULL)
     return read_end(reading, event, lane, err);
-  read_begin(reading, event, lane);
+  struct store_span span = make_span(reading, event);
+  lanes_begin(&reading->lanes, lane, &span);
   return STATUS_OK;
 }
 

@@ -275,11 +275,6 @@ const struct nsys_table *nsys_find_table(const struct nsys_database *database, c
   return NULL;
 }
 
-bool nsys_has_table(const struct nsys_database *database, const char *name)
-{
-  return nsys_find_table(database, name) != NULL;
-}
-
 bool nsys_has_prefix(const struct nsys_database *database, const char *prefix)
 {
   for (size_t i = 0; i < database->table_count; i++)

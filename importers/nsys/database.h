@@ -45,8 +45,7 @@ void nsys_database_close(struct nsys_database *database); // {0} is fine
 enum status nsys_database_failed(struct nsys_database *database, const char *table, int64_t row, struct error *err);
 void nsys_database_refill(struct nsys_database *database); // steps for one more statement
 const struct nsys_table *nsys_find_table(const struct nsys_database *database, const char *name); // NULL: none
-bool nsys_has_table(const struct nsys_database *database, const char *name);
-bool nsys_has_prefix(const struct nsys_database *database, const char *prefix); // of any table's name
+bool nsys_has_prefix(const struct nsys_database *database, const char *prefix);                   // of any table's name
 
 // ---- one pass over a table
 enum nsys_need {

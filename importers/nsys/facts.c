@@ -225,16 +225,6 @@ static const char *reason_for(const char *table)
   return "other event";
 }
 
-static enum status count_rows(struct nsys_reader *reader, const char *table, struct error *err)
-{
-  static const struct nsys_column columns[] = {{"start", false}, {"timestamp", false}};
-  uint64_t count = 0;
-  XSP_TRY(nsys_count(&reader->database, table, columns, 2, &count, err));
-  if (count > 0)
-    import_skip_many(reader->import, reason_for(table), count);
-  return STATUS_OK;
-}
-
 static bool is_plain_name(const char *name)
 {
   return name[0] != 0 && strlen(name) < 100 &&
@@ -243,10 +233,13 @@ static bool is_plain_name(const char *name)
 
 enum status nsys_count_others(struct nsys_reader *reader, struct error *err)
 {
+  static const struct nsys_column columns[] = {{"start", false}, {"timestamp", false}};
   for (size_t i = 0; i < reader->database.table_count; i++) {
     const struct nsys_table *table = &reader->database.tables[i];
+    uint64_t count = 0;
     if (table->refused == NULL && !nsys_takes_table(table->name) && is_plain_name(table->name))
-      XSP_TRY(count_rows(reader, table->name, err));
+      XSP_TRY(nsys_count(&reader->database, table->name, columns, 2, &count, err));
+    import_skip_many(reader->import, reason_for(table->name), count);
   }
   return STATUS_OK;
 }

@@ -101,9 +101,10 @@ void nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column,
 // ---- what kind of database is it? ------------------------------------------------------------------------------------
 static bool is_export(const struct nsys_database *database)
 {
-  return nsys_has_table(database, "META_DATA_EXPORT") || nsys_has_table(database, "EXPORT_META_DATA") ||
-         (nsys_has_table(database, "StringIds") &&
-          (nsys_has_prefix(database, "CUPTI_ACTIVITY_KIND_") || nsys_has_table(database, "NVTX_EVENTS")));
+  return nsys_find_table(database, "META_DATA_EXPORT") != NULL ||
+         nsys_find_table(database, "EXPORT_META_DATA") != NULL ||
+         (nsys_find_table(database, "StringIds") != NULL &&
+          (nsys_has_prefix(database, "CUPTI_ACTIVITY_KIND_") || nsys_find_table(database, "NVTX_EVENTS") != NULL));
 }
 
 static enum status refuse(const struct nsys_database *database, struct error *err)

@@ -90,13 +90,10 @@ static struct decimal read_decimal(const char *at, size_t length)
   if (negative)
     at++;
   struct decimal decimal = {.digits = at};
-  while (is_digit(at, end))
-    at++;
+  at = skip_digits(at, end);
   decimal.integer_digits = decimal.digit_count = at - decimal.digits;
   if (at < end && *at == '.') {
-    at++;
-    while (is_digit(at, end))
-      at++;
+    at = skip_digits(at + 1, end);
     decimal.digit_count = at - decimal.digits - 1;
   }
   decimal.point = decimal.integer_digits + 3; // µs to ns

@@ -1,11 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two halves of the reader of trace events share: trace_events.c walks the document, read.c reads
-// one event. Private to them.
+// What the parts of the reader of trace events share: trace_events.c walks the document, read.c reads one event, shapes.c
+// knows its bytes between values, json_time.c reads its times. Private to them.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
 #define XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
 
+#include "base/arena.h"
+#include "base/json_block.h"
 #include "base/json_scan.h"
-#include "importers/trace_events/shapes.h"
+#include "importers/trace_events/trace_events.h"
+
+// ---- shapes.c
+// The bytes between the values of events: a program writes the same keys in the same order with the same spaces again
+// and again. Each such gap that has been read once by the grammar is kept as a node of a tree; from then on one comparison
+// of bytes tells which field the next value is.
+//
+//      {⎵"ph": "▒▒▒", "cat": "▒▒▒", "ts": ▒▒▒,⎵"args": {⎵"External id": ▒▒▒⎵}⎵}
+//      └─ gap ──┘  └── gap ───┘  └─ gap ─┘  └──────── gap ───────────┘   └ gap ┘          ▒ value
+//
+// A node's place in the tree says in which state of the grammar its gap was read, so equal bytes mean the same there.
+#define SHAPE_GAP_BYTES 64 // longer gaps are read by the grammar each time; at most INPUT_PADDING
+#define SHAPE_NODES_MOST 2048
+#define SHAPE_CHILDREN_MOST 16
+#define SHAPE_KEYS_MOST 1024
+
+enum trace_field {
+  FIELD_OTHER,
+  FIELD_NAME,
+  FIELD_CATEGORY,
+  FIELD_PHASE,
+  FIELD_TIME,
+  FIELD_DURATION,
+  FIELD_PROCESS,
+  FIELD_THREAD,
+  FIELD_ID,
+  FIELD_COUNT,
+  FIELD_ARGUMENT = FIELD_COUNT, // a member of "args"
+};
+enum gap_end { // what comes after a gap
+  GAP_STRING,  // a string, its opening quote belongs to the gap
+  GAP_NUMBER,
+  GAP_VALUE, // anything else
+  GAP_EVENT, // nothing: the gap ends with the event's closing brace
+};
+
+struct gap { // what the bytes of a gap mean
+  enum gap_end end;
+  enum trace_field field;
+  bool in_arguments;     // the next gap begins in "args"
+  bool begins_arguments; // "args" is in this gap
+  bool is_plain;         // no key in it is written with escapes or beyond ASCII
+  bool is_special;       // begins_arguments, or the event ends
+  uint32_t key_number;   // the same for equal keys, from 1; 0: not kept in the tree
+  struct slice key;      // FIELD_ARGUMENT; in the window, or in the tree's memory
+};
+
+struct shape {
+  char bytes[SHAPE_GAP_BYTES]; // zeros after `length`
+  uint64_t needed;             // a bit for each byte of the gap
+  uint32_t length;
+  uint8_t next_least, next_span; // what may come after: a gap may also be the beginning of a longer one
+  uint8_t child_count;
+  struct shape *child, *sibling;
+  struct gap gap;
+};
+
+struct shapes {
+  struct shape *nodes; // SHAPE_NODES_MOST of them; [0] is the root: after an event's opening brace
+  uint32_t count;
+  struct slice keys[SHAPE_KEYS_MOST]; // by key_number - 1
+  uint32_t key_count;
+  struct arena arena; // of the keys
+};
+
+void shapes_init(struct shapes *shapes);
+void shapes_done(struct shapes *shapes);
+// Keeps a gap that was read after the node `parent`; NULL where there is no room.
+struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char *bytes, size_t length,
+                         const struct gap *gap);
+
+static inline bool shape_matches(const struct shape *shape, const char *at)
+{
+  uint32_t needed = (uint32_t)shape->needed & BLOCK_ALL;
+  if ((block_equal(at, shape->bytes) & needed) != needed)
+    return false;
+  for (uint32_t i = BLOCK_BYTES; i < shape->length; i += BLOCK_BYTES) {
+    needed = (uint32_t)(shape->needed >> i) & BLOCK_ALL;
+    if ((block_equal(at + i, shape->bytes + i) & needed) != needed)
+      return false;
+  }
+  return true;
+}
+
+// The node after `parent` whose gap is at `at` (SHAPE_GAP_BYTES + 1 may be read there), or NULL.
+static inline struct shape *shapes_find(const struct shape *parent, const char *at)
+{
+  struct shape *shape = parent->child;
+  while (shape != NULL &&
+         !(shape_matches(shape, at) && (uint8_t)((uint8_t)at[shape->length] - shape->next_least) <= shape->next_span))
+    shape = shape->sibling;
+  return shape;
+}
+
+// ---- the reader
 
 enum trace_place {      // in this order: trace_next compares
   PLACE_START,          // before the document

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of gaps between values; see shapes.h. Filled by the reader of trace events, bounded however odd a file is.
-#include "importers/trace_events/shapes.h"
+// The tree of gaps between values; see private.h. Filled by the reader of trace events, bounded however odd a file is.
+#include "importers/trace_events/private.h"
 
 #include "base/memory.h"
 
