@@ -9,10 +9,8 @@
 
 typedef void *(*dlsym_fn)(void *handle, const char *name);
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 #define DLSYM_VERSION "GLIBC_2.34" // where dlsym moved into libc; older names of it are the same function
-#elif defined(__aarch64__)
-#define DLSYM_VERSION "GLIBC_2.34"
 #endif
 
 #ifdef DLSYM_VERSION
@@ -43,7 +41,7 @@ static dlsym_fn real_dlsym(void)
 // A handle of dlopen: the caller does not matter to the loader.
 void *frameworks_dlsym(void *handle, const char *name)
 {
-  const void *caller = __builtin_extract_return_addr(__builtin_return_address(0));
+  const void *caller = FRAMEWORK_CALLER;
   void *found = real_dlsym()(handle, name);
   if (found == NULL || name == NULL)
     return found;

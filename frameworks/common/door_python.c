@@ -65,11 +65,7 @@ static const struct python *python_get(const void *caller)
 {
   uint32_t state = 0;
   if (__atomic_compare_exchange_n(&python_state, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    Dl_info info;
-    void *interpreter = NULL;
-    if (dladdr(caller, &info) != 0 && info.dli_fname != NULL)
-      interpreter = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // kept: it is the program's interpreter
-    state = find_functions(interpreter, &the_python) ? 2 : 3;
+    state = find_functions(framework_library_of(caller), &the_python) ? 2 : 3;
     __atomic_store_n(&python_state, state, __ATOMIC_RELEASE);
   }
   return state == 2 ? &the_python : NULL;

@@ -3,6 +3,7 @@
 #include "frameworks/common/predictor.h"
 
 #include "base/memory.h"
+#include "base/slice.h"
 #include "frameworks/common/table.h"
 
 #include <dlfcn.h>
@@ -28,24 +29,19 @@ const struct predictor *predictor_find(const char *name)
   return NULL;
 }
 
-static bool ends_with(const char *path, const char *extension, size_t length)
-{
-  size_t path_length = strlen(path);
-  return path_length > length && strncmp(path + path_length - length, extension, length) == 0;
-}
-
 const struct predictor *predictor_for_file(const char *path)
 {
   for (size_t i = 0; predictors[i] != NULL; i++)
     if (predictors[i]->recognises != NULL && predictors[i]->recognises(path))
       return predictors[i];
-  for (size_t i = 0; predictors[i] != NULL; i++)
-    for (const char *at = predictors[i]->extensions; *at != 0;) {
-      size_t length = strcspn(at, " ");
-      if (ends_with(path, at, length))
+  for (size_t i = 0; predictors[i] != NULL; i++) {
+    struct slice rest = slice_of(predictors[i]->extensions), extension;
+    size_t path_length = strlen(path);
+    while (slice_cut(&rest, ' ', &extension))
+      if (path_length > extension.length &&
+          memcmp(path + path_length - extension.length, extension.data, extension.length) == 0)
         return predictors[i];
-      at += length + strspn(at + length, " ");
-    }
+  }
   return NULL;
 }
 

@@ -133,17 +133,12 @@ static enum status litert_open(struct predictor_model *model, struct arena *aren
 
 // ---- prepare --------------------------------------------------------------------------------------------------------
 
-static void release_buffers(struct litert_state *state)
+static void release_buffers(struct litert_state *state, litert_handle *buffers, size_t count)
 {
-  for (size_t i = 0; i < state->input_count && state->inputs != NULL; i++) {
-    if (state->inputs[i] != NULL)
-      state->api.DestroyTensorBuffer(state->inputs[i]);
-    state->inputs[i] = NULL;
-  }
-  for (size_t i = 0; i < state->output_count && state->outputs != NULL; i++) {
-    if (state->outputs[i] != NULL)
-      state->api.DestroyTensorBuffer(state->outputs[i]);
-    state->outputs[i] = NULL;
+  for (size_t i = 0; i < count && buffers != NULL; i++) {
+    if (buffers[i] != NULL)
+      state->api.DestroyTensorBuffer(buffers[i]);
+    buffers[i] = NULL;
   }
 }
 
@@ -192,7 +187,8 @@ static enum status litert_prepare(struct predictor_model *model, const struct te
 {
   struct litert_state *state = model->state;
   XSP_TRY(litert_flush(model, err));
-  release_buffers(state);
+  release_buffers(state, state->inputs, state->input_count);
+  release_buffers(state, state->outputs, state->output_count);
   for (size_t i = 0; i < state->input_count; i++)
     XSP_TRY(resize_input(state, i, &inputs[i], err));
   memset(state->output_layouts, 0, (state->output_count + 1) * sizeof *state->output_layouts);
@@ -238,7 +234,8 @@ static void litert_close(struct predictor_model *model)
 {
   struct litert_state *state = model->state;
   (void)!litert_flush(model, NULL);
-  release_buffers(state);
+  release_buffers(state, state->inputs, state->input_count);
+  release_buffers(state, state->outputs, state->output_count);
   if (state->compiled != NULL)
     state->api.DestroyCompiledModel(state->compiled);
   if (state->compile_options != NULL)

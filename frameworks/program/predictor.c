@@ -78,8 +78,7 @@ static enum status ask_open(struct state *state, const struct predictor_options 
   begin_request(state, &json, "open");
   json_member_int(&json, "version", PROGRAM_VERSION);
   json_member_string(&json, "model", real);
-  json_key(&json, "layers");
-  json_bool(&json, state->common.has_layers);
+  json_member_bool(&json, "layers", state->common.has_layers);
   json_member_int(&json, "threads", options->threads);
   end_request(state, &json);
   XSP_TRY(program_ask(&state->program, "open", &state->request, err));
