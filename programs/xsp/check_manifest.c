@@ -158,8 +158,7 @@ static void print_json(struct finding *finding, const struct error *problem, str
     error_line(problem, line, sizeof line);
   json_object(json);
   json_member_string(json, "manifest", manifest->path);
-  json_key(json, "usable");
-  json_bool(json, line[0] == 0);
+  json_member_bool(json, "usable", line[0] == 0);
   json_member_string(json, "reason", line[0] != 0 ? line : NULL);
   json_member_string(json, "name", manifest->name);
   json_member_string(json, "version", manifest->version);
@@ -180,8 +179,7 @@ static void print_json(struct finding *finding, const struct error *problem, str
   if (finding->ports.count > 0) {
     print_ports(finding, false, json);
     print_ports(finding, true, json);
-    json_key(json, "outputs_checked");
-    json_bool(json, finding->predictor->tells_outputs);
+    json_member_bool(json, "outputs_checked", finding->predictor->tells_outputs);
   }
   json_object_end(json);
 }

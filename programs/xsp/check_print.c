@@ -25,12 +25,9 @@ static void print_peaks(struct json_writer *json, const struct peaks *peaks)
 {
   json_object(json);
   json_text(json, "peaks", "cpu");
-  json_key(json, "usable");
-  json_bool(json, !isnan(peaks->flops_per_s));
-  json_key(json, "peak_flops_per_s");
-  json_double(json, peaks->flops_per_s);
-  json_key(json, "memory_bandwidth_bytes_per_s");
-  json_double(json, peaks->is_beyond_cache ? peaks->bandwidth_bytes_per_s : NAN);
+  json_member_bool(json, "usable", !isnan(peaks->flops_per_s));
+  json_member_double(json, "peak_flops_per_s", peaks->flops_per_s);
+  json_member_double(json, "memory_bandwidth_bytes_per_s", peaks->is_beyond_cache ? peaks->bandwidth_bytes_per_s : NAN);
   json_text(json, "instructions", peaks->instructions);
   json_member_int(json, "threads", peaks->threads);
   json_object_end(json);
@@ -46,8 +43,7 @@ static void print_json(const struct check_subjects *subjects, const struct peaks
     const struct probe_result *result = &subject->result;
     json_object(&json);
     json_text(&json, kind_of(subject), result->name);
-    json_key(&json, "usable");
-    json_bool(&json, result->is_usable);
+    json_member_bool(&json, "usable", result->is_usable);
     json_text(&json, "library", result->library);
     json_text(&json, "version", result->version);
     json_text(&json, "reason", result->reason);

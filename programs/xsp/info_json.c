@@ -55,8 +55,7 @@ static void json_run(struct json_writer *json, const struct info_file *file, con
   json_object(json);
   json_member_int(json, "run_id", run->run_id);
   json_levels(json, run->levels);
-  json_key(json, "metrics");
-  json_bool(json, run->levels.metrics);
+  json_member_bool(json, "metrics", run->levels.metrics);
   json_key(json, "batch_size");
   run->batch_size > 0 ? json_int(json, run->batch_size) : json_null(json);
   json_member_int(json, "observations", (int64_t)info->observation_count);
@@ -75,8 +74,7 @@ static void json_run(struct json_writer *json, const struct info_file *file, con
   json_object_end(json);
   json_member_string(json, "epoch", run->epoch_is_unix ? "unix" : "trace");
   json_member_string(json, "layer", run->layer);
-  json_key(json, "own_pct");
-  json_double(json, run->own_pct);
+  json_member_double(json, "own_pct", run->own_pct);
   json_member_int(json, "tracks", (int64_t)info->track_count);
   json_resolved(json, file, run->run_id);
   json_notes(json, file, run->run_id);
