@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `xsp profile`: options in, experiment, tables out. The measuring is in experiment/model_experiment.c.
+#include "base/small_file.h"
 #include "launch/launch.h"
 #include "programs/runner/process.h"
 #include "programs/xsp/output.h"
@@ -10,7 +11,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,10 +146,7 @@ static enum status tracer_list(const struct invocation *invocation, const char *
 static const char *command_line(struct arena *arena)
 {
   char text[4096];
-  FILE *file = fopen("/proc/self/cmdline", "re");
-  size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-  if (file != NULL)
-    fclose(file);
+  size_t length = small_file_read("/proc/self/cmdline", text, sizeof text);
   while (length > 0 && text[length - 1] == 0)
     length--;
   for (size_t i = 0; i < length; i++)
