@@ -9,6 +9,7 @@
 
 #include "base/sorted.h"
 #include "correlate/order.h"
+#include "correlate/threadless.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -292,14 +293,19 @@ PHASE void sweep_forward(const struct store_spans *all, struct parents *parents)
     uint8_t marks = parents->basis[row] & MARKS;
     if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
       const struct sweep_open *open;
-      enum sweep_answer answer = look_up(track, &span, false, arena, &open);
+      enum sweep_answer answer = track->process == NULL ? look_up(track, &span, false, arena, &open)
+                                                        : threadless_look_up(parents, track, &span, arena, &open);
       parents->row[row] = answer == SWEEP_FOUND ? open->row : ROW_NONE;
       parents->basis[row] = marks | (answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
                                      : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
                                                                  : BASIS_NONE);
     } else if (span.level < SWEEP_LEVELS && track->level[span.level].count > 0)
       sweep_forget(&track->level[span.level], &span);
-    if (span.level < SWEEP_LEVELS && !(marks & MARK_CLOSED))
+    if (span.level >= SWEEP_LEVELS || (marks & MARK_CLOSED))
+      continue;
+    if (track->is_threadless)
+      threadless_push(parents, track, &span);
+    else
       sweep_push(&track->level[span.level], &span, arena);
   }
 }
@@ -344,6 +350,7 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
   XSP_TRY(map_ids(spans, &survey, ret_parents, err));
   ret_parents->has_steps = survey.has_steps;
   ret_parents->has_open = survey.has_open;
+  threadless_find(spans, tracks, track_count, ret_parents);
   if (survey.has_named)
     name_parents(spans, ret_parents);
   collect_forward(spans, ret_parents);

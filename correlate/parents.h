@@ -9,11 +9,13 @@
 
 struct parents_track {
   struct sweep_stack level[SWEEP_LEVELS];
+  struct sweep_stack *process;  // [SWEEP_LEVELS], of the spans of its process that are on no thread; NULL: none are
   int64_t last_end, last_start; // of the backward sweep
   uint32_t clock;               // equal numbers: the same clock; 0: wall time
   uint8_t last_level;
-  bool is_forward; // rows are not in the order of their ends, or something crosses: needs the forward sweep
-  bool has_host;   // has something else than kernel executions, so that its spans can have parents on it
+  bool is_forward;    // rows are not in the order of their ends, or something crosses: needs the forward sweep
+  bool has_host;      // has something else than kernel executions, so that its spans can have parents on it
+  bool is_threadless; // on no thread and no device: its open spans are in `process`, not in `level`
 };
 struct parents {
   uint32_t *row;  // the parent's row; ROW_NONE: none, or not in this run

@@ -81,27 +81,27 @@ static size_t count_fars(const struct sweep_fars *fars, int64_t least, int64_t e
   return count;
 }
 
-// All others that enclose the span lie below `inner`, but for those that were passed over; one crosses it if it reaches
+// Others that enclose the span begin before `inner`, but for those that were passed over; one crosses it if it reaches
 // less far. Touching is not crossing.
-enum sweep_answer sweep_judge(struct sweep_stack *stack, uint32_t place, int64_t far, bool has_passed,
-                              struct arena *arena)
+bool sweep_crosses(struct sweep_stack *stack, const struct sweep_open *inner, int64_t far, bool has_passed,
+                   struct arena *arena)
 {
-  const struct sweep_open *inner = &stack->open[place];
+  const struct sweep_open *open = stack->open;
   if (inner->near >= inner->far || far >= inner->far)
-    return SWEEP_FOUND;
+    return false;
   int64_t least = far > inner->near ? far : inner->near + 1;
   size_t crossing = 0;
   if (stack->count <= SWEEP_FEW) {
-    for (uint32_t i = 1; i < place; i++)
-      crossing += stack->open[i].far >= least && stack->open[i].far < inner->far && stack->open[i].near < inner->near;
-    return crossing > 0 ? SWEEP_AMBIGUOUS : SWEEP_FOUND;
+    for (uint32_t i = 1; i <= stack->count; i++)
+      crossing += open[i].far >= least && open[i].far < inner->far && open[i].near < inner->near;
+    return crossing > 0;
   }
   if (!stack->has_fars)
     collect_fars(stack, arena);
   crossing = count_fars(stack->fars, least, inner->far);
-  for (uint32_t i = place + 1; i <= stack->count && has_passed; i++)
-    crossing -= stack->open[i].far >= least && stack->open[i].far < inner->far;
-  return crossing > 0 ? SWEEP_AMBIGUOUS : SWEEP_FOUND;
+  for (uint32_t i = stack->count; has_passed && open[i].near >= inner->near; i--)
+    crossing -= open[i].far >= least && open[i].far < inner->far;
+  return crossing > 0;
 }
 
 // ---- room ------------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ void sweep_link_far(struct sweep_open *open, uint32_t place)
   uint32_t jump = open[outer].jump;
   uint32_t far_jump = jump != 0 ? open[jump].jump : 0;
   bool are_equal = far_jump != 0 && open[outer].height - open[jump].height == open[jump].height - open[far_jump].height;
-  open[place].height = (open[outer].height + 1) & INT32_MAX;
+  open[place].height = (open[outer].height + 1) & (INT32_MAX >> 1);
   open[place].jump = are_equal ? far_jump : outer;
 }
 

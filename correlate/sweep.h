@@ -22,10 +22,11 @@
 struct sweep_open { // place 0 is no span: it reaches beyond all
   int64_t near, far;
   uint32_t row;
-  uint32_t outer;         // place of the nearest one below whose far is larger; 0: none
-  uint32_t jump;          // place of another on the path of outers; 0: not yet so deep, or none
-  uint32_t height : 31;   // length of the path of outers
-  uint32_t is_nested : 1; // in all below it that it overlaps
+  uint32_t outer;            // place of the nearest one below whose far is larger; 0: none
+  uint32_t jump;             // place of another on the path of outers; 0: not yet so deep, or none
+  uint32_t height : 30;      // length of the path of outers
+  uint32_t is_nested : 1;    // in all below it that it overlaps
+  uint32_t is_unrelated : 1; // threadless.c: another of its stack encloses it and is no ancestor
 };
 struct sweep_fars; // the fars of a stack in order, for stacks of many that cross
 struct sweep_stack {
@@ -46,10 +47,10 @@ enum sweep_answer { SWEEP_NONE, SWEEP_FOUND, SWEEP_AMBIGUOUS };
 void sweep_link_far(struct sweep_open *open, uint32_t place); // sets jump and height; the outer is there
 void sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena);
 void sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena); // while has_fars
-// Whether the entry at `place`, the innermost that encloses a span, crosses another that encloses it too. `has_passed`:
-// entries above that enclose it as well were passed over.
-enum sweep_answer sweep_judge(struct sweep_stack *stack, uint32_t place, int64_t far, bool has_passed,
-                              struct arena *arena);
+// Whether `inner`, the innermost that encloses a span up to `far`, crosses another of `stack` that encloses it too.
+// `has_passed`: entries of `stack` that enclose the span as well were passed over.
+bool sweep_crosses(struct sweep_stack *stack, const struct sweep_open *inner, int64_t far, bool has_passed,
+                   struct arena *arena);
 
 static inline void sweep_clear(struct sweep_stack *stack) // for another sweep
 {
@@ -80,7 +81,24 @@ SWEEP_HOT uint32_t sweep_reaching(const struct sweep_open *open, uint32_t place,
   return place;
 }
 
-// The parent of `span` among the open ones of `stack`, all of its own level (`is_own`) or of a higher one.
+// The innermost open span of `stack`, all of the level of `span` (`is_own`) or of a higher one, that encloses `span`;
+// 0: none. After sweep_forget.
+SWEEP_HOT uint32_t sweep_place(const struct sweep_stack *stack, const struct sweep_span *span, bool is_own,
+                               bool is_backward, bool *ret_has_passed)
+{
+  const struct sweep_open *open = stack->open;
+  uint32_t place = sweep_reaching(open, stack->count, span->far);
+  *ret_has_passed = false;
+  // A span of no length is not in a longer one of its level that starts with it and comes later in the file.
+  while (!is_backward && is_own && span->near == span->far && place > 0 && open[place].near == span->near &&
+         open[place].far > span->far && open[place].row > span->row) {
+    place = sweep_reaching(open, place - 1, span->far);
+    *ret_has_passed = true;
+  }
+  return place;
+}
+
+// The parent of `span` among the open ones of `stack`.
 SWEEP_HOT enum sweep_answer sweep_look(struct sweep_stack *stack, const struct sweep_span *span, bool is_own,
                                        bool is_backward, struct arena *arena, const struct sweep_open **ret_open)
 {
@@ -89,18 +107,13 @@ SWEEP_HOT enum sweep_answer sweep_look(struct sweep_stack *stack, const struct s
   *ret_open = &open[place];
   if (open[place].far >= span->far && open[place].is_nested && span->near != span->far) // nearly always
     return place != 0 ? SWEEP_FOUND : SWEEP_NONE;
-  place = sweep_reaching(open, place, span->far);
-  bool has_passed = false;
-  // A span of no length is not in a longer one of its level that starts with it and comes later in the file.
-  while (!is_backward && is_own && span->near == span->far && place > 0 && open[place].near == span->near &&
-         open[place].far > span->far && open[place].row > span->row) {
-    place = sweep_reaching(open, place - 1, span->far);
-    has_passed = true;
-  }
+  bool has_passed;
+  place = sweep_place(stack, span, is_own, is_backward, &has_passed);
   *ret_open = &open[place];
   if (place == 0)
     return SWEEP_NONE;
-  return open[place].is_nested ? SWEEP_FOUND : sweep_judge(stack, place, span->far, has_passed, arena);
+  bool is_clear = open[place].is_nested || !sweep_crosses(stack, &open[place], span->far, has_passed, arena);
+  return is_clear ? SWEEP_FOUND : SWEEP_AMBIGUOUS;
 }
 
 // The nearest below `place` that reaches beyond `far`; 0: none. In all, no more steps than entries: what is passed here is

@@ -2,7 +2,7 @@
 // A test program: cases of spans as text on stdin, their parents on stdout. tests/correlate/test_parents.py feeds it.
 //
 // A case is a line `case COUNT` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
-// flags` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…). The answer is COUNT lines
+// flags process threadless` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…). The answer is COUNT lines
 // `parent basis depth self observation kind`.
 #include "correlate/correlate.h"
 
@@ -13,7 +13,7 @@
 
 struct span_text {
   int64_t id, parent, start, correlation;
-  unsigned level, kind, track, clock, flags;
+  unsigned level, kind, track, clock, flags, process, threadless;
   char end[32];
 };
 
@@ -34,8 +34,9 @@ static void allocate(struct store_spans *spans, size_t count, struct arena *aren
 static bool read_span(struct store_spans *spans, size_t row, struct store_track *track)
 {
   struct span_text text;
-  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u%u", &text.id, &text.parent, &text.level,
-            &text.kind, &text.track, &text.start, text.end, &text.correlation, &text.clock, &text.flags) != 10)
+  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u%u%u%u", &text.id, &text.parent, &text.level,
+            &text.kind, &text.track, &text.start, text.end, &text.correlation, &text.clock, &text.flags, &text.process,
+            &text.threadless) != 12)
     return false;
   spans->span_id[row] = text.id;
   spans->recorded_parent_id[row] = text.parent;
@@ -49,7 +50,11 @@ static bool read_span(struct store_spans *spans, size_t row, struct store_track 
     spans->flags[row] |= STORE_SPAN_OPEN;
   else
     spans->duration_ns[row] = strtoll(text.end, NULL, 10) - text.start;
-  *track = (struct store_track){.track_id = text.track, .clock = text.clock != 0 ? "foreign" : NULL};
+  *track = (struct store_track){.track_id = text.track,
+                                .clock = text.clock != 0 ? "foreign" : NULL,
+                                .process_id = text.process,
+                                .thread_id = text.threadless != 0 ? STORE_NONE : text.track,
+                                .device_id = STORE_NONE};
   return true;
 }
 

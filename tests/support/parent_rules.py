@@ -12,9 +12,11 @@ FOREVER = 2 ** 63 - 1  # the end of a span that never finished
 
 # recorded_parent, correlation, track: 0 means none. Spans are in file order. `clock` is the name of a foreign clock, or
 # ''. placed: an importer laid its times out. call: a host API call, which may turn out to be a launch. basis: what the
-# source recorded, or None. step: a framework's step, or a match of --model-range.
+# source recorded, or None. step: a framework's step, or a match of --model-range. process: a number for (host, process).
+# threadless: its track has neither a thread nor a device.
 Span = collections.namedtuple('Span', 'span_id recorded_parent level kind category track start end correlation clock '
-                                      'placed call basis step', defaults=(False, False, None, False))
+                                      'placed call basis step process threadless',
+                              defaults=(False, False, None, False, 0, False))
 
 
 # ---- kinds
@@ -51,21 +53,51 @@ def encloses(outer, outer_at, inner, inner_at):
     return True
 
 
-def by_containment(spans, at):
+def may_enclose(outer, inner):
+    """On the same track, or on one of the same process that has no thread."""
+    if inner.track == 0 or outer.track == 0 or outer.clock != inner.clock:
+        return False
+    return outer.track == inner.track or (outer.threadless and outer.process == inner.process)
+
+
+def candidates_of(spans, at, lowest_allowed):
+    return [i for i, other in enumerate(spans)
+            if i != at and may_enclose(other, spans[at]) and other.level <= lowest_allowed and not other.call
+            and encloses(other, i, spans[at], at)]
+
+
+def innermost(spans, rows):
+    return max(rows, key=lambda i: (spans[i].start, -spans[i].end, i))
+
+
+def by_containment(spans, at, result=()):
+    """`result`: parents so far, of what starts earlier and of what the source named; for spans of no thread only."""
     span = spans[at]
-    lowest_allowed = LIBRARY if span.level == KERNEL else span.level
-    candidates = [i for i, other in enumerate(spans)
-                  if i != at and span.track != 0 and other.track == span.track and other.clock == span.clock
-                  and other.level <= lowest_allowed and not other.call and encloses(other, i, span, at)]
+    candidates = candidates_of(spans, at, LIBRARY if span.level == KERNEL else span.level)
     if not candidates:
         return None, NONE
     lowest = max(spans[i].level for i in candidates)
     candidates = [i for i in candidates if spans[i].level == lowest]
-    inner = max(candidates, key=lambda i: (spans[i].start, -spans[i].end, i))
+    inner = innermost(spans, candidates)
     for i in candidates:  # all of them overlap in the span itself, so one that starts and ends earlier crosses
         if spans[i].start < spans[inner].start < spans[i].end < spans[inner].end:
             return None, AMBIGUOUS
+    threadless = [i for i in candidates if spans[i].threadless]
+    if any(not is_above(spans, result, a, b) and not is_above(spans, result, b, a)
+           for a in threadless for b in threadless if a != b):
+        return None, AMBIGUOUS
     return spans[inner].span_id, CONTAINMENT
+
+
+def is_above(spans, result, above, below):
+    row = {span.span_id: at for at, span in enumerate(spans)}
+    seen = set()
+    while below is not None and below not in seen:
+        seen.add(below)
+        below = row.get((result[below] or (None, NONE))[0])
+        if below == above:
+            return True
+    return False
 
 
 def parents(spans):
@@ -76,8 +108,9 @@ def parents(spans):
             result[at] = (span.recorded_parent or None, span.basis)
         elif span.recorded_parent != 0:
             result[at] = (span.recorded_parent, EXPLICIT)
-        elif span.kind != EXECUTION:
-            result[at] = (None, NONE) if span.placed else by_containment(spans, at)
+    for at in sorted(range(len(spans)), key=lambda i: (spans[i].start, -spans[i].end, spans[i].level, i)):
+        if result[at] is None and spans[at].kind != EXECUTION:
+            result[at] = (None, NONE) if spans[at].placed else by_containment(spans, at, result)
     for at, span in enumerate(spans):
         if result[at] is None:
             launch = launch_of(spans, span.correlation)
