@@ -1,25 +1,218 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executions and the calls that launched them. Called by parents.c when the parents of all others are known, and where kinds
 // are written.
+//
+// Of calls with one id that are nested in each other on one thread the outermost is the launch. Calls with one id that are
+// not nested are several launches: an execution takes the one of its process that starts before it, if there is only one.
 #include "correlate/launches.h"
 
+#include "base/sorted.h"
+
+#include <stdlib.h>
+
 #define ROWS_AHEAD 1024u
+
+// ---- calls with one id -----------------------------------------------------------------------------------------------
+static uint32_t process_of(const struct launches *launches, const struct store_spans *spans, uint32_t row)
+{
+  if (launches->process_of_slot == NULL || spans->track_id[row] == 0)
+    return 0;
+  return launches->process_of_slot[id_map_find(launches->slot_of_track, spans->track_id[row])];
+}
+
+static bool are_of_one_process(uint32_t a, uint32_t b)
+{
+  return a == b || a == 0 || b == 0;
+}
+
+// Earliest start, then latest end, then file order.
+static bool is_outer(const struct store_spans *spans, uint32_t a, uint32_t b)
+{
+  if (spans->start_ns[a] != spans->start_ns[b])
+    return spans->start_ns[a] < spans->start_ns[b];
+  int64_t end_a = rows_end(spans, a);
+  int64_t end_b = rows_end(spans, b);
+  return end_a != end_b ? end_a > end_b : a < b;
+}
+
+static bool is_nested(const struct store_spans *spans, uint32_t inner, uint32_t outer) // of two in this order
+{
+  return spans->track_id[inner] == spans->track_id[outer] && spans->track_id[inner] != 0 &&
+         rows_end(spans, inner) <= rows_end(spans, outer);
+}
+
+void launches_note_again(struct launches *launches, const struct store_spans *spans, uint32_t row, uint32_t *launch)
+{
+  if (*launch == LAUNCH_SEVERAL) {
+    *vector_add(&launches->noted) = row;
+    return;
+  }
+  bool is_row_outer = is_outer(spans, row, *launch);
+  uint32_t outer = is_row_outer ? row : *launch;
+  uint32_t inner = is_row_outer ? *launch : row;
+  bool is_within = is_nested(spans, inner, outer);
+  if (!is_within || spans->kind[inner] == XSP_KIND_LAUNCH) {
+    *vector_add(&launches->noted) = outer;
+    *vector_add(&launches->noted) = inner;
+  }
+  *launch = is_within ? outer : LAUNCH_SEVERAL;
+}
+
+// By id, thread, then what encloses first.
+static int compare_noted(const void *left, const void *right, void *context)
+{
+  const struct store_spans *spans = context;
+  uint32_t a = *(const uint32_t *)left;
+  uint32_t b = *(const uint32_t *)right;
+  if (spans->correlation_id[a] != spans->correlation_id[b])
+    return spans->correlation_id[a] < spans->correlation_id[b] ? -1 : 1;
+  if (spans->track_id[a] != spans->track_id[b])
+    return spans->track_id[a] < spans->track_id[b] ? -1 : 1;
+  return a == b ? 0 : is_outer(spans, a, b) ? -1 : 1;
+}
+
+static int compare_launches(const void *left, const void *right)
+{
+  const struct launch_call *a = left;
+  const struct launch_call *b = right;
+  if (a->id != b->id)
+    return a->id < b->id ? -1 : 1;
+  return (a->start > b->start) - (a->start < b->start);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+  const struct launch_call *a = left;
+  const struct launch_call *b = right;
+  return (a->row > b->row) - (a->row < b->row);
+}
+
+// Of an id with one launch after all: that.
+static void settle_id(struct launches *launches, size_t first, struct arena *arena)
+{
+  size_t count = launches->several.count - first;
+  struct launch_call *call = &launches->several.items[first];
+  if (count == 0)
+    return;
+  uint32_t *launch = id_pages_slot(&launches->row_of_correlation, arena, (uint64_t)call->id);
+  if (count == 1 && *launch == LAUNCH_SEVERAL)
+    *launch = call->row;
+  if (*launch != LAUNCH_SEVERAL)
+    launches->several.count = first;
+}
+
+// Which calls are launches, once all are noted and processes are known.
+static void settle(struct launches *launches, const struct store_spans *spans, struct arena *arena)
+{
+  if (launches->noted.count == 0)
+    return;
+  const uint32_t *noted = launches->noted.items;
+  qsort_r(launches->noted.items, launches->noted.count, sizeof *noted, compare_noted, (void *)(uintptr_t)spans);
+  size_t first = 0;
+  uint32_t top = noted[0];
+  for (size_t i = 0; i < launches->noted.count; i++) {
+    uint32_t row = noted[i];
+    if (i > 0 && row == noted[i - 1])
+      continue;
+    if (spans->correlation_id[row] != spans->correlation_id[top]) {
+      settle_id(launches, first, arena);
+      first = launches->several.count;
+    }
+    bool is_within =
+        row != top && spans->correlation_id[row] == spans->correlation_id[top] && is_nested(spans, row, top);
+    top = is_within ? top : row;
+    const struct launch_call call = {.id = spans->correlation_id[row],
+                                     .start = spans->start_ns[row],
+                                     .row = row,
+                                     .process = process_of(launches, spans, row),
+                                     .top = top};
+    if (!is_within)
+      *vector_add(&launches->several) = call;
+    else if (spans->kind[row] == XSP_KIND_LAUNCH)
+      *vector_add(&launches->nested) = call;
+  }
+  settle_id(launches, first, arena);
+  vector_done(&launches->noted);
+  if (launches->several.count > 0)
+    qsort(launches->several.items, launches->several.count, sizeof *launches->several.items, compare_launches);
+  for (size_t i = 0, of_id = 0; i < launches->several.count; i++) {
+    const struct launch_call *call = &launches->several.items[i];
+    of_id = launches->several.items[of_id].id == call->id ? of_id : i;
+    struct launch_call *first_call = &launches->several.items[of_id];
+    first_call->known_process = first_call->known_process != 0 ? first_call->known_process : call->process;
+    first_call->is_in_several_processes |= !are_of_one_process(first_call->known_process, call->process);
+  }
+  if (launches->nested.count > 0)
+    qsort(launches->nested.items, launches->nested.count, sizeof *launches->nested.items, compare_rows);
+}
+
+// ---- launches of executions ------------------------------------------------------------------------------------------
+static struct launch_call *first_of(const struct launches *launches, int64_t id)
+{
+  struct launch_call *calls = launches->several.items;
+  return calls + sorted_lower_bound_i64(id, &calls->id, launches->several.count, sizeof *calls);
+}
+
+// The first two that agree with the execution decide: whether there are others does not matter any more.
+static uint32_t choose(struct launches *launches, const struct store_spans *spans, uint32_t row)
+{
+  int64_t id = spans->correlation_id[row];
+  uint32_t process = process_of(launches, spans, row);
+  const struct launch_call *first = first_of(launches, id);
+  const struct launch_call *end = launches->several.items + launches->several.count;
+  const struct launch_call *found = NULL;
+  if (process == 0 && first->is_in_several_processes)
+    return LAUNCH_SEVERAL;
+  for (const struct launch_call *call = first; call < end && call->id == id; call++) {
+    if (!are_of_one_process(call->process, process))
+      continue;
+    if (found != NULL)
+      return found->start <= spans->start_ns[row] && call->start > spans->start_ns[row] ? found->row : LAUNCH_SEVERAL;
+    found = call;
+  }
+  return found != NULL ? found->row : ROW_NONE;
+}
+
+uint32_t launches_of(struct launches *launches, const struct store_spans *spans, uint32_t row)
+{
+  int64_t id = rows_correlation(spans, row);
+  uint32_t launch = id == 0 ? ROW_NONE : id_pages_find(&launches->row_of_correlation, (uint64_t)id);
+  if (launch == LAUNCH_SEVERAL)
+    return choose(launches, spans, row);
+  if (launch == ROW_NONE || launches->process_of_slot == NULL)
+    return launch;
+  bool is_its = are_of_one_process(process_of(launches, spans, launch), process_of(launches, spans, row));
+  return is_its ? launch : ROW_NONE;
+}
 
 static bool is_carried(const struct launches *launches, uint32_t row)
 {
   return (launches->carried[row / 8] >> row % 8 & 1) != 0;
 }
 
+// An execution carries this id.
+static void carry(struct launches *launches, int64_t id)
+{
+  uint32_t launch = id_pages_find(&launches->row_of_correlation, (uint64_t)id);
+  if (launch != LAUNCH_SEVERAL) {
+    launches->carried[launch / 8] |= (uint8_t)(1u << launch % 8);
+    return;
+  }
+  const struct launch_call *end = launches->several.items + launches->several.count;
+  for (const struct launch_call *call = first_of(launches, id);
+       call < end && call->id == id && !is_carried(launches, call->row); call++)
+    launches->carried[call->row / 8] |= (uint8_t)(1u << call->row % 8);
+}
+
 void launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
                    struct arena *arena, uint32_t *parent_row, uint8_t *basis)
 {
-  uint8_t *carried = NULL;
-  if (survey->has_calls || launches->has_rivals)
-    carried = arena_alloc(arena, spans->count / 8 + 1);
-  launches->carried = carried;
+  settle(launches, spans, arena);
+  bool has_changes = survey->has_calls || launches->several.count > 0 || launches->nested.count > 0;
+  launches->carried = has_changes ? arena_alloc(arena, spans->count / 8 + 1) : NULL;
   if (!survey->has_executions || launches->row_of_correlation.used == 0)
     return;
-  struct id_pages rows = launches->row_of_correlation;
+  struct launches copy = *launches; // in registers
   for (size_t i = 0; i < spans->count; i++) {
     if (i % 8 == 0 && i + ROWS_AHEAD < spans->count) { // a cache line of the widest column
       __builtin_prefetch(spans->correlation_id + i + ROWS_AHEAD);
@@ -27,23 +220,31 @@ void launches_join(struct launches *launches, const struct store_spans *spans, c
     }
     if (spans->kind[i] != XSP_KIND_EXECUTION || spans->correlation_id[i] == 0)
       continue;
-    uint32_t launch = id_pages_find(&rows, (uint64_t)spans->correlation_id[i]);
+    uint32_t launch = id_pages_find(&copy.row_of_correlation, (uint64_t)spans->correlation_id[i]);
     if (launch == ROW_NONE)
       continue;
-    if (carried != NULL)
-      carried[launch / 8] |= (uint8_t)(1u << launch % 8);
-    if (basis[i] & MARK_FINAL)
+    if (copy.carried != NULL)
+      carry(&copy, spans->correlation_id[i]);
+    if (launch == LAUNCH_SEVERAL || copy.process_of_slot != NULL)
+      launch = launches_of(&copy, spans, (uint32_t)i);
+    if ((basis[i] & MARK_FINAL) || launch == ROW_NONE)
       continue;
-    parent_row[i] = parent_row[launch];
-    basis[i] = (uint8_t)((basis[i] & MARKS) | BASIS_CORRELATION);
+    bool is_certain = launch != LAUNCH_SEVERAL;
+    parent_row[i] = is_certain ? parent_row[launch] : ROW_NONE;
+    basis[i] = (uint8_t)((basis[i] & MARKS) | (is_certain ? BASIS_CORRELATION : BASIS_AMBIGUOUS));
   }
 }
 
-// Stored as a launch, of an id that an execution carries and a more outer call has.
-static bool is_deposed(struct launches *launches, const struct store_spans *spans, uint32_t row)
+// Stored as a launch, but in another call of its id, which an execution carries.
+static bool is_deposed(struct launches *launches, uint32_t row)
 {
-  uint32_t launch = launches_find(launches, rows_correlation(spans, row));
-  return launch != ROW_NONE && is_carried(launches, launch);
+  const struct launch_call key = {.row = row};
+  const struct launch_call *call =
+      sorted_find(&key, launches->nested.items, launches->nested.count, sizeof key, compare_rows);
+  if (call == NULL)
+    return false;
+  uint32_t launch = id_pages_find(&launches->row_of_correlation, (uint64_t)call->id);
+  return is_carried(launches, launch == LAUNCH_SEVERAL ? call->top : launch);
 }
 
 void launches_kinds(struct launches *launches, const struct store_spans *spans, size_t first_row, size_t count,
@@ -55,8 +256,16 @@ void launches_kinds(struct launches *launches, const struct store_spans *spans, 
     bool is_call = kind != XSP_KIND_EXECUTION && (rows_flags(spans, row) & STORE_SPAN_CALL);
     if (is_carried(launches, row))
       kind = XSP_KIND_LAUNCH;
-    else if (is_call || (kind == XSP_KIND_LAUNCH && launches->has_rivals && is_deposed(launches, spans, row)))
+    else if (is_call || (kind == XSP_KIND_LAUNCH && is_deposed(launches, row)))
       kind = XSP_KIND_SYNC;
     ret_kinds[i] = kind;
   }
+}
+
+void launches_done(struct launches *launches)
+{
+  vector_done(&launches->noted);
+  vector_done(&launches->several);
+  vector_done(&launches->nested);
+  *launches = (struct launches){0};
 }

@@ -3,39 +3,46 @@
 #ifndef XSP_CORRELATE_LAUNCHES_H
 #define XSP_CORRELATE_LAUNCHES_H
 
+#include "base/vector.h"
 #include "correlate/id_pages.h"
 #include "correlate/survey.h"
 
-struct launches {
-  struct id_pages row_of_correlation; // of the outermost call
-  bool has_rivals;                    // one that was stored as a launch is among several of one id
-  uint8_t *carried;                   // a bit a row: a launch whose id an execution carries; NULL: kinds stay as stored
+struct launch_call { // of calls with one id
+  int64_t id, start;
+  uint32_t row, process; // process: as in launches.process_of_slot
+  uint32_t top;          // of a call in others of its id, on its thread: the outermost one; else its own row
+  // Of the first of an id, about all of it: a process, if any is recorded, and whether there are others.
+  uint32_t known_process;
+  bool is_in_several_processes;
 };
+struct launches {
+  struct id_pages row_of_correlation; // of the launch; LAUNCH_SEVERAL: see `several`
+  VECTOR(uint32_t) noted;             // rows of calls that share their id with others
+  VECTOR(struct launch_call) several; // launches of an id that has several, by (id, start)
+  VECTOR(struct launch_call) nested;  // stored as launches, but in others of their id; by row
+  uint8_t *carried;                   // a bit a row: a launch whose id an execution carries; NULL: kinds stay as stored
+  // Processes of tracks, from 1 on; 0: none recorded. NULL where a run has at most one.
+  const uint32_t *process_of_slot;
+  const struct id_map *slot_of_track;
+};
+#define LAUNCH_SEVERAL (ROW_NONE - 1) // no row: a run has fewer
 
-// Of several calls with one id the outermost: earliest start, then latest end, then file order.
-static inline bool launches_is_outer(const struct store_spans *spans, uint32_t a, uint32_t b)
-{
-  if (spans->start_ns[a] != spans->start_ns[b])
-    return spans->start_ns[a] < spans->start_ns[b];
-  return rows_end(spans, a) > rows_end(spans, b);
-}
-// A row that is stored as a launch (`is_launch`) or flagged as a call; rows come last first.
+// A row that is stored as a launch or flagged as a call; rows come last first.
+void launches_note_again(struct launches *launches, const struct store_spans *spans, uint32_t row, uint32_t *launch);
 static inline void launches_note(struct launches *launches, const struct store_spans *spans, uint32_t row,
-                                 bool is_launch, struct arena *arena)
+                                 struct arena *arena)
 {
   if (rows_correlation(spans, row) == 0)
     return;
   uint64_t id = (uint64_t)spans->correlation_id[row];
   uint32_t *launch = id_pages_slot(&launches->row_of_correlation, arena, id);
   if (*launch != ROW_NONE)
-    launches->has_rivals |= is_launch || spans->kind[*launch] == XSP_KIND_LAUNCH;
-  if (*launch == ROW_NONE || !launches_is_outer(spans, *launch, row))
+    launches_note_again(launches, spans, row, launch);
+  else
     *launch = row;
 }
-static inline uint32_t launches_find(struct launches *launches, int64_t correlation_id) // ROW_NONE: none
-{
-  return correlation_id == 0 ? ROW_NONE : id_pages_find(&launches->row_of_correlation, (uint64_t)correlation_id);
-}
+// The call that launched an execution. ROW_NONE: none recorded; LAUNCH_SEVERAL: it is not certain which one.
+uint32_t launches_of(struct launches *launches, const struct store_spans *spans, uint32_t row);
 
 // Gives executions the parents of their launches: rows and bases, which may carry marks.
 void launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
@@ -43,5 +50,6 @@ void launches_join(struct launches *launches, const struct store_spans *spans, c
 // What kinds rows [first_row, first_row + count) have in the end.
 void launches_kinds(struct launches *launches, const struct store_spans *spans, size_t first_row, size_t count,
                     uint8_t *ret_kinds);
+void launches_done(struct launches *launches);
 
 #endif

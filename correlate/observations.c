@@ -138,9 +138,9 @@ static size_t assign(struct relation *relation, const struct list *list)
   for (size_t i = 0; i < spans->count && has_launched; i++) {
     if (observation[i] != IS_LAUNCHED)
       continue;
-    uint32_t launch = launches_find(&relation->parents.launches, rows_correlation(spans, i));
-    observation[i] =
-        launch != ROW_NONE ? observation[launch] : by_time(list, spans->start_ns[i], clock_of(relation, i));
+    uint32_t launch = launches_of(&relation->parents.launches, spans, (uint32_t)i);
+    bool has_launch = launch != ROW_NONE && launch != LAUNCH_SEVERAL;
+    observation[i] = has_launch ? observation[launch] : by_time(list, spans->start_ns[i], clock_of(relation, i));
     outside += observation[i] < 0;
   }
   return outside;

@@ -9,7 +9,7 @@
 
 #include "base/sorted.h"
 #include "correlate/order.h"
-#include "correlate/threadless.h"
+#include "correlate/processes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +206,7 @@ static void sweep_block(const struct store_spans *spans, bool has_open, size_t f
       track = last_id == 0 ? NULL : meet_track(parents, last_id, spans->count);
     }
     if (is_call)
-      launches_note(&parents->launches, spans, (uint32_t)i, kind == XSP_KIND_LAUNCH, &parents->links_arena);
+      launches_note(&parents->launches, spans, (uint32_t)i, &parents->links_arena);
     if (track == NULL)
       continue;
     track->has_host |= (kind != XSP_KIND_EXECUTION) | (spans->level[i] != XSP_LEVEL_KERNEL);
@@ -294,7 +294,7 @@ PHASE void sweep_forward(const struct store_spans *all, struct parents *parents)
     if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
       const struct sweep_open *open;
       enum sweep_answer answer = track->process == NULL ? look_up(track, &span, false, arena, &open)
-                                                        : threadless_look_up(parents, track, &span, arena, &open);
+                                                        : processes_look_up(parents, track, &span, arena, &open);
       parents->row[row] = answer == SWEEP_FOUND ? open->row : ROW_NONE;
       parents->basis[row] = marks | (answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
                                      : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
@@ -303,10 +303,7 @@ PHASE void sweep_forward(const struct store_spans *all, struct parents *parents)
       sweep_forget(&track->level[span.level], &span);
     if (span.level >= SWEEP_LEVELS || (marks & MARK_CLOSED))
       continue;
-    if (track->is_threadless)
-      threadless_push(parents, track, &span);
-    else
-      sweep_push(&track->level[span.level], &span, arena);
+    sweep_push(track->is_threadless ? &track->process[span.level] : &track->level[span.level], &span, arena);
   }
 }
 
@@ -350,7 +347,7 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
   XSP_TRY(map_ids(spans, &survey, ret_parents, err));
   ret_parents->has_steps = survey.has_steps;
   ret_parents->has_open = survey.has_open;
-  threadless_find(spans, tracks, track_count, ret_parents);
+  processes_find(spans, tracks, track_count, ret_parents);
   if (survey.has_named)
     name_parents(spans, ret_parents);
   collect_forward(spans, ret_parents);
@@ -362,7 +359,7 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
 
 void parents_forget_links(struct parents *parents)
 {
-  parents->launches = (struct launches){0};
+  launches_done(&parents->launches);
   arena_done(&parents->links_arena);
 }
 

@@ -44,7 +44,7 @@ static int64_t id_of_no_parent(struct relation *relation, uint32_t row)
   struct parents *parents = &relation->parents;
   uint32_t from = row;
   if (parents->basis[row] == BASIS_CORRELATION && !is_recorded(relation, row))
-    from = launches_find(&parents->launches, rows_correlation(relation->spans, row));
+    from = launches_of(&parents->launches, relation->spans, row);
   return absent_parent(relation, from);
 }
 

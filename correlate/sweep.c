@@ -114,7 +114,7 @@ void sweep_link_far(struct sweep_open *open, uint32_t place)
   uint32_t jump = open[outer].jump;
   uint32_t far_jump = jump != 0 ? open[jump].jump : 0;
   bool are_equal = far_jump != 0 && open[outer].height - open[jump].height == open[jump].height - open[far_jump].height;
-  open[place].height = (open[outer].height + 1) & (INT32_MAX >> 1);
+  open[place].height = (open[outer].height + 1) & INT32_MAX;
   open[place].jump = are_equal ? far_jump : outer;
 }
 

@@ -22,11 +22,10 @@
 struct sweep_open { // place 0 is no span: it reaches beyond all
   int64_t near, far;
   uint32_t row;
-  uint32_t outer;            // place of the nearest one below whose far is larger; 0: none
-  uint32_t jump;             // place of another on the path of outers; 0: not yet so deep, or none
-  uint32_t height : 30;      // length of the path of outers
-  uint32_t is_nested : 1;    // in all below it that it overlaps
-  uint32_t is_unrelated : 1; // threadless.c: another of its stack encloses it and is no ancestor
+  uint32_t outer;         // place of the nearest one below whose far is larger; 0: none
+  uint32_t jump;          // place of another on the path of outers; 0: not yet so deep, or none
+  uint32_t height : 31;   // length of the path of outers
+  uint32_t is_nested : 1; // in all below it that it overlaps
 };
 struct sweep_fars; // the fars of a stack in order, for stacks of many that cross
 struct sweep_stack {

@@ -52,7 +52,7 @@ static bool read_span(struct store_spans *spans, size_t row, struct store_track 
     spans->duration_ns[row] = strtoll(text.end, NULL, 10) - text.start;
   *track = (struct store_track){.track_id = text.track,
                                 .clock = text.clock != 0 ? "foreign" : NULL,
-                                .process_id = text.process,
+                                .process_id = text.process != 0 ? text.process : STORE_NONE,
                                 .thread_id = text.threadless != 0 ? STORE_NONE : text.track,
                                 .device_id = STORE_NONE};
   return true;

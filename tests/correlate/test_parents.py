@@ -22,7 +22,8 @@ def random_case(random):
     levels = random.choice(([0, 1, 2, 3, 4], [1, 2, 4], [2], [2, 4], [0, 2]))
     plain = random.random()  # which flags there are at all
     threadless = random.choice((frozenset(), frozenset(), {1}, {1, 2}, {2}, {1, 2, 3}))
-    processes = random.choice((1, 1, 2))
+    processes = random.choice((1, 1, 2, 3))
+    offset = random.randrange(3)
     spans = []
     for i in range(count):
         start = random.randrange(horizon)
@@ -39,7 +40,7 @@ def random_case(random):
         basis = random.choice(BASES) if random.random() < (0.12 if plain < 0.2 else 0) else None
         spans.append([0, parent, random.choice(levels), kind, 'api' if kind == 1 else '', track, start, end, correlation,
                       'foreign' if track == 3 else '', plain < 0.5 and random.random() < 0.12, call, basis,
-                      plain < 0.3 and random.random() < 0.2, 7 + track % processes, track in threadless])
+                      plain < 0.3 and random.random() < 0.2, (track + offset) % processes, track in threadless])
     order = random.random()
     if order < 0.35:  # as a thread's ring has them
         spans.sort(key=lambda s: (s[7], -s[6]))

@@ -663,7 +663,7 @@ class ChromeTest(ImportTest):
             event(ph="e", id="0x1", cat="net", ts=5), event(ph="S", id=7, cat="old", name="aten::old", ts=1),
             event(ph="F", id=7, cat="old", ts=2), event(ph="b", name="lost", ts=1), event(name="aten::thread", ts=0, dur=9)])
         self.assertEqual(self.spans("name, duration_ns, parent_id"), [
-            ("aten::request", 4000, None), ("aten::part", 1000, 3), ("aten::second", 2000, 1), ("aten::old", 1000, None),
+            ("aten::request", 4000, None), ("aten::part", 1000, 3), ("aten::second", 2000, 1), ("aten::old", 1000, 1),
             ("aten::thread", 9000, None)])
         self.assertEqual(account["files"][0]["skipped"], {"instant": 1, "no id": 1})
         self.assertEqual(self.rows("select name from track where thread_id is null order by track_id"),

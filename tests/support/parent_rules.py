@@ -12,7 +12,7 @@ FOREVER = 2 ** 63 - 1  # the end of a span that never finished
 
 # recorded_parent, correlation, track: 0 means none. Spans are in file order. `clock` is the name of a foreign clock, or
 # ''. placed: an importer laid its times out. call: a host API call, which may turn out to be a launch. basis: what the
-# source recorded, or None. step: a framework's step, or a match of --model-range. process: a number for (host, process).
+# source recorded, or None. step: a framework's step, or a match of --model-range. process: a number for (host, process); 0: none recorded.
 # threadless: its track has neither a thread nor a device.
 Span = collections.namedtuple('Span', 'span_id recorded_parent level kind category track start end correlation clock '
                                       'placed call basis step process threadless',
@@ -24,20 +24,46 @@ def is_candidate(span):
     return span.correlation != 0 and (span.kind == LAUNCH or (span.call and span.kind == SYNC))
 
 
-def launch_of(spans, correlation):
-    """The outermost call with this id: earliest start, then latest end, then file order."""
-    calls = [i for i, s in enumerate(spans) if is_candidate(s) and s.correlation == correlation]
-    return min(calls, key=lambda i: (spans[i].start, -spans[i].end, i), default=None)
+def is_nested_call(spans, at):
+    """In another call with the same id on the same thread."""
+    span = spans[at]
+    return any(i != at and is_candidate(s) and s.correlation == span.correlation and s.track == span.track != 0
+               and (s.start, -s.end, i) < (span.start, -span.end, at) and s.end >= span.end for i, s in enumerate(spans))
+
+
+def process_of(span):
+    return span.process if span.track != 0 else 0
+
+
+def agree(a, b):
+    return process_of(a) == process_of(b) or 0 in (process_of(a), process_of(b))
+
+
+def launches_of(spans, at):
+    """The calls that may have launched an execution: of its process, not nested in each other."""
+    return [i for i, s in enumerate(spans) if is_candidate(s) and s.correlation == spans[at].correlation
+            and agree(s, spans[at]) and not is_nested_call(spans, i)]
+
+
+def launch_of(spans, at):
+    """The call that launched an execution; None: no such call, AMBIGUOUS: of several, not exactly one can have."""
+    calls = launches_of(spans, at)
+    if len(calls) < 2:
+        return calls[0] if calls else None
+    if process_of(spans[at]) == 0 and len({process_of(spans[i]) for i in calls} - {0}) > 1:
+        return AMBIGUOUS
+    before = [i for i in calls if spans[i].start <= spans[at].start]
+    return before[0] if len(before) == 1 else AMBIGUOUS
 
 
 def kinds(spans):
-    """Of the calls with an id that an execution carries exactly one is the launch; a call is none without executions."""
-    carried = {s.correlation for s in spans if s.kind == EXECUTION}
+    """Of calls with one id that are nested in each other, the outermost is a launch if an execution carries the id."""
+    carried = {s.correlation for s in spans if s.kind == EXECUTION and s.correlation}
     result = []
     for at, span in enumerate(spans):
         kind = SYNC if span.call and span.kind == LAUNCH else span.kind
         if is_candidate(span) and span.correlation in carried:
-            kind = LAUNCH if launch_of(spans, span.correlation) == at else SYNC
+            kind = SYNC if is_nested_call(spans, at) else LAUNCH
         result.append(kind)
     return result
 
@@ -113,8 +139,9 @@ def parents(spans):
             result[at] = (None, NONE) if spans[at].placed else by_containment(spans, at, result)
     for at, span in enumerate(spans):
         if result[at] is None:
-            launch = launch_of(spans, span.correlation)
-            result[at] = (None, NONE) if launch is None else (result[launch][0], CORRELATION)
+            launch = launch_of(spans, at) if span.correlation else None
+            result[at] = ((None, NONE) if launch is None else (None, AMBIGUOUS) if launch == AMBIGUOUS
+                          else (result[launch][0], CORRELATION))
     return without_circles(spans, result)
 
 
@@ -159,8 +186,8 @@ def observations(spans, related):
 
     def of(at):
         if spans[at].kind == EXECUTION and outermost(at) is None:
-            launch = launch_of(spans, spans[at].correlation)
-            return belongs(at if launch is None else launch)
+            launch = launch_of(spans, at) if spans[at].correlation else None
+            return belongs(at if launch in (None, AMBIGUOUS) else launch)
         return belongs(at)
 
     return [of(at) for at in range(len(spans))]

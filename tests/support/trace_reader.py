@@ -31,9 +31,10 @@ class Builder:
     def __init__(self):
         self.rows, self.names, self.categories, self.devices, self.tracks = [], [], [], [], {}
 
-    def add(self, name, level, kind, category, track, start, end, correlation=0, device=None):
+    def add(self, name, level, kind, category, track, start, end, correlation=0, device=None, process=0):
         number = 0 if track is None else self.tracks.setdefault(track, len(self.tracks) + 1)
-        self.rows.append([len(self.rows) + 1, 0, level, kind, category, number, start, end, correlation, ''])
+        self.rows.append([len(self.rows) + 1, 0, level, kind, category, number, start, end, correlation, '', False,
+                          category == 'api', None, False, process])
         self.names.append(name)
         self.categories.append(category)
         self.devices.append(device)
@@ -98,27 +99,27 @@ def read_nsys(path):
     strings = dict(data.execute('select id, value from StringIds').fetchall())
     trace, processes = Builder(), {}
 
+    def process_of(row, thread='globalTid'):
+        return processes.setdefault((row[thread] or 0) >> 24, len(processes) + 1)
+
     def correlation(row, thread):
-        if row['correlationId'] is None:
-            return 0
-        process = processes.setdefault((row[thread] or 0) >> 24, len(processes))
-        return process << 32 | row['correlationId'] if row['correlationId'] else 0
+        return process_of(row, thread) << 32 | row['correlationId'] if row['correlationId'] else 0
 
     for row in data.execute('select * from NVTX_EVENTS where eventType in (59, 60) and "end" is not null'):
         text = row['text'] if row['text'] is not None else strings[row['textId']]
         level = LAYER if OPERATOR.match(text) else APPLICATION
         name = re.sub(r'(, (seq|op_id|sizes|input_op_ids) = .*)$', '', text) if level == LAYER else text
         trace.add(name, level, SYNC, 'range', ('host', row['globalTid']) if row['eventType'] == 59 else None, row['start'],
-                  row['end'])
+                  row['end'], process=process_of(row))
     for row in data.execute('select * from CUPTI_ACTIVITY_KIND_RUNTIME'):
         trace.add(strings[row['nameId']], KERNEL, SYNC, 'api', ('host', row['globalTid']), row['start'], row['end'],
-                  correlation(row, 'globalTid'))
+                  correlation(row, 'globalTid'), process=process_of(row))
     for kind in ('kernel', 'memcpy', 'memset'):
         table = 'CUPTI_ACTIVITY_KIND_' + kind.upper()
         for row in data.execute(f'select * from {table}') if table in tables else ():
             name = strings[row['demangledName']] if kind == 'kernel' else kind
             trace.add(name, KERNEL, EXECUTION, kind, (row['deviceId'], row['streamId'], row['globalPid']), row['start'],
-                      row['end'], correlation(row, 'globalPid'), row['deviceId'])
+                      row['end'], correlation(row, 'globalPid'), row['deviceId'], process_of(row, 'globalPid'))
     return trace.finish()
 
 
@@ -136,8 +137,11 @@ def read(path):
 
 
 def relate(trace):
-    """[(parent position or None, basis)]: parent_rules, asked only about spans that can matter (same track, alive)."""
+    """[(parent position or None, basis)]: parent_rules; of many spans, asked only about those that can matter (same track,
+    alive), and without several launches with one id."""
     spans, result = trace.spans, [(None, parent_rules.NONE)] * len(trace.spans)
+    if len(spans) < 1000:
+        return [(None if parent is None else parent - 1, basis) for parent, basis in parent_rules.parents(spans)]
     tracks, launches = collections.defaultdict(list), {}
     for at, span in enumerate(spans):
         if span.track != 0 and span.kind != EXECUTION:
