@@ -160,10 +160,16 @@ static size_t make_entries(struct request *request, char *const *before, struct 
     enum variable_how how;
     const char *value;
   } variables[] = {
-      {"XSP_SESSION", OWN, request->session_directory},   {"XSP_TRACERS", OWN, tracer_list(request)},
-      {"LD_PRELOAD", PREPEND, preload(request)},          {"XSP_MODEL_RANGE", OWN, options->model_range},
-      {"XSP_CAPTURE_RANGE", OWN, options->capture_range}, {"XSP_SERIALIZE", OWN, if_serialized},
-      {"CUDA_LAUNCH_BLOCKING", SET, if_serialized},       {"OMP_NUM_THREADS", SET, if_serialized},
+      {"XSP_SESSION", OWN, request->session_directory},
+      {"XSP_TRACERS", OWN, tracer_list(request)},
+      {"LD_PRELOAD", PREPEND, preload(request)},
+      {"XSP_MODEL_RANGE", OWN, options->model_range},
+      {"XSP_CAPTURE_RANGE", OWN, options->capture_range},
+      {"XSP_SERIALIZE", OWN, if_serialized},
+      {"CUDA_LAUNCH_BLOCKING", SET, if_serialized},
+      {"OMP_NUM_THREADS", SET, if_serialized},
+      {"TF_NUM_INTEROP_THREADS", SET, if_serialized},
+      {"MXNET_ENGINE_TYPE", SET, if_serialized ? "NaiveEngine" : NULL},
   };
   size_t count = 0;
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
