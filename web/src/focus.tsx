@@ -73,9 +73,8 @@ export const LayerLink = ({ name, index, on }: { name: string; index: number | n
 export const KernelLink = ({ name, on }: { name: string; on?: Page }) => (
   <FocusLink target={{ kind: "kernel", name, index: null }} on={on} />
 );
-export const TypeLink = ({ name, on }: { name: string; on?: Page }) => (
-  <FocusLink target={{ kind: "type", name, index: null }} on={on} />
-);
+export const TypeLink = ({ name, on }: { name: string; on?: Page }) =>
+  name === "" ? <>no type</> : <FocusLink target={{ kind: "type", name, index: null }} on={on} />;
 
 // Spans of the name at its level, without launches, in order of time.
 function placesOf(data: Spans, name: number, level: number): number[] {
