@@ -7,7 +7,7 @@
 
 static const struct xsp_host *the_host;
 
-int guest_start(const struct xsp_host *host)
+static int start(const struct xsp_host *host)
 {
   the_host = host;
   return 0;
@@ -19,11 +19,13 @@ void guest_report(const char *message)
     the_host->say(the_host, message);
 }
 
-int guest_probe(const struct guest_library *library, const struct xsp_host *host, char *why, size_t why_size)
+// Which library would a program started from here find? In a traced process the program's own counts.
+static int probe(const struct xsp_host *host, char *why, size_t why_size)
 {
   if (host == NULL || host->size < offsetof(struct xsp_host, advise) + sizeof host->advise ||
       secure_getenv("XSP_SESSION") != NULL)
     return 0;
+  const struct guest_library *library = &guest_library;
   if (library->variable != NULL)
     setenv(library->variable, library->value, 0); // this process was made to look, and ends
   const char *version = NULL, *advice = library->names.advice;
@@ -40,4 +42,17 @@ int guest_probe(const struct guest_library *library, const struct xsp_host *host
     return 0;
   host->advise(host, advice);
   return -1;
+}
+
+const struct xsp_tracer *guest_tracer(void)
+{
+  static struct xsp_tracer tracer = {
+      .size = sizeof tracer,
+      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
+      .probe = probe,
+      .start = start,
+  };
+  tracer.name = guest_library.names.name;
+  tracer.summary = guest_library.summary;
+  return &tracer;
 }

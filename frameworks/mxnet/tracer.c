@@ -8,7 +8,6 @@
 #include "frameworks/common/guest.h"
 #include "frameworks/mxnet/tracer_models.h"
 #include "frameworks/mxnet/tracer_profile.h"
-#include <xsp/tracer.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -127,11 +126,11 @@ const struct mxnet_hooks *xsp_mxnet(void)
       .ending = profile_end,
       .report = guest_report,
   };
-  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+  (void)xsp_tracer_join(guest_tracer());
   return &hooks;
 }
 
-// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
+// ---- the library, for `xsp check` ------------------------------------------------------------------------------------
 
 static bool examine(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size)
 {
@@ -149,28 +148,16 @@ static bool examine(void *handle, const char **ret_version, const char **ret_adv
   return true;
 }
 
-static const struct guest_library library = {
+const struct guest_library guest_library = {
     .names = {.name = "mxnet",
               .sonames = (const char *const[]){"libmxnet.so", NULL},
               .package_glob = "mxnet/libmxnet.so*",
               .advice = "pip install mxnet==1.9.1; a program that brings its own needs nothing"},
+    .summary = "models and layers of MXNet 1.9, in C programs and in Python",
     .examine = examine,
 };
 
-static int probe(const struct xsp_host *host, char *why, size_t why_size)
-{
-  return guest_probe(&library, host, why, why_size);
-}
-
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
 {
-  static const struct xsp_tracer tracer = {
-      .size = sizeof tracer,
-      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
-      .name = "mxnet",
-      .summary = "models and layers of MXNet 1.9, in C programs and in Python",
-      .probe = probe,
-      .start = guest_start,
-  };
-  return &tracer;
+  return guest_tracer();
 }

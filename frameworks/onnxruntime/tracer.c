@@ -10,7 +10,6 @@
 #include "frameworks/onnxruntime/abi.h"
 #include "frameworks/onnxruntime/tracer_profiler.h"
 #include <xsp/span.h>
-#include <xsp/tracer.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -211,7 +210,7 @@ struct ort_status *CreateEpFactories(const char *registration_name, const struct
   ort_api_load(base->get_api(version < ORT_API_LISTENER ? version : ORT_API_LISTENER), version, &api);
   if (version < ORT_API_LISTENER)
     return api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener needs ONNX Runtime 1.25 or later");
-  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+  (void)xsp_tracer_join(guest_tracer());
   profiler_start_clock();
   struct runtime *runtime = runtime_for(base);
   if (runtime == NULL)
@@ -239,11 +238,11 @@ static const struct ort_api_base *last_registered(void)
 const struct ort_listener *xsp_listener(void)
 {
   static const struct ort_listener listener = {sizeof listener, last_registered, profiler_set_model, guest_report};
-  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+  (void)xsp_tracer_join(guest_tracer());
   return &listener;
 }
 
-// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
+// ---- the library, for `xsp check` ------------------------------------------------------------------------------------
 
 static bool examine(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size)
 {
@@ -263,30 +262,18 @@ static bool examine(void *handle, const char **ret_version, const char **ret_adv
   return false;
 }
 
-static const struct guest_library library = {
+const struct guest_library guest_library = {
     .names = {.name = "onnxruntime",
               .sonames = (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL},
               .package_glob = "onnxruntime/capi/libonnxruntime.so*",
               .advice = "pip install onnxruntime; a program that brings its own needs nothing"},
+    .summary = "models and (1.25 or later) layers of ONNX Runtime, in C programs and in Python",
     .variable = "ORT_DISABLE_TELEMETRY",
     .value = "1",
     .examine = examine,
 };
 
-static int probe(const struct xsp_host *host, char *why, size_t why_size)
-{
-  return guest_probe(&library, host, why, why_size);
-}
-
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
 {
-  static const struct xsp_tracer tracer = {
-      .size = sizeof tracer,
-      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
-      .name = "onnxruntime",
-      .summary = "models and (1.25 or later) layers of ONNX Runtime, in C programs and in Python",
-      .probe = probe,
-      .start = guest_start,
-  };
-  return &tracer;
+  return guest_tracer();
 }

@@ -10,7 +10,6 @@
 #include "frameworks/common/guest.h"
 #include "frameworks/common/sites.h"
 #include "frameworks/tensorflow/tracer_recording.h"
-#include <xsp/tracer.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -231,11 +230,11 @@ const struct tensorflow_hooks *xsp_tensorflow(void)
       .program_begins = recording_program_begins,
       .program_began = recording_program_began,
   };
-  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+  (void)xsp_tracer_join(guest_tracer());
   return &hooks;
 }
 
-// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
+// ---- the library, for `xsp check` ------------------------------------------------------------------------------------
 
 static bool examine(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size)
 {
@@ -258,30 +257,18 @@ static bool examine(void *handle, const char **ret_version, const char **ret_adv
   return has_layers;
 }
 
-static const struct guest_library library = {
+const struct guest_library guest_library = {
     .names = {.name = "tensorflow",
               .sonames = (const char *const[]){"libtensorflow_cc.so.2", "libtensorflow.so.2", NULL},
               .package_glob = "tensorflow/libtensorflow_cc.so*",
               .advice = "pip install tensorflow-cpu; a program that brings its own needs nothing"},
+    .summary = "models and layers of TensorFlow 2, in Python and in C programs",
     .variable = "TF_CPP_MIN_LOG_LEVEL",
     .value = "3",
     .examine = examine,
 };
 
-static int probe(const struct xsp_host *host, char *why, size_t why_size)
-{
-  return guest_probe(&library, host, why, why_size);
-}
-
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
 {
-  static const struct xsp_tracer tracer = {
-      .size = sizeof tracer,
-      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
-      .name = "tensorflow",
-      .summary = "models and layers of TensorFlow 2, in Python and in C programs",
-      .probe = probe,
-      .start = guest_start,
-  };
-  return &tracer;
+  return guest_tracer();
 }
