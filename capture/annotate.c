@@ -37,6 +37,7 @@ static void annotate(const struct xsp_span *span, uint32_t type, uint64_t start,
     ring_put(start, 0, site | (uint64_t)span->id << 32, type);
 }
 
+// A tag, or a log with its message as the key.
 static void tag(const struct xsp_span *span, enum record_type type, const char *key, uint64_t value)
 {
   if (!is_recorded(span))
@@ -77,16 +78,8 @@ void xsp_span_tag_string(const struct xsp_span *span, const char *key, const cha
 
 void xsp_span_log(const struct xsp_span *span, const char *message)
 {
-  if (!is_recorded(span))
-    return;
-  int saved_errno = errno;
-  uint64_t now = clock_ticks();
-  uint32_t id = catalog_text(message);
-  if (id != 0)
-    annotate(span, RECORD_LOG, now, id);
-  else
-    session_count_lost(1);
-  errno = saved_errno;
+  if (is_recorded(span))
+    tag(span, RECORD_LOG, message, clock_ticks());
 }
 
 void xsp_span_correlate(const struct xsp_span *span, enum xsp_kind kind, uint64_t correlation_id)
