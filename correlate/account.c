@@ -72,6 +72,7 @@ static void count_rows(const struct counting *counting, uint32_t kernel, struct 
     if (parent_id != 0 && parent_id != counting->program_id)
       continue;
     account->unattributed[reason_of(counting, row)]++;
+    account->unattributed_count++;
     account->unattributed_ns = saturate_add(account->unattributed_ns, spans->duration_ns[row]);
   }
 }

@@ -19,7 +19,8 @@ struct import_account {
   uint64_t parents[BASIS_COUNT]; // by basis
   uint64_t kernels;              // spans of category kernel but launches
   uint64_t unattributed[UNATTRIBUTED_REASONS];
-  int64_t unattributed_ns; // of all three together
+  uint64_t unattributed_count; // of all three together
+  int64_t unattributed_ns;
   int64_t kernels_ns;
   uint64_t open; // spans that never finished
 };

@@ -10,14 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t unattributed(const struct import_account *account)
-{
-  uint64_t sum = 0;
-  for (size_t i = 0; i < UNATTRIBUTED_REASONS; i++)
-    sum += account->unattributed[i];
-  return sum;
-}
-
 // ---- JSON ------------------------------------------------------------------------------------------------------------
 static void json_file(struct json_writer *json, const struct import_file *file)
 {
@@ -54,7 +46,7 @@ static void json_account(struct json_writer *json, const struct import_account *
     json_member_int(json, basis_name(i % BASIS_COUNT), (int64_t)account->parents[i % BASIS_COUNT]);
   json_object_end(json);
   json_member_object(json, "unattributed");
-  json_member_int(json, "count", (int64_t)unattributed(account));
+  json_member_int(json, "count", (int64_t)account->unattributed_count);
   json_member_int(json, "duration_ns", account->unattributed_ns);
   json_member_object(json, "reasons");
   for (size_t i = 0; i < UNATTRIBUTED_REASONS; i++)
@@ -129,17 +121,16 @@ static void put_file(struct buf *out, const struct import_file *file)
 
 static void put_unattributed(struct buf *out, const struct import_account *account)
 {
-  uint64_t count = unattributed(account);
   if (account->kernels == 0)
     return;
   buf_text(out, "kernels  ");
   put_count(out, account->kernels);
-  if (count == 0) {
+  if (account->unattributed_count == 0) {
     buf_text(out, ", each with a parent\n");
     return;
   }
   buf_text(out, ", ");
-  put_count(out, count);
+  put_count(out, account->unattributed_count);
   buf_format(out, " without a parent (%.3f ms): ", (double)account->unattributed_ns / 1e6);
   const char *joint = "";
   for (size_t i = 0; i < UNATTRIBUTED_REASONS; i++)

@@ -61,17 +61,14 @@ static void put_heading(struct buf *out, const struct run_experiment_options *op
 
 static void put_kernels(struct buf *out, const struct import_account *account)
 {
-  uint64_t unattributed = 0;
-  for (unsigned reason = 0; reason < UNATTRIBUTED_REASONS; reason++)
-    unattributed += account->unattributed[reason];
   if (account->kernels == 0)
     return;
   buf_format(out, LABEL "%" PRIu64, "kernels", account->kernels);
-  if (unattributed == 0) {
+  if (account->unattributed_count == 0) {
     buf_text(out, ", each in a range of the program\n");
     return;
   }
-  buf_format(out, ", %" PRIu64 " in no range of the program", unattributed);
+  buf_format(out, ", %" PRIu64 " in no range of the program", account->unattributed_count);
   if (account->kernels_ns > 0)
     buf_format(out, " (%.3g %% of their time)", 100 * (double)account->unattributed_ns / (double)account->kernels_ns);
   const char *joint = ": ";
