@@ -145,8 +145,9 @@ class OpenVinoTest(FrameworkTest):
         inferences = len(own) - 1  # the first list is asked for before any
         sums = {row["name"]: row["ns"] for row in self.sql(
             "select name, sum(duration_ns) ns from span where level = 'layer' group by 1")}
-        self.assertEqual(set(sums), {name for name, mean in recorded.items() if mean > 0})
-        self.check_agreement([(recorded[name] * inferences * 1000, ns) for name, ns in sums.items()], most_ns=1000 * inferences)
+        # one that takes less than a microsecond is not in its list, or has a mean of 0
+        self.assertLessEqual({name for name, mean in recorded.items() if mean > 0}, set(sums))
+        self.check_agreement([(recorded.get(name, 0) * inferences * 1000, ns) for name, ns in sums.items()], most_ns=1000 * inferences)
 
     def test_ir_is_recognised(self):
         path = self.folder / "cnn.xml"
