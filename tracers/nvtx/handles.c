@@ -127,7 +127,7 @@ void category_name(const void *domain, uint32_t category, const char *name)
   void **place = name == NULL ? NULL : category_place(domain, category);
   const char *known = place == NULL ? NULL : __atomic_load_n(place, __ATOMIC_ACQUIRE);
   if (place != NULL && (known == NULL || strcmp(known, name) != 0))
-    __atomic_store_n(place, handles_copy(name), __ATOMIC_RELEASE);
+    __atomic_store_n(place, (void *)(uintptr_t)handles_copy(name), __ATOMIC_RELEASE);
 }
 
 void category_name_wide(const void *domain, uint32_t category, const wchar_t *name)
@@ -146,7 +146,7 @@ const char *category_of(const void *domain, uint32_t category)
     char number[16];
     snprintf(number, sizeof number, "%u", (unsigned)category);
     name = handles_copy(number);
-    __atomic_store_n(place, name, __ATOMIC_RELEASE);
+    __atomic_store_n(place, (void *)(uintptr_t)name, __ATOMIC_RELEASE);
   }
   return *name == '\0' ? NULL : name;
 }
@@ -166,7 +166,7 @@ void thread_name(uint32_t number, const char *name)
   void **place = guest_map_place(&threads, (const void *)(uintptr_t)number);
   if (place == NULL)
     return;
-  __atomic_store_n(place, handles_copy(name), __ATOMIC_RELEASE);
+  __atomic_store_n(place, (void *)(uintptr_t)handles_copy(name), __ATOMIC_RELEASE);
   __atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELEASE);
 }
 
