@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analyses that exist, one per file; analyze.c lists them in `analyses[]`.
+// The analyses that exist; analyses.c lists them in `analyses[]`.
 #ifndef XSP_ANALYZE_A_LIST_H
 #define XSP_ANALYZE_A_LIST_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test support for the analyses' tests; see fixture.h.
+// Test support for the analyses' tests; see test_fixture.h.
 #include "analyze/test_fixture.h"
 
 #include <math.h>

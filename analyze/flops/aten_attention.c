@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ATen's fused attention: the two products (five in the gradient, which computes the scores anew), half of them where the
-// mask is causal. The softmax in between is not counted. Called through flops_aten.c's table.
+// mask is causal. The softmax in between is not counted. Called through catalog.c's table.
 #include "analyze/flops/rules.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ATen operators that move a window over their input: convolutions, their gradients, pools. How far the window moves is in
 // arguments that are no tensors; a trace without those ("Concrete Inputs") leaves most of them uncounted. Called through
-// flops_aten.c's table.
+// catalog.c's table.
 #include "analyze/flops/rules.h"
 
 #include <math.h>

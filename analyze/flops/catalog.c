@@ -2,7 +2,7 @@
 // The operators of all frameworks and what they cost: a row per cost, with the names that each dialect has for operators of
 // this cost. A new operator is a name in a row; a new dialect is a field of struct flop_rule.
 //
-// ONNX: with ONNX Runtime's fused operators (com.microsoft). TensorFlow: after its rewrites; flops.c strips
+// ONNX: with ONNX Runtime's fused operators (com.microsoft). TensorFlow: after its rewrites; rules.c strips
 // their marks. MXNet: with its oneDNN backend's; operators that are several in one (Activation, Pooling) come by the tag
 // `operator`. OpenVINO: the names of its opsets, by the tag `operator`. TFLite: the names of its schema. ATen: names without
 // "aten::" and without the underscore of operators in place.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes shapes from the texts of layer tags. Called by flops_layers.c; the texts are hostile (fuzz/shapes_fuzz.c):
+// Decodes shapes from the texts of layer tags. Called by tags.c; the texts are hostile (fuzz/shapes_fuzz.c):
 // lengths are bounded, nothing recurses, no allocation outlives a call.
 #include "analyze/flops/shapes.h"
 
