@@ -16,10 +16,7 @@ static void put_row(struct table_builder *table, const struct kernels *kernels, 
   table_row(table);
   put_layer(table, row->layer);
   table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency_ms));
-  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(row->gpu_ms));
-  table_put(table, "non_gpu_latency_ms", "ms", "non-GPU", cell_real(row->non_gpu_ms));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(share_pct(row->gpu_ms, row->layer_ms)));
+  put_gpu(table, row->figures.latency_ms, row->gpu_ms, row->non_gpu_ms, share_pct(row->gpu_ms, row->layer_ms));
   put_spread(table, row->figures.values_ms, row->figures.value_count);
   put_partial(table, row->layer->present < kernels->observation_count);
   put_from(table, "latency_from", "from", kernels_from(kernels));

@@ -40,10 +40,7 @@ static void put_row(struct table_builder *table, const struct kernel_model *mode
   table_row(table);
   put_batch(table, model->batch_size);
   table_put(table, "model_latency_ms", "ms", "latency", cell_real(model->model_ms));
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(model->figures.latency_ms));
-  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(model->gpu_ms));
-  table_put(table, "non_gpu_latency_ms", "ms", "non-GPU", cell_real(model->non_gpu_ms));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(model->gpu_pct));
+  put_gpu(table, model->figures.latency_ms, model->gpu_ms, model->non_gpu_ms, model->gpu_pct);
   table_put(table, "count", "", "count", cell_number(model->figures.count));
   put_metrics(table, &model->figures, &model->point);
   put_spread(table, model->figures.values_ms, model->figures.value_count);

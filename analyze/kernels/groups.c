@@ -275,6 +275,14 @@ void put_traffic(struct table_builder *table, const struct kernel_figures *figur
   table_put(table, "bound", "", "bound", cell_text(point->bound));
 }
 
+void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, double gpu_pct)
+{
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(kernel_ms));
+  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(gpu_ms));
+  table_put(table, "non_gpu_latency_ms", "ms", "non-GPU", cell_real(non_gpu_ms));
+  table_put(table, "gpu_pct", "%", "GPU", cell_real(gpu_pct));
+}
+
 void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
 {
   table_put(table, "flops", "flops", "flops", cell_number(figures->metrics[KERNEL_FLOPS]));

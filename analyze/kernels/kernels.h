@@ -114,6 +114,8 @@ struct kernel_point {
 };
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point);
+// Kernels added up, the union of device work, the rest of the latency; what gpu_pct is of is the analysis's own.
+void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, double gpu_pct);
 // DRAM reads and writes, occupancy, and the point under the roof.
 void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
 // The same, with flops before and more about the point after them.
