@@ -19,7 +19,7 @@ def main():
         sys.exit(__doc__)
     sys.dont_write_bytecode = True
     defaults = {"XSP_SOURCE": SOURCE, "XSP_BUILD": SOURCE / "build", "XSP_PYTHON": sys.executable,
-                "XSP_TEST_DATA": "/nonexistent", "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
+                "XSP_TEST_DATA": os.devnull, "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
     for name, value in defaults.items():
         os.environ.setdefault(name, str(value))
     # Module names are unique in tests/, as ctest's names are.

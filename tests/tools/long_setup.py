@@ -28,7 +28,8 @@ class Setup(unittest.TestCase):
         shutil.copytree(SOURCE / ".venv" / "wheels", cls.checkout / ".venv" / "wheels")
 
     def make(self, *targets):
-        environment = dict(os.environ, PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0", HOME="/nonexistent")
+        environment = dict(os.environ, PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0",
+                           HOME=str(self.checkout.parent / "home"))
         environment.pop("MAKEFLAGS", None)
         environment.pop("MAKELEVEL", None)
         result = subprocess.run(["make", *targets], cwd=self.checkout, env=environment, capture_output=True, text=True)
