@@ -18,7 +18,9 @@ static int compare_sets(const void *left, const void *right)
   unsigned count_b = level_set_count(b->levels);
   if (count_a != count_b)
     return count_a < count_b ? -1 : 1;
-  return a->levels.mask < b->levels.mask ? -1 : a->levels.mask > b->levels.mask;
+  if (a->levels.mask != b->levels.mask)
+    return a->levels.mask < b->levels.mask ? -1 : 1;
+  return (int)a->levels.serial - (int)b->levels.serial;
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -175,8 +177,8 @@ const struct view_set *view_rule(const struct view *view, int64_t batch_size, un
   const struct view_set *best = NULL;
   for (size_t i = 0; i < view->set_count; i++) {
     const struct view_set *set = &view->sets[i];
-    if (set->batch_size == batch_size && set->observation_count > 0 && (set->levels.mask & XSP_LEVEL_MASK(level)) &&
-        (best == NULL || is_better(set, best, level)))
+    if (set->batch_size == batch_size && set->observation_count > 0 && !set->levels.serial &&
+        (set->levels.mask & XSP_LEVEL_MASK(level)) && (best == NULL || is_better(set, best, level)))
       best = set;
   }
   bool is_right = best == NULL || (!best->levels.metrics && level_set_deepest(best->levels) == level);

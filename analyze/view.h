@@ -29,7 +29,7 @@ struct view {
   const struct store_experiment *experiment;
   struct view_run *runs;
   size_t run_count;
-  struct view_set *sets; // by batch size, then fewest levels, metrics last
+  struct view_set *sets; // by batch size, then fewest levels, metrics last, a serialised one after its own levels
   size_t set_count;
 };
 // One analysis of one experiment.
@@ -56,6 +56,7 @@ struct question {
 };
 
 // The set that answers for `level` at a batch size: one whose deepest level it is, without metrics; else the next deeper.
+// Never a serialised one: its latencies include the waits.
 // NULL: none has the level. `*ret_from` is the row's latency_from: NULL where the set is the right one.
 const struct view_set *view_rule(const struct view *view, int64_t batch_size, unsigned level, const char **ret_from);
 const struct view_set *view_find(const struct view *view, int64_t batch_size, struct level_set levels);

@@ -7,7 +7,7 @@
 
 struct level_set run_plan_everything(void)
 {
-  return (struct level_set){XSP_LEVEL_MASK_ALL, false};
+  return (struct level_set){.mask = XSP_LEVEL_MASK_ALL};
 }
 
 static void add(struct run_plan *plan, uint32_t mask)
@@ -15,7 +15,7 @@ static void add(struct run_plan *plan, uint32_t mask)
   for (size_t i = 0; i < plan->set_count; i++)
     if (plan->sets[i].mask == mask)
       return;
-  plan->sets[plan->set_count++] = (struct level_set){mask, false};
+  plan->sets[plan->set_count++] = (struct level_set){.mask = mask};
 }
 
 // Library calls have a set next to the kernels', not between layers and kernels: M/L and M/L/K must differ in nothing else

@@ -202,7 +202,7 @@ static enum status execute(struct experiment *experiment, struct level_set level
 // ---- all of them -----------------------------------------------------------------------------------------------------
 static struct level_set deepest(const struct run_experiment_options *options)
 {
-  struct level_set all = {0, false};
+  struct level_set all = {0};
   for (size_t i = 0; i < options->set_count; i++)
     if (level_set_contains(options->sets[i], all))
       all = options->sets[i];

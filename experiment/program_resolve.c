@@ -16,7 +16,7 @@ static enum status create_scratch(const char *output_path, uint32_t level_mask, 
   const char *path = arena_format(&arena, "%s.serialized", output_path);
   const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
   *ret_run = (struct store_run){
-      .run_id = 1, .experiment_id = 1, .levels = {level_mask, false}, .epoch_is_unix = true, .own_pct = NAN};
+      .run_id = 1, .experiment_id = 1, .levels.mask = level_mask, .epoch_is_unix = true, .own_pct = NAN};
   *ret_scratch = NULL;
   enum status status = store_create(path, true, ret_scratch, err);
   if (status == STATUS_OK)

@@ -8,6 +8,8 @@ static const char *const level_names[XSP_LEVEL_COUNT] = {"application", "model",
 static const char *const level_letters[XSP_LEVEL_COUNT] = {"A", "M", "L", "Lib", "K"};
 static const char *const kind_names[] = {"sync", "launch", "execution"};
 static const char *const basis_names[BASIS_COUNT] = {"none", "explicit", "correlation", "containment", "ambiguous"};
+static const char serial_suffix[] = "@serial";
+static const char metrics_suffix[] = "+metrics";
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -51,14 +53,21 @@ bool basis_from_name(const char *text, size_t length, unsigned *ret_basis)
   return find(basis_names, BASIS_COUNT, text, length, ret_basis);
 }
 
+// Whether the text ends with `suffix`; takes that off its length.
+static bool cut_suffix(const char *text, size_t *length, const char *suffix)
+{
+  size_t suffix_length = strlen(suffix);
+  if (*length <= suffix_length || memcmp(text + *length - suffix_length, suffix, suffix_length) != 0)
+    return false;
+  *length -= suffix_length;
+  return true;
+}
+
 bool level_set_parse(const char *text, size_t length, struct level_set *ret_set)
 {
-  static const char metrics[] = "+metrics";
-  struct level_set set = {0, false};
-  if (length > sizeof metrics - 1 && memcmp(text + length - (sizeof metrics - 1), metrics, sizeof metrics - 1) == 0) {
-    set.metrics = true;
-    length -= sizeof metrics - 1;
-  }
+  struct level_set set = {0};
+  set.metrics = cut_suffix(text, &length, metrics_suffix);
+  set.serial = cut_suffix(text, &length, serial_suffix);
   for (size_t at = 0; at <= length;) {
     const char *slash = memchr(text + at, '/', length - at);
     size_t end = slash != NULL ? (size_t)(slash - text) : length;
@@ -83,18 +92,20 @@ void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE])
         strcat(text, "/");
       strcat(text, level_letters[level]);
     }
+  if (set.serial)
+    strcat(text, serial_suffix);
   if (set.metrics)
-    strcat(text, "+metrics");
+    strcat(text, metrics_suffix);
 }
 
 bool level_set_equal(struct level_set a, struct level_set b)
 {
-  return a.mask == b.mask && a.metrics == b.metrics;
+  return a.mask == b.mask && a.metrics == b.metrics && a.serial == b.serial;
 }
 
 bool level_set_contains(struct level_set outer, struct level_set inner)
 {
-  return (inner.mask & ~outer.mask) == 0 && (outer.metrics || !inner.metrics);
+  return (inner.mask & ~outer.mask) == 0 && (outer.metrics || !inner.metrics) && (outer.serial || !inner.serial);
 }
 
 unsigned level_set_deepest(struct level_set set)

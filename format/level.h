@@ -25,18 +25,20 @@ bool kind_from_name(const char *text, size_t length, unsigned *ret_kind);
 const char *basis_name(unsigned basis); // "none", "explicit", …; NULL out of range
 bool basis_from_name(const char *text, size_t length, unsigned *ret_basis);
 
-// A level set: bits XSP_LEVEL_MASK, and whether hardware metrics are collected.
+// A level set: bits XSP_LEVEL_MASK, whether hardware metrics are collected, and whether launches were made one after the
+// other.
 struct level_set {
   uint32_t mask;
   bool metrics;
+  bool serial;
 };
 #define LEVEL_SET_TEXT_SIZE 32
-// "A", "M", "L", "Lib", "K" joined by '/', in this order, any subset, then "+metrics". False: not such a text.
+// "A", "M", "L", "Lib", "K" joined by '/', in this order, any subset, then "@serial", then "+metrics". False: not such a text.
 bool level_set_parse(const char *text, size_t length, struct level_set *ret_set);
 void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE]);
 bool level_set_equal(struct level_set a, struct level_set b);
 bool level_set_contains(struct level_set outer, struct level_set inner); // inner is a subset of outer
 unsigned level_set_deepest(struct level_set set);                        // of a non-empty set
-unsigned level_set_count(struct level_set set);                          // number of levels, metrics not counted
+unsigned level_set_count(struct level_set set);                          // number of levels alone
 
 #endif

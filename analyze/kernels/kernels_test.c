@@ -203,7 +203,14 @@ static void test_sets_by_use(void **unused)
     if (i != 2)
       fixture_kernel(&fixture, start + 2000, start + 3000, 1000 + i, "kernel");
   }
+  fixture_run(&fixture, "M/K@serial", 3);
+  int64_t serial_start = fixture.now_ns;
+  fixture_model(&fixture, MS, false);
+  fixture_kernel(&fixture, serial_start + 2000, serial_start + 3000, 1000, "kernel");
   fixture_ready(&fixture);
+  fixture.request.batch = 3;
+  assert_int_equal(fixture_ask(&fixture, "A8"), STATUS_NO); // a serialised set answers for nothing
+  fixture.request.batch = 0;
   ask(&fixture, "A8");
   ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 1001 / 1e6);
   assert_string_equal(fixture.tables[0].levels, "M/L/K");

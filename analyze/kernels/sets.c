@@ -41,8 +41,9 @@ static const struct view_set *best(const struct view *view, int64_t batch_size, 
   const struct view_set *best = NULL;
   for (size_t i = 0; i < view->set_count; i++) {
     const struct view_set *set = &view->sets[i];
-    if (set->batch_size == batch_size && set->observation_count > 0 && (set->levels.mask & mask) == mask &&
-        (set->levels.metrics || !with_metrics) && (best == NULL || is_better(set, best, use, like)))
+    if (set->batch_size == batch_size && set->observation_count > 0 && !set->levels.serial &&
+        (set->levels.mask & mask) == mask && (set->levels.metrics || !with_metrics) &&
+        (best == NULL || is_better(set, best, use, like)))
       best = set;
   }
   return best;

@@ -175,7 +175,7 @@ static bool find_sets(const struct view *view, int64_t batch_size, const struct 
   *ret_shallow = view_rule(view, batch_size, XSP_LEVEL_LAYER, &from);
   if (*ret_shallow == NULL || from != NULL)
     return false;
-  struct level_set deep = {(*ret_shallow)->levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL), false};
+  struct level_set deep = {.mask = (*ret_shallow)->levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)};
   *ret_deep = view_find(view, batch_size, deep);
   return *ret_deep != NULL;
 }

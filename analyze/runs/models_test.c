@@ -168,6 +168,35 @@ static void test_level_rule_falls_back_to_the_next_deeper_set(void **unused)
   fixture_done(&fixture);
 }
 
+// Serialised sets are in L0, over the same levels, and in no other figure.
+static void test_serialised_sets_are_not_in_the_level_rule(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  predictions(&fixture, "M", 1, (const int64_t[]){4000}, 1);
+  predictions(&fixture, "M/L@serial", 1, (const int64_t[]){9000}, 1);
+  predictions(&fixture, "M/L", 1, (const int64_t[]){5000}, 1);
+  predictions(&fixture, "M@serial", 2, (const int64_t[]){1000}, 1); // the only set of its batch size
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 4);
+  assert_int_equal(fixture_ask(&fixture, "L0"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 4);
+  assert_string_equal(fixture_text(&fixture, 1, "levels"), "M/L");
+  assert_string_equal(fixture_text(&fixture, 2, "levels"), "M/L@serial");
+  assert_string_equal(fixture_text(&fixture, 2, "over"), "M/L");
+  ASSERT_NEAR(fixture_number(&fixture, 2, "overhead_ms"), 4);
+  fixture_done(&fixture);
+
+  fixture_start(&fixture);
+  predictions(&fixture, "M@serial", 1, (const int64_t[]){1000}, 1);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_NO);
+  fixture_done(&fixture);
+}
+
 static void test_unknown_batch_sizes(void **unused)
 {
   (void)unused;
@@ -349,6 +378,7 @@ int main(void)
       cmocka_unit_test(test_a1_keeps_cold_runs_apart),
       cmocka_unit_test(test_sort_and_top),
       cmocka_unit_test(test_level_rule_falls_back_to_the_next_deeper_set),
+      cmocka_unit_test(test_serialised_sets_are_not_in_the_level_rule),
       cmocka_unit_test(test_unknown_batch_sizes),
       cmocka_unit_test(test_different_batch_sizes_in_one_run),
       cmocka_unit_test(test_several_experiments_give_one_table_each),

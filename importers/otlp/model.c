@@ -61,7 +61,8 @@ void otlp_model_finish(struct otlp_model *model)
     struct otlp_run *run = model->all_runs.items[i];
     run->row.experiment_id = run->experiment->experiment_id; // 0: that of the call
     if (run->row.levels.mask == 0)
-      run->row.levels = (struct level_set){run->level_mask, run->has_metric || run->row.levels.metrics};
+      run->row.levels =
+          (struct level_set){.mask = run->level_mask, .metrics = run->has_metric || run->row.levels.metrics};
     import_use_run(model->import, run->run_id);
     import_run_set(model->import, &run->row);
     absent += run->ids.absent_count;

@@ -56,6 +56,7 @@ static void json_run(struct json_writer *json, const struct info_file *file, con
   json_member_int(json, "run_id", run->run_id);
   json_levels(json, run->levels);
   json_member_bool(json, "metrics", run->levels.metrics);
+  json_member_bool(json, "serial", run->levels.serial);
   json_key(json, "batch_size");
   run->batch_size > 0 ? json_int(json, run->batch_size) : json_null(json);
   json_member_int(json, "observations", (int64_t)info->observation_count);

@@ -324,6 +324,9 @@ static enum status add_level_set(const char *text, size_t length, struct level_s
   if (!level_set_parse(text, length, &set))
     return error_set(err, STATUS_USE, "not a level set", "--levels",
                      "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, text);
+  if (set.serial)
+    return error_set(err, STATUS_USE, "serialised sets have no name here", "--levels",
+                     "--serialize, which adds them to those given", "'%.*s'", (int)length, text);
   if (set.metrics)
     return error_set(err, STATUS_USE, "no hardware metrics here", "--levels", "the same set without +metrics",
                      "no tracer of this version collects metrics");

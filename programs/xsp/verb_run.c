@@ -199,7 +199,7 @@ static enum status fill(struct request *request, struct error *err)
   experiment->command_line = command_line(request);
   struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made
   struct launch_options everything = experiment->run;
-  everything.levels = (struct level_set){XSP_LEVEL_MASK_ALL, false};
+  everything.levels = (struct level_set){.mask = XSP_LEVEL_MASK_ALL};
   return tracers_choose(&everything, &request->arena, &tracers, err);
 }
 

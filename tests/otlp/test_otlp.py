@@ -357,8 +357,10 @@ class RunsTest(OtlpTest):
         found = self.runs(kernels(1), kernels(2, xsp__flops=5), kernels(3, xsp__grid="1"),
                           request([span(1)], {"xsp.run": 4}), request([span(1, level="layer", xsp__flops=1)], {"xsp.run": 5}),
                           request([span(1, level="model")], {"xsp.run": 6, "xsp.levels": "nonsense"}),
-                          request([span(1, level="model")], {"xsp.run": 7, "xsp.levels": "M/L/K+metrics"}))
-        self.assertEqual([row[1] for row in found], ["M/K", "M/K+metrics", "M/K", "A", "L", "M", "M/L/K+metrics"])
+                          request([span(1, level="model")], {"xsp.run": 7, "xsp.levels": "M/L/K+metrics"}),
+                          request([span(1, level="model")], {"xsp.run": 8, "xsp.levels": "M/L@serial"}))
+        self.assertEqual([row[1] for row in found], ["M/K", "M/K+metrics", "M/K", "A", "L", "M", "M/L/K+metrics",
+                                                   "M/L@serial"])
 
     def test_systems_are_separate_experiments(self):
         def on(run, **system):

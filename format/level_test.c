@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level sets as text: every set reads back as itself, and near misses are refused.
+#include "format/level.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void every_set_reads_back(void **unused)
+{
+  (void)unused;
+  for (uint32_t mask = 1; mask <= XSP_LEVEL_MASK_ALL; mask++)
+    for (int flags = 0; flags < 4; flags++) {
+      struct level_set set = {.mask = mask, .metrics = (flags & 1) != 0, .serial = (flags & 2) != 0}, read;
+      char text[LEVEL_SET_TEXT_SIZE];
+      level_set_format(set, text);
+      assert_true(level_set_parse(text, strlen(text), &read));
+      assert_true(level_set_equal(set, read));
+    }
+}
+
+static void names_are_the_documented_ones(void **unused)
+{
+  (void)unused;
+  struct level_set all = {.mask = XSP_LEVEL_MASK_ALL, .metrics = true, .serial = true};
+  char text[LEVEL_SET_TEXT_SIZE];
+  level_set_format(all, text);
+  assert_string_equal(text, "A/M/L/Lib/K@serial+metrics");
+}
+
+static void other_texts_are_refused(void **unused)
+{
+  (void)unused;
+  static const char *const texts[] = {"",    "@serial",          "+metrics",        "M/",        "M@", "LM",
+                                      "K/M", "M+metrics@serial", "M@serial@serial", "M@serial/L"};
+  struct level_set set;
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    assert_false(level_set_parse(texts[i], strlen(texts[i]), &set));
+}
+
+static void a_serialised_set_contains_its_levels(void **unused)
+{
+  (void)unused;
+  struct level_set levels = {.mask = 6}, serial = {.mask = 6, .serial = true};
+  assert_true(level_set_contains(serial, levels));
+  assert_false(level_set_contains(levels, serial));
+  assert_false(level_set_equal(levels, serial));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_set_reads_back),
+      cmocka_unit_test(names_are_the_documented_ones),
+      cmocka_unit_test(other_texts_are_refused),
+      cmocka_unit_test(a_serialised_set_contains_its_levels),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
