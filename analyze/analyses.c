@@ -61,6 +61,8 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
   note_left_out(first, first->left_out, first->left_out_count, arena);
   for (size_t i = 0; i < *ret_count; i++) {
     struct table *table = &(*ret_tables)[i];
+    if (request->cold)
+      table->title = arena_format(arena, "%s, first inferences of fresh processes", table->title);
     if (request->sort != NULL)
       XSP_TRY(sort_table(table, request->sort, arena, err));
     if (request->top > 0 && (size_t)request->top < table->row_count)

@@ -27,6 +27,7 @@ struct analyze_request {
   double latency_threshold_pct; // 5
   struct analyze_cache *cache;  // NULL: none
   const char *base;            // T10: the framework that others are normalised to, "NAME" or "NAME==VERSION"; else NULL
+  bool cold;                   // the first inferences of fresh processes, in place of all other runs
   bool computing_only;         // layers of category constant, variable, input, output and control are left out
   const char *const *left_out; // files that could not be opened, "PATH: why"; the answer's notes name them
   size_t left_out_count;

@@ -20,7 +20,7 @@ enum status question_lacks(const struct question *question, struct error *err, c
   char what[64];
   snprintf(what, sizeof what, "cannot answer %s", question->analysis->id);
   return error_set(err, STATUS_NO, what, store_path(question->view->store), "xsp info FILE shows which runs it has",
-                   "%s", why);
+                   "%s%s", question->request->cold ? "of first inferences (xsp profile --cold): " : "", why);
 }
 
 void question_uses(struct question *question, const struct view_set *set)
@@ -224,7 +224,7 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
   struct question question;
   struct view *view = arena_alloc(arena, sizeof *view);
   cache_next_question(request->cache);
-  XSP_TRY(view_load(of, arena, view, err));
+  XSP_TRY(view_load(of, request->cold, arena, view, err));
   XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
   enum status status = analysis->answer(&question, err);
   if (status == STATUS_OK)

@@ -86,7 +86,7 @@ static struct view_set *set_of(struct view *view, const struct view_run *run)
 
 static bool belongs_to(const struct view_run *run, const struct view_set *set)
 {
-  return !run->is_cold && level_set_equal(run->run->levels, set->levels) && run->batch_size == set->batch_size;
+  return run->is_in_set && level_set_equal(run->run->levels, set->levels) && run->batch_size == set->batch_size;
 }
 
 static void fill_set(struct view_set *set, const struct view *view, struct arena *arena)
@@ -114,7 +114,8 @@ static void fill_set(struct view_set *set, const struct view *view, struct arena
   }
 }
 
-enum status view_load(const struct experiment_runs *of, struct arena *arena, struct view *view, struct error *err)
+enum status view_load(const struct experiment_runs *of, bool of_cold_runs, struct arena *arena, struct view *view,
+                      struct error *err)
 {
   struct store *store = of->store;
   const struct store_run *runs = of->runs;
@@ -133,7 +134,10 @@ enum status view_load(const struct experiment_runs *of, struct arena *arena, str
     run->batch_size = runs[i].batch_size;
     XSP_TRY(batch_from_tags(store, run, arena, err));
     XSP_TRY(find_cold(store, run, arena, err));
-    if (!run->is_cold)
+    run->is_in_set = run->is_cold == of_cold_runs;
+    for (size_t k = 0; k < run->observation_count && run->is_cold && of_cold_runs; k++)
+      observations[k].warmup = false; // here they are what is asked for
+    if (run->is_in_set)
       set_of(view, run);
   }
   for (size_t i = 0; i < view->set_count; i++)

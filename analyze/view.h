@@ -13,7 +13,8 @@ struct view_run {
   size_t observation_count;
   int64_t batch_size;       // the run's, else its models' tag; 0: unknown
   bool has_several_batches; // its observations have different ones
-  bool is_cold;             // first inferences of fresh processes: in no set (a1_cold.c)
+  bool is_cold;             // first inferences of fresh processes: only in the sets of a view of them
+  bool is_in_set;
 };
 struct view_set { // runs of one configuration: their observations are pooled, sets never are
   struct level_set levels;
@@ -113,7 +114,8 @@ struct experiment_runs {
   const struct store_run *runs; // of its file
   size_t run_count;
 };
-enum status view_load(const struct experiment_runs *of, struct arena *arena, struct view *ret_view,
+// of_cold_runs: the sets hold the first inferences of fresh processes, and nothing else.
+enum status view_load(const struct experiment_runs *of, bool of_cold_runs, struct arena *arena, struct view *ret_view,
                       struct error *err) MUST_CHECK;
 // A question about a loaded view. `arena`: of the answer.
 enum status question_start(struct question *question, const struct analysis *analysis,

@@ -11,14 +11,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-// A process publishes a few spans here: loading, its stages, one inference.
-#define RING_RECORDS 1024u
+// Without layers a process publishes a few spans here: loading, its stages, one inference.
+#define RING_RECORDS_WITHOUT_LAYERS 1024u
 #define COMMIT_EVERY_S 1.0
 
-// A variant at a batch size. All of its processes share a session, so that their spans have ids of their own.
+// A variant at a level set and a batch size. All of its processes share a session, so that their spans have ids of their
+// own.
 struct cell {
   size_t variant;
+  struct level_set levels;
+  int64_t batch_size;
   struct lane lane;
   struct store_run run; // run_id 0: not begun
 };
@@ -33,17 +37,34 @@ struct cold {
   double committed_s;
 };
 
-// The runner publishes its stages at application level, which it records at any level set.
-static const struct level_set cold_levels = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL)};
-
-static enum status begin(struct cold *cold, struct cell *cell, int64_t run_id, int64_t batch, struct error *err)
+// Kernels are left out: their tracers would be part of what a start takes.
+static size_t cold_sets(const struct profile_options *options, struct level_set sets[PROFILE_SETS_MAXIMUM])
 {
-  struct collect_options session = {.level_mask = cold_levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION),
-                                    .ring_records = RING_RECORDS};
+  size_t count = 0;
+  for (size_t i = 0; i < options->set_count; i++)
+    if (level_set_deepest(options->sets[i]) <= XSP_LEVEL_LAYER && !options->sets[i].serial)
+      sets[count++] = options->sets[i];
+  if (count == 0)
+    sets[count++] = (struct level_set){.mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL)};
+  return count;
+}
+
+size_t cold_starts(const struct profile_options *options)
+{
+  struct level_set sets[PROFILE_SETS_MAXIMUM];
+  return options->variant_count * cold_sets(options, sets) * options->batch_count * options->cold;
+}
+
+// The runner publishes its stages at application level, which it records at any level set.
+static enum status begin(struct cold *cold, struct cell *cell, int64_t run_id, struct error *err)
+{
+  bool has_layers = (cell->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
+  struct collect_options session = {.level_mask = cell->levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION),
+                                    .ring_records = has_layers ? 0 : RING_RECORDS_WITHOUT_LAYERS};
   cell->run = (struct store_run){.run_id = run_id,
                                  .experiment_id = experiment_id_of(cell->variant),
-                                 .levels = cold_levels,
-                                 .batch_size = batch,
+                                 .levels = cell->levels,
+                                 .batch_size = cell->batch_size,
                                  .epoch_is_unix = true,
                                  .own_pct = NAN};
   XSP_TRY(collect_create(&session, &cell->lane.session, err));
@@ -69,6 +90,7 @@ static enum status observe(struct cold *cold, struct cell *cell, struct error *e
   XSP_TRY(runner_prepare(&lane->runner, cell->run.batch_size, err));
   XSP_TRY(runner_predict(&lane->runner, cell->run.batch_size, INFERENCE_COLD, err));
   whole.end_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+  XSP_TRY(runner_flush(&lane->runner, err)); // layers that the framework holds back until the end of a profile
   runner_close(&lane->runner);
   XSP_TRY(lane_drain(lane, cold->store, &cell->run, err));
   return collect_add_span(lane->session, cold->store, cell->run.run_id, &whole, NULL, err);
@@ -80,10 +102,9 @@ static enum status repeat(void *context, size_t number, size_t batch_unused, uns
   struct cold *cold = context;
   const struct profile_options *options = cold->options;
   struct cell *cell = &cold->cells[number];
-  int64_t batch = options->batches[number % options->batch_count];
   bool is_first = cell->run.run_id == 0;
   if (is_first)
-    XSP_TRY(begin(cold, cell, cold->first_run_id + (int64_t)number, batch, err));
+    XSP_TRY(begin(cold, cell, cold->first_run_id + (int64_t)number, err));
   enum status status = observe(cold, cell, err);
   if (status != STATUS_OK) {
     char prefix[64];
@@ -91,8 +112,10 @@ static enum status repeat(void *context, size_t number, size_t batch_unused, uns
     error_prefix(err, prefix);
   }
   XSP_TRY(variant_blame(options->variants, options->variant_count, cell->variant, status, err));
-  progress_step(cold->progress, options->variant_count > 1 ? options->variants[cell->variant].predictor : NULL, batch,
-                "cold");
+  char what[sizeof "cold " + LEVEL_SET_TEXT_SIZE] = "cold ";
+  level_set_format(cell->levels, what + strlen(what));
+  progress_step(cold->progress, options->variant_count > 1 ? options->variants[cell->variant].predictor : NULL,
+                cell->batch_size, what);
   // Once its first spans are committed, `xsp recover` finds the file that a session belongs to.
   if (!is_first && progress_now_s() - cold->committed_s < COMMIT_EVERY_S)
     return STATUS_OK;
@@ -123,10 +146,16 @@ enum status cold_measure(const struct profile_options *options, struct store *st
 {
   struct cold cold = {.options = options, .store = store, .progress = progress, .first_run_id = first_run_id};
   cold.committed_s = progress_now_s();
-  cold.cell_count = options->variant_count * options->batch_count;
+  struct level_set sets[PROFILE_SETS_MAXIMUM];
+  size_t set_count = cold_sets(options, sets);
+  cold.cell_count = options->variant_count * set_count * options->batch_count;
   cold.cells = memory_new(cold.cell_count, sizeof *cold.cells);
-  for (size_t i = 0; i < cold.cell_count; i++)
-    cold.cells[i].variant = i / options->batch_count;
+  for (size_t i = 0; i < cold.cell_count; i++) {
+    size_t lane = i / options->batch_count; // as in model_experiment.c
+    cold.cells[i].variant = lane / set_count;
+    cold.cells[i].levels = sets[lane % set_count];
+    cold.cells[i].batch_size = options->batches[i % options->batch_count];
+  }
   const struct matrix matrix = {.lane_count = cold.cell_count, .batch_count = 1, .repetitions = options->cold};
   const struct matrix_source source = {.observe = repeat, .is_over = is_over};
   enum status status = matrix_measure(&matrix, &source, &cold, NULL, err);

@@ -281,8 +281,7 @@ enum status profile_experiment(const struct profile_options *options, struct pro
   experiment.progress = (struct progress){
       .name = options->name,
       .show = options->progress,
-      .total = (unsigned)options->batch_count *
-               ((unsigned)experiment.lane_count * observations + (unsigned)options->variant_count * options->cold),
+      .total = (unsigned)(options->batch_count * experiment.lane_count * observations + cold_starts(options)),
   };
   enum status status = measure_all(&experiment, err);
   for (size_t i = 0; i < experiment.lane_count; i++)

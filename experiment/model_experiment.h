@@ -35,7 +35,7 @@ struct profile_options {
   size_t set_count;
   unsigned runs;    // counted observations per variant, batch size and level set
   unsigned warmups; // before them; at least one, so that the first inference of a shape is never pooled
-  unsigned cold;    // fresh processes per variant and batch size, for a first inference each; 0: none
+  unsigned cold;    // fresh processes per variant, batch size and level set, for a first inference each; 0: none
   bool force;
   progress_fn progress;                     // may be NULL
   message_fn warning;                       // what the user must see

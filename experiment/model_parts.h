@@ -5,11 +5,12 @@
 
 #include "experiment/model_experiment.h"
 
-// First inferences of fresh processes (`xsp profile --cold N`): start, load, one inference, end; N times per variant and
-// batch size. They are runs of their own, from `first_run_id` on, and warm-ups: no statistic pools them with later
+// First inferences of fresh processes (`xsp profile --cold N`): start, load, one inference, end; N times per variant,
+// batch size and level set asked for that has no kernels (none: at M). They are runs of their own, from `first_run_id` on, and warm-ups: no statistic pools them with later
 // inferences. An interrupted measurement keeps what was recorded.
 enum status cold_measure(const struct profile_options *options, struct store *store, int64_t first_run_id,
                          struct progress *progress, struct error *err) MUST_CHECK;
+size_t cold_starts(const struct profile_options *options); // how many processes that is
 
 // xsp's own share of the run's time, as measured by its runner inside the inferences: run->own_pct, where it is known.
 enum status model_spans_own_share(struct store *store, struct store_run *run, struct error *err) MUST_CHECK;

@@ -18,6 +18,15 @@ static double statistic_of(const char *name, double *values, size_t count)
   return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
 }
 
+// The figures come from the cold runs with the fewest levels: those that record the least.
+static bool is_counted(const struct view *view, const struct view_run *run)
+{
+  for (size_t i = 0; i < view->run_count; i++)
+    if (view->runs[i].is_cold && level_set_count(view->runs[i].run->levels) < level_set_count(run->run->levels))
+      return false;
+  return run->is_cold;
+}
+
 // The earliest warm-up observation of a run without metrics.
 static double first_ms(const struct view *view, bool of_cold_runs)
 {
@@ -28,7 +37,8 @@ static double first_ms(const struct view *view, bool of_cold_runs)
     if (run->run->levels.metrics || run->is_cold != of_cold_runs)
       continue;
     for (size_t k = 0; k < run->observation_count; k++)
-      if (run->observations[k].warmup && (isnan(found_ms) || run->observations[k].start_ns < earliest)) {
+      if ((run->observations[k].warmup || run->is_cold) &&
+          (isnan(found_ms) || run->observations[k].start_ns < earliest)) {
         earliest = run->observations[k].start_ns;
         found_ms = (double)run->observations[k].duration_ns / 1e6;
       }
@@ -72,7 +82,7 @@ static double *latencies_ms(struct question *question, int64_t batch_size, size_
   *ret_count = 0;
   for (size_t i = 0; i < view->run_count; i++) {
     const struct view_run *run = &view->runs[i];
-    for (size_t k = 0; k < run->observation_count && run->is_cold && run->batch_size == batch_size; k++)
+    for (size_t k = 0; k < run->observation_count && run->batch_size == batch_size && is_counted(view, run); k++)
       values[(*ret_count)++] = (double)run->observations[k].duration_ns / 1e6;
   }
   return values;
@@ -113,7 +123,7 @@ enum status cold_summarize(struct question *question, struct error *err)
   struct times times = {0};
   enum status status = STATUS_OK;
   for (size_t i = 0; i < view->run_count && status == STATUS_OK; i++)
-    if (view->runs[i].is_cold)
+    if (is_counted(view, &view->runs[i]))
       status = read_times(question, &view->runs[i], &times, err);
   put_summary(question, &times);
   vector_done(&times.loads);

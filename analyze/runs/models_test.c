@@ -76,9 +76,10 @@ static void test_a1_statistics_per_batch(void **unused)
   fixture_done(&fixture);
 }
 
-static void cold_predictions(struct fixture *fixture, int64_t batch, const int64_t *us, size_t count)
+static void cold_predictions(struct fixture *fixture, const char *levels, int64_t batch, const int64_t *us,
+                             size_t count)
 {
-  fixture_run(fixture, "M", batch);
+  fixture_run(fixture, levels, batch);
   for (size_t i = 0; i < count; i++) {
     fixture_model(fixture, us[i] * 1000, true);
     fixture_int(fixture, fixture->span_id, "cold", 1);
@@ -90,9 +91,9 @@ static void test_a1_keeps_cold_runs_apart(void **unused)
   (void)unused;
   struct fixture fixture;
   fixture_start(&fixture);
-  cold_predictions(&fixture, 2, (const int64_t[]){70000, 90000}, 2); // before all that is warm
-  cold_predictions(&fixture, 1, (const int64_t[]){61000, 60000, 65000}, 3);
-  cold_predictions(&fixture, 8, (const int64_t[]){99000}, 1); // a batch size with nothing else
+  cold_predictions(&fixture, "M", 2, (const int64_t[]){70000, 90000}, 2); // before all that is warm
+  cold_predictions(&fixture, "M", 1, (const int64_t[]){61000, 60000, 65000}, 3);
+  cold_predictions(&fixture, "M", 8, (const int64_t[]){99000}, 1); // a batch size with nothing else
   fixture_run(&fixture, "M", 1);
   fixture_model(&fixture, 50 * MS, true);
   fixture_model(&fixture, 4 * MS, false);
@@ -116,6 +117,33 @@ static void test_a1_keeps_cold_runs_apart(void **unused)
   assert_int_equal(fixture_ask(&fixture, "L0"), STATUS_OK);
   assert_int_equal(fixture.tables[0].row_count, 3);
   ASSERT_NEAR(fixture_number(&fixture, 0, "spans"), 2);
+  fixture_done(&fixture);
+}
+
+// Two cold runs at M/L, slower than at M: A1's cold figures are those at M; with --cold they are the only runs.
+static void test_cold_runs_alone(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  predictions(&fixture, "M", 1, (const int64_t[]){4000}, 1);
+  cold_predictions(&fixture, "M", 1, (const int64_t[]){61000, 60000, 65000}, 3);
+  cold_predictions(&fixture, "M/L", 1, (const int64_t[]){71000, 70000, 75000}, 3);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 4);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "cold_ms"), 61);
+  ASSERT_NEAR(fixture_summary(&fixture, "cold_count"), 3);
+  fixture.request.cold = true;
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 61); // n = 3: the median
+  ASSERT_NEAR(fixture_number(&fixture, 0, "n"), 3);
+  assert_int_equal(fixture_ask(&fixture, "L0"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "overhead_ms"), 10);
+  assert_int_equal(fixture_ask(&fixture, "T8"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "online_latency_ms"), 61);
+  assert_non_null(strstr(fixture.tables[0].title, "first inferences"));
   fixture_done(&fixture);
 }
 
@@ -376,6 +404,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a1_statistics_per_batch),
       cmocka_unit_test(test_a1_keeps_cold_runs_apart),
+      cmocka_unit_test(test_cold_runs_alone),
       cmocka_unit_test(test_sort_and_top),
       cmocka_unit_test(test_level_rule_falls_back_to_the_next_deeper_set),
       cmocka_unit_test(test_serialised_sets_are_not_in_the_level_rule),

@@ -67,6 +67,7 @@ static enum status read_request(const struct invocation *invocation, struct anal
   if (request->by != NULL && strcmp(request->by, "layer") != 0 && strcmp(request->by, "batch") != 0)
     return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0, or --by batch, for A10",
                      "there is no grouping '%s'", request->by);
+  request->cold = invocation_has(invocation, "cold");
   request->optimal = invocation_value(invocation, "optimal");
   request->base = invocation_value(invocation, "base");
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
@@ -156,6 +157,8 @@ static const struct option_description options[] = {
     {"stat", 0, "STATISTIC", NULL, false,
      "Over the observations: mean, median, min, max, pNN (p95), or trimmed:F (drops the fraction F at each end). "
      "Without it: trimmed:0.2."},
+    {"cold", 0, NULL, NULL, false,
+     "The first inferences of fresh processes (xsp profile --cold), in place of all other runs: A2 has their layers."},
     {"sort", 0, "KEY", NULL, false, "Sort by this column: numbers falling, text rising."},
     {"top", 0, "N", NULL, false, "Only the first N rows."},
     {"by", 0, "WHAT", NULL, false,

@@ -72,12 +72,13 @@ class ColdTest(unittest.TestCase):
                         " run r using (run_id) join span s using (run_id, span_id) join track t using (run_id, track_id)"
                         " order by o.start_ns")
         warm, cold = [row for row in rows if not row["cold"]], [row for row in rows if row["cold"]]
-        self.assertEqual((len(warm), len(cold)), (2 * 2 * 5, 2 * 3))
+        self.assertEqual((len(warm), len(cold)), (2 * 2 * 5, 2 * 2 * 3))
         self.assertLess(max(row["start_ns"] for row in warm), min(row["start_ns"] for row in cold))
-        self.assertEqual({(row["levels"], row["warmup"]) for row in cold}, {("M", 1)})
-        self.assertEqual(len({row["process_id"] for row in cold}), 6)
+        self.assertEqual({row["warmup"] for row in cold}, {1})
+        self.assertEqual(len({row["process_id"] for row in cold}), 12)
         self.assertFalse({row["run_id"] for row in warm} & {row["run_id"] for row in cold})
-        self.assertEqual([row["batch_size"] for row in cold], [1, 4, 4, 1, 1, 4])  # another one first each time
+        lanes = [("M", 1), ("M", 4), ("M/L", 1), ("M/L", 4)]  # another one first each time
+        self.assertEqual([(row["levels"], row["batch_size"]) for row in cold], lanes + lanes[1:] + lanes[:1] + lanes[2:] + lanes[:2])
         # Each process: started, loaded, inputs made, one inference; the whole encloses the rest.
         for run_id in {row["run_id"] for row in cold}:
             spans = self.sql(f"select span_id, parent_id, name, category, level, start_ns, end_ns from span where run_id = {run_id}")
@@ -97,7 +98,7 @@ class ColdTest(unittest.TestCase):
             "select r.levels, r.batch_size, sum(not o.warmup) as n, count(*) as models from observation o join run r using"
             " (run_id) where r.run_id not in (select run_id from tag where key = 'cold') group by 1, 2")}
         cold_runs = {row["run_id"] for row in self.sql("select distinct run_id from tag where key = 'cold'")}
-        self.assertEqual(len(cold_runs), 2)
+        self.assertEqual(len(cold_runs), 4)
         l0, a1, a2, a6 = self.analyze("L0", "A1", "A2", "A6")
         self.assertEqual({(row["levels"], row["batch_size"]) for row in l0["rows"]}, set(warm))
         for table in (l0, a1, a2, a6):
@@ -109,13 +110,13 @@ class ColdTest(unittest.TestCase):
         self.assertEqual([row["n"] for row in a1["rows"]], [4, 4])
         info = json.loads(self.xsp("info", self.output, "--json").stdout)
         found = {run["run_id"]: run["observations"] for run in info["experiments"][0]["runs"]}
-        self.assertEqual([found[run_id] for run_id in sorted(cold_runs)], [2, 2])
+        self.assertEqual([found[run_id] for run_id in sorted(cold_runs)], [2] * 4)
 
     def test_figures(self):
         self.profile("--batch", "4,1", "--runs", 2, "--warmup", 1, "--cold", 3)
         cold = {}
         for row in self.sql("select r.batch_size, o.duration_ns / 1e6 as ms from observation o join run r using (run_id) where"
-                            " r.run_id in (select run_id from tag where key = 'cold')"):
+                            " r.levels = 'M' and r.run_id in (select run_id from tag where key = 'cold')"):
             cold.setdefault(row["batch_size"], []).append(row["ms"])
         table = self.analyze("A1")
         for row in table["rows"]:
@@ -126,8 +127,8 @@ class ColdTest(unittest.TestCase):
             self.assertAlmostEqual(summary[key], of(cold[1]), 9)
         for key, category in (("load_median_ms", "load"), ("cold_start_median_ms", "cold")):
             durations = [row["ms"] for row in self.sql(
-                f"select duration_ns / 1e6 as ms from span where category = '{category}' and run_id in (select run_id from"
-                f" tag where key = 'cold')")]
+                f"select duration_ns / 1e6 as ms from span where category = '{category}' and run_id in (select r.run_id from"
+                f" tag t join run r using (run_id) where t.key = 'cold' and r.levels = 'M')")]
             self.assertEqual(len(durations), 6)
             self.assertAlmostEqual(summary[key], statistics.median(durations), 9)
         self.assertLess(summary["load_median_ms"] + summary["cold_median_ms"], summary["cold_start_median_ms"])
@@ -145,6 +146,35 @@ class ColdTest(unittest.TestCase):
             self.assertIsNone(table["summary"][key])
         self.assertIsNotNone(table["summary"]["cold_latency_ms"])
 
+    def test_layers_of_the_first_inference(self):
+        self.profile("--batch", "1", "--runs", 2, "--cold", 3)
+        layers = {}
+        for row in self.sql("select s.name, s.duration_ns / 1e6 as ms from span s join run r using (run_id) where s.level = 'layer'"
+                            " and r.run_id in (select run_id from tag where key = 'cold') order by s.start_ns"):
+            layers.setdefault(row["name"], []).append(row["ms"])
+        self.assertEqual({name: len(values) for name, values in layers.items()}, {"conv1": 3, "relu1": 3})
+        models = [row["ms"] for row in self.sql(
+            "select o.duration_ns / 1e6 as ms from observation o join run r using (run_id) where r.levels = 'M' and r.run_id in"
+            " (select run_id from tag where key = 'cold')")]
+        a1, a2, l0 = self.analyze("A1", "A2", "L0", "--cold", "--stat", "median")
+        self.assertIn("first inferences", a2["title"])
+        self.assertEqual([row["layer_name"] for row in a2["rows"]], ["conv1", "relu1"])
+        for row in a2["rows"]:
+            self.assertEqual(row["n"], 3)
+            self.assertAlmostEqual(row["latency_ms"], statistics.median(layers[row["layer_name"]]), 9)
+        self.assertAlmostEqual(a1["rows"][0]["latency_ms"], statistics.median(models), 9)
+        self.assertGreater(a1["rows"][0]["load_ms"], 0)  # of the same processes
+        self.assertEqual([row["levels"] for row in l0["rows"]], ["M", "M/L"])
+        warm = self.analyze("A2")
+        self.assertEqual({row["n"] for row in warm["rows"]}, {2})
+
+    def test_layers_need_cold_runs_with_layers(self):
+        self.profile("--levels", "M", "--runs", 1, "--cold", 1)
+        self.assertEqual({row["levels"] for row in self.sql("select levels from run")}, {"M"})
+        self.assertIn("first inferences", self.xsp("analyze", "A2", "--cold", self.output, status=1).stderr)
+        self.profile("--levels", "M/L/K", "--tracer", "fake", "--runs", 1, "--cold", 1)  # no set asked for is without kernels
+        self.assertEqual({row["levels"] for row in self.sql("select levels from run")}, {"M", "M/L/K"})
+
     def test_there_and_back_by_otlp(self):
         self.profile("--runs", 2, "--cold", 2)
         exported, again = self.folder / "out.otlp", self.folder / "again.xsp"
@@ -152,6 +182,7 @@ class ColdTest(unittest.TestCase):
         self.xsp("import", exported, "-o", again)
         self.assertEqual(self.analyze("A1", path=again), self.analyze("A1"))
         self.assertEqual(self.analyze("L0", path=again), self.analyze("L0"))
+        self.assertEqual(self.analyze("A2", "--cold", path=again), self.analyze("A2", "--cold"))
 
     def test_variants_each(self):
         self.profile(*TWICE, "--levels", "M", "--runs", 2, "--cold", 2)
