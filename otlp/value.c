@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes values of OTLP as text. Called by the importer for values that a tag cannot hold as they are. Arrays and maps
 // within each other are walked with a stack of their own: {"values":[{"intValue":"1"}]} becomes [1].
+#include "base/base64.h"
 #include "base/json_write.h"
 #include "base/wire.h"
 #include "otlp/encode.h"
@@ -27,19 +28,6 @@ void otlp_text_json(struct slice text, struct buf *out)
   json_string_n(&json, text.data != NULL ? text.data : "", text.length);
 }
 
-static void put_base64(struct slice bytes, struct buf *out)
-{
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const unsigned char *at = (const unsigned char *)bytes.data;
-  for (size_t left = bytes.length; left > 0; left -= left < 3 ? left : 3, at += 3) {
-    unsigned second = left > 1 ? at[1] : 0;
-    unsigned third = left > 2 ? at[2] : 0;
-    char four[4] = {digits[at[0] >> 2], digits[(at[0] & 3u) << 4 | second >> 4],
-                    left > 1 ? digits[(second & 15u) << 2 | third >> 6] : '=', left > 2 ? digits[third & 63u] : '='};
-    buf_put(out, four, sizeof four);
-  }
-}
-
 static void put_scalar(const struct otlp_value *value, struct buf *out)
 {
   struct json_writer json;
@@ -48,7 +36,7 @@ static void put_scalar(const struct otlp_value *value, struct buf *out)
     otlp_text_json(value->text, out);
   } else if (value->type == OTLP_BYTES) {
     buf_text(out, "\"");
-    put_base64(value->text, out);
+    base64_put(out, value->text.data, value->text.length);
     buf_text(out, "\"");
   } else if (value->type == OTLP_BOOL) {
     json_bool(&json, value->integer != 0);
@@ -183,7 +171,7 @@ const char *otlp_value_text(const struct otlp_value *value, struct buf *out)
   if (value->type == OTLP_TEXT || (value->type == OTLP_BYTES && value->is_json))
     buf_put(out, value->text.data, value->text.length);
   else if (value->type == OTLP_BYTES)
-    put_base64(value->text, out);
+    base64_put(out, value->text.data, value->text.length);
   else if (value->type != OTLP_EMPTY)
     return put_nested(value, out);
   return NULL;

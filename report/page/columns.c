@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encodes the page's columns. Called by run.c; takes 16 bytes per span for the call.
+#include "base/base64.h"
 #include "report/page/spans.h"
 
 #include <zlib.h>
@@ -84,7 +85,7 @@ static void fill(const struct page_spans *spans, const struct page_rows *rows, i
       values[i] = value_of(spans, column, i);
 }
 
-// ---- planes, gzip, base64
+// ---- planes, gzip
 static unsigned width_of(const uint64_t *values, size_t count)
 {
   uint64_t all = 0;
@@ -94,24 +95,6 @@ static unsigned width_of(const uint64_t *values, size_t count)
   while (width < 8 && all >> (8 * width) != 0)
     width++;
   return width;
-}
-
-static void put_base64(struct buf *out, const uint8_t *bytes, size_t length)
-{
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (!buf_reserve(out, (length + 2) / 3 * 4))
-    return;
-  char *to = out->data + out->length;
-  for (size_t i = 0; i < length; i += 3) {
-    unsigned three = (unsigned)bytes[i] << 16 | (i + 1 < length ? (unsigned)bytes[i + 1] << 8 : 0) |
-                     (i + 2 < length ? bytes[i + 2] : 0u);
-    *to++ = digits[three >> 18];
-    *to++ = digits[three >> 12 & 63];
-    *to++ = i + 1 < length ? digits[three >> 6 & 63] : '=';
-    *to++ = i + 2 < length ? digits[three & 63] : '=';
-  }
-  out->length = (size_t)(to - out->data);
-  *to = '\0';
 }
 
 void page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out)
@@ -128,7 +111,7 @@ void page_put_packed(const void *bytes, size_t length, enum page_pack pack, stru
     stream.next_out = packed;
     stream.avail_out = (uInt)bound;
     (void)deflate(&stream, Z_FINISH); // ends: there is room
-    put_base64(out, packed, stream.total_out);
+    base64_put(out, packed, stream.total_out);
     free(packed);
   }
   deflateEnd(&stream);
