@@ -60,18 +60,38 @@ static enum status recognise(const struct input *input, const struct importer **
                    foreign != NULL ? foreign->what : "its format is not known");
 }
 
-// ---- the account, in the file itself ---------------------------------------------------------------------------------
+// ---- the account -----------------------------------------------------------------------------------------------------
+// "kineto 1; 12 events, 10 kept, skipped: 2 metadata"
+static void put_account(const struct import_file *file, struct buf *out)
+{
+  buf_format(out, "%s%s%s; %" PRIu64 " events, %" PRIu64 " kept", file->format, file->version != NULL ? " " : "",
+             file->version != NULL ? file->version : "", file->events, file->kept);
+  for (size_t i = 0; i < file->skipped_count; i++)
+    buf_format(out, "%s%" PRIu64 " %s", i == 0 ? ", skipped: " : ", ", file->skipped[i].count, file->skipped[i].reason);
+}
+
+// An empty output would hide that the input was not what its reader expected.
+static enum status require_spans(const struct import_file *files, size_t count, struct error *err)
+{
+  for (size_t i = 0; i < count; i++)
+    if (files[i].kept > 0)
+      return STATUS_OK;
+  struct buf text = {0};
+  put_account(&files[0], &text);
+  enum status status = error_set(err, STATUS_INPUT, "cannot import", files[0].path, "another --format, or another file",
+                                 "no span in %s: %s", count == 1 ? "it" : "any of the files", text.data);
+  buf_done(&text);
+  return status;
+}
+
 // Whoever gets the .xsp file later can read where a run comes from and what is not in it: table note, key "import".
 static enum status keep_account(struct store *store, const struct import_file *file, struct error *err)
 {
   int64_t run_id = file->run_count == 1 ? file->run_ids[0] : 0;
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  buf_format(&text, "%s: %s%s%s; %" PRIu64 " events, %" PRIu64 " kept", basename(file->path), file->format,
-             file->version != NULL ? " " : "", file->version != NULL ? file->version : "", file->events, file->kept);
-  for (size_t i = 0; i < file->skipped_count; i++)
-    buf_format(&text, "%s%" PRIu64 " %s", i == 0 ? ", skipped: " : ", ", file->skipped[i].count,
-               file->skipped[i].reason);
+  buf_format(&text, "%s: ", basename(file->path));
+  put_account(file, &text);
   enum status status = store_add_note(store, run_id, "import", text.data, err);
   buf_done(&text);
   for (size_t i = 0; i < file->note_count && status == STATUS_OK; i++)
@@ -121,6 +141,8 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     status = import_file(sink, store, paths[i], importer, options, &files[i], err);
+  if (status == STATUS_OK)
+    status = require_spans(files, count, err);
   if (status == STATUS_OK)
     status = sink_finish(sink, basename(paths[0]), err);
   sink_free(sink);

@@ -319,7 +319,8 @@ class RecognitionTest(ImportTest):
     def test_content_decides_not_the_name(self):
         for content, name, expected in ((ORT, "trace.sqlite", "ort"), (CHROME, "profile.xsp", "chrome"),
                                         ("  \n\t" + CHROME, "a", "chrome"), ("\ufeff" + CHROME, "b", "chrome"),
-                                        ("[]", "c", "chrome"), ('{"traceEvents":[]}', "d", "chrome"),
+                                        (json.dumps([event()]), "c", "chrome"),
+                                        (json.dumps({"traceEvents": [event()]}), "d", "chrome"),
                                         (json.dumps(json.loads(ORT)), "e", "ort"),
                                         (json.dumps({"traceEvents": json.loads(ORT)}), "f", "ort")):
             with self.subTest(name):
@@ -673,12 +674,11 @@ class ChromeTest(ImportTest):
         phases = {"i": "instant", "I": "instant", "R": "instant", "C": "counter", "s": "flow", "t": "flow", "f": "flow",
                   "P": "sample", "N": "object", "O": "object", "D": "object", "v": "memory dump", "V": "memory dump",
                   "c": "clock", "M": "metadata", "?": "unknown phase", "XX": "no phase"}
-        account = self.take([event(ph=phase, id=1) for phase in phases] + [{"name": "x"}])
+        account = self.take([event(ph=phase, id=1) for phase in phases] + [{"name": "x"}, event()])
         expected = collections.Counter(phases.values()) + collections.Counter(["no phase"])
         file, = account["files"]
         self.assertEqual(file["skipped"], dict(expected))
-        self.assertEqual((file["events"], file["kept"]), (len(phases) + 1, 0))
-        self.assertEqual(account["spans"], {})
+        self.assertEqual((file["events"], file["kept"]), (len(phases) + 2, 1))
 
     def test_events_that_make_no_sense(self):
         account = self.take([event(dur=-1), event(dur="1 s"), {"ph": "X", "name": "x", "dur": 1}, event(ts="now"), event()])
@@ -720,10 +720,21 @@ class ChromeTest(ImportTest):
         self.assertEqual(accounts[0]["files"][0]["kept"], 60000)
         self.assertEqual(self.everything(files[0]), self.everything(files[1]))
 
-    def test_an_empty_trace(self):
-        account = self.take("[]")
+    def test_an_empty_trace_next_to_another(self):
+        empty, full = self.file("[]", "empty.json"), self.file(CHROME, "full.json")
+        account = xsp_json("import", empty, full, "-o", self.out, "--json")
+        self.assertEqual([file["kept"] > 0 for file in account["files"]], [False, True])
         self.assertEqual(account["files"][0]["notes"], ["it holds no events"])
-        self.assertEqual(len(xsp_json("info", self.out, "--json")["experiments"][0]["runs"]), 1)
+        self.assertEqual(len(xsp_json("info", self.out, "--json")["experiments"][0]["runs"]), 2)
+
+    def test_nothing_but_empty_traces(self):
+        for content, words in (("[]", "0 events"), ([event(ph="i"), event(dur=-1)], "2 events, 0 kept, skipped: 1 instant")):
+            files = [self.file(content, name) for name in ("a.json", "b.json")]
+            for paths in (files[:1], files):
+                line = xsp("import", *paths, "-o", self.out, check=2).stderr.decode()
+                self.assertIn(str(files[0]), line)
+                self.assertIn(words, line)
+                self.assertFalse(self.out.exists())
 
     @unittest.skipIf(DATA is None, "no real traces: set XSP_TEST_DATA")
     def test_the_trace_of_an_older_profiler(self):

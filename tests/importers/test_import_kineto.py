@@ -542,18 +542,16 @@ class Files(Case):
     def test_what_is_recognised(self):
         an_event = dump([operator("aten::mm", 1, 2)])
         old = dump([event("Operator", "aten::mm", 1, 2, External_id=1)])
-        for text in ('{"schemaVersion": 1, "traceEvents": []}', f'{{"traceEvents": {an_event}}}', an_event,
-                     f'\n {{"traceEvents": {old}}}', '{"displayTimeUnit": "ms", "deviceProperties": [], "traceEvents": []}',
+        odd = dump([event("x", "y", 1, 2)])
+        for text in (f'{{"schemaVersion": 1, "traceEvents": {odd}}}', f'{{"traceEvents": {an_event}}}', an_event,
+                     f'\n {{"traceEvents": {old}}}',
+                     f'{{"displayTimeUnit": "ms", "deviceProperties": [], "traceEvents": {odd}}}',
                      f'{{"traceEvents": {an_event}, "traceName": "x"}}'):
             self.assertEqual(self.recognised(text), "kineto", text)
-        for text in ('{"traceEvents": []}', '{"traceEvents": [], "other": {"schemaVersion": 1}}',
+        for text in (f'{{"traceEvents": {odd}}}', f'{{"traceEvents": {odd}, "other": {{"schemaVersion": 1}}}}',
                      dump([event("Node", "schemaVersion", 1, 2, a='"cat": "cpu_op"', cat="cpu_op")]),
                      dump({"traceEvents": [event("Op", "deviceProperties", 1, 2)]})):
             self.assertNotEqual(self.recognised(text), "kineto", text)
-
-    def test_no_events(self):
-        self.assertEqual(self.load([]), {})
-        self.assertEqual(self.report["files"][0]["events"], 0)
 
     def refused(self, path, *words):
         out = os.path.join(self.folder.name, "kept.xsp")
@@ -567,6 +565,14 @@ class Files(Case):
         self.assertEqual(sorted(os.listdir(self.folder.name)), sorted(["kept.xsp", os.path.basename(path)]))
         with open(out) as file:
             self.assertEqual(file.read(), "old")
+
+    def test_no_span(self):
+        path = os.path.join(self.folder.name, "t.json")
+        for events, words in (([], ["kineto", "0 events"]),
+                              ([event("Trace", "x", 1, 2), {"ph": "i", "name": "x"}], ["2 events", "1 instant"])):
+            with open(path, "w") as file:
+                file.write(dump({"schemaVersion": 1, "traceEvents": events}))
+            self.refused(path, "no span", "0 kept", *words)
 
     def test_a_base_that_is_no_number(self):
         for base in ("soon", Decimal("1.5"), Decimal("9" * 19), [1]):

@@ -396,9 +396,9 @@ class RunsTest(OtlpTest):
         out, _ = self.imported(lines(request([span(1)])), lines(request([span(1)])))
         self.assertEqual(self.rows(out, "select count(*) from experiment"), [(1,)])
 
-    def test_no_request_no_run(self):
-        out, reported = self.imported('{"resourceSpans":[]}\n{}\n')
-        self.assertEqual((reported["files"][0]["events"], self.sql(out, "select * from run")), (0, []))
+    def test_no_span(self):
+        self.assertIn("0 events", self.refused('{"resourceSpans":[]}\n{}\n'))
+        self.assertIn("1 bad span id", self.refused(lines(request([{**span(1), "spanId": "x"}]))))
 
 
 class FormTest(OtlpTest):
