@@ -3,6 +3,7 @@
 // time; the structure around spans is its own. One pass; texts without escapes are not copied.
 #include "otlp/json.h"
 
+#include "base/base64.h"
 #include "base/hex.h"
 
 #include <math.h>
@@ -23,22 +24,31 @@ void otlp_json_clear(struct otlp_json *json)
   json->room_left = 0;
 }
 
+// At most `bytes` of room for the current span.
+static char *take_room(struct otlp_json *json, size_t bytes)
+{
+  if (bytes > json->room_left) {
+    json->room_left = bytes > ROOM_BYTES ? bytes : ROOM_BYTES;
+    json->room = arena_alloc(&json->decoded, json->room_left);
+  }
+  return json->room;
+}
+
+static struct slice use_room(struct otlp_json *json, size_t bytes)
+{
+  struct slice used = {json->room, bytes};
+  json->room += bytes;
+  json->room_left -= bytes;
+  return used;
+}
+
 // Returns `next`.
 static const char *take_string(struct otlp_json *json, const char *next, const struct json_string *string,
                                struct slice *ret_text)
 {
-  size_t need = string->length * 3;
   *ret_text = (struct slice){string->at, string->length};
-  if (string->is_plain)
-    return next;
-  if (need > json->room_left) {
-    size_t size = need > ROOM_BYTES ? need : ROOM_BYTES;
-    json->room = arena_alloc(&json->decoded, size);
-    json->room_left = size;
-  }
-  *ret_text = (struct slice){json->room, json_decode(string->at, string->length, json->room)};
-  json->room += ret_text->length;
-  json->room_left -= ret_text->length;
+  if (!string->is_plain)
+    *ret_text = use_room(json, json_decode(string->at, string->length, take_room(json, string->length * 3)));
   return next;
 }
 
@@ -163,11 +173,27 @@ static const char *read_enum(struct otlp_json *json, const char *at, const char 
   return behind;
 }
 
-// Hex digits, up to sixteen.
+// ---- ids -------------------------------------------------------------------------------------------------------------
+// Hex digits. Protobuf's own JSON mapping, which Grafana Tempo uses, has base64 instead: 8 and 16 bytes of it end in '='.
+static const char *read_hex(struct otlp_json *json, const char *at, struct slice *ret_digits)
+{
+  uint8_t bytes[16];
+  at = read_text(json, at, ret_digits);
+  if (at == NULL || ret_digits->length == 0 || ret_digits->data[ret_digits->length - 1] != '=')
+    return at;
+  int count = base64_decode(*ret_digits, bytes, sizeof bytes);
+  if (count > 0) {
+    hex_encode(take_room(json, 2 * sizeof bytes), bytes, (size_t)count);
+    *ret_digits = use_room(json, 2 * (size_t)count);
+  }
+  return at;
+}
+
+// Up to sixteen digits.
 static const char *read_id(struct otlp_json *json, const char *at, struct otlp_id *ret_id)
 {
   struct slice text = {"", 0};
-  at = read_text(json, at, &text);
+  at = read_hex(json, at, &text);
   *ret_id = (struct otlp_id){0, text.length <= 16 ? OTLP_ID_NONE : OTLP_ID_BAD};
   if (at == NULL || ret_id->state == OTLP_ID_BAD)
     return at;
@@ -276,8 +302,9 @@ static const char *read_field(struct otlp_json *json, const char *at, const stru
       *(struct otlp_value *)place = (struct otlp_value){.is_json = true};
     return otlp_json_message(json, at, step->inner, place);
   case OTLP_FORM_TEXT:
-  case OTLP_FORM_RAW:
     return read_text(json, at, place);
+  case OTLP_FORM_RAW:
+    return read_hex(json, at, place);
   case OTLP_FORM_ID:
     return read_id(json, at, place);
   case OTLP_FORM_TIME:

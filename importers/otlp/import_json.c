@@ -12,6 +12,7 @@ struct reader {
   struct otlp_json json;
   struct otlp_model model;
   bool has_resource_spans; // of any request
+  bool is_wrapped;         // in the object of a request's "trace"
 };
 
 // ---- the window ------------------------------------------------------------------------------------------------------
@@ -62,10 +63,11 @@ static enum status next_byte(struct reader *reader, char *ret_byte, struct error
 // ---- fields ----------------------------------------------------------------------------------------------------------
 static const struct otlp_field *find_field(enum otlp_message message, struct slice name)
 {
-  static const struct { // of OTLP before 0.15
+  static const struct { // of Grafana Tempo, and of OTLP before 0.15
     const char *name;
     enum otlp_field_id field;
-  } old_names[] = {{"instrumentationLibrary", OTLP_SCOPE_SPANS_SCOPE},
+  } old_names[] = {{"batches", OTLP_REQUEST_RESOURCE_SPANS},
+                   {"instrumentationLibrary", OTLP_SCOPE_SPANS_SCOPE},
                    {"instrumentation_library", OTLP_SCOPE_SPANS_SCOPE},
                    {"instrumentationLibrarySpans", OTLP_RESOURCE_SPANS_SCOPE_SPANS},
                    {"instrumentation_library_spans", OTLP_RESOURCE_SPANS_SCOPE_SPANS}};
@@ -161,6 +163,15 @@ static enum status read_items(struct reader *reader, const struct otlp_field *fi
   return STATUS_OK;
 }
 
+// Grafana Tempo puts its trace into an object with the query's statistics: {"trace":{"resourceSpans":[…]},"metrics":{…}}.
+static enum status read_wrapped(struct reader *reader, struct error *err)
+{
+  reader->is_wrapped = true;
+  XSP_TRY(read_group(reader, OTLP_REQUEST_MESSAGE, err));
+  reader->is_wrapped = false;
+  return STATUS_OK;
+}
+
 // A request, a resource's or a scope's spans: a head (not of requests) and items.
 static enum status read_group(struct reader *reader, enum otlp_message message, struct error *err)
 {
@@ -176,7 +187,9 @@ static enum status read_group(struct reader *reader, enum otlp_message message, 
     if (key.data == NULL)
       return STATUS_OK;
     const struct otlp_field *field = find_field(message, key);
-    if (field == NULL) {
+    if (message == OTLP_REQUEST_MESSAGE && !reader->is_wrapped && slice_is(key, "trace")) {
+      XSP_TRY(read_wrapped(reader, err));
+    } else if (field == NULL) {
       STEP(reader, otlp_json_skip(&reader->json, reader->input->at), err);
     } else if (field->step.form == OTLP_FORM_HEAD) {
       if (state == HEAD_MISSED)
@@ -191,7 +204,7 @@ static enum status read_group(struct reader *reader, enum otlp_message message, 
       XSP_TRY(read_items(reader, field, err));
     }
   }
-  if (message != OTLP_REQUEST_MESSAGE)
+  if (message != OTLP_REQUEST_MESSAGE || reader->is_wrapped)
     return STATUS_OK;
   return import_broken(reader->import, err, input_offset(reader->input, reader->input->at), "an object was expected");
 }
@@ -218,7 +231,7 @@ static enum status read_requests(struct reader *reader, struct error *err)
 }
 
 // ---- recognising -----------------------------------------------------------------------------------------------------
-// An object that has "resourceSpans" among its own keys, near its beginning.
+// An object that has "resourceSpans" among its own keys, near its beginning, or an object "trace" that has.
 static int recognize(struct slice head, bool is_all)
 {
   struct otlp_json json = {.scan = {.end = head.data + head.length, .is_last = is_all}};
@@ -228,15 +241,16 @@ static int recognize(struct slice head, bool is_all)
   if (!slice_starts_with(head, "{"))
     return 0;
   const char *at = head.data + 1;
-  for (bool is_first = true; (at = otlp_json_member(&json, at, is_first, &key)) != NULL && key.data != NULL;
-       is_first = false) {
+  bool is_first = true;
+  while ((at = otlp_json_member(&json, at, is_first, &key)) != NULL && key.data != NULL) {
+    is_first = slice_is(key, "trace") && *at == '{';
     if (slice_is(key, "traceEvents"))
       break;
     if (find_field(OTLP_REQUEST_MESSAGE, key) != NULL) {
       claim = 3;
       break;
     }
-    if ((at = otlp_json_skip(&json, at)) == NULL)
+    if ((at = is_first ? at + 1 : otlp_json_skip(&json, at)) == NULL)
       break;
   }
   otlp_json_done(&json);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenTelemetry traces in and out: every clause of docs/otlp.md, the round trip, the official protobuf package
 in both directions, and files that are broken at any byte."""
+import base64
 import gzip
 import json
 import os
@@ -399,6 +400,8 @@ class RunsTest(OtlpTest):
     def test_no_span(self):
         self.assertIn("0 events", self.refused('{"resourceSpans":[]}\n{}\n'))
         self.assertIn("1 bad span id", self.refused(lines(request([{**span(1), "spanId": "x"}]))))
+        text = self.refused('{"trace":{"spans":[]},"status":"COMPLETE"}', options=("--format", "otlp"))
+        self.assertIn("resourceSpans", text)
 
 
 class FormTest(OtlpTest):
@@ -429,6 +432,47 @@ class FormTest(OtlpTest):
                 out, reported = self.imported(content)
                 self.assertEqual(reported["files"][0]["format"], "otlp")
                 self.same(self.tables(out), expected)
+
+    def test_as_grafana_tempo_writes_it(self):
+        """Ids in base64, enumerations by name, the trace in an object of its own or under an older name."""
+        spans = [span(2**63 + number, f"s{number}", number, number + 5, parent=number and 2**63 + number - 1,
+                      level="layer") for number in range(1, 20)]
+        spans[0].pop("parentSpanId")
+        spans[3]["links"] = [{"traceId": otlp.TRACE, "spanId": spans[0]["spanId"]}]
+        resource = {"xsp.experiment": "e"}
+        expected = self.tables(self.spans(spans, resource)[0])
+        for one in spans:
+            one["kind"] = "SPAN_KIND_INTERNAL"
+        groups = otlp.with_ids(request(spans, resource), lambda text: base64.b64encode(bytes.fromhex(text)).decode())
+        groups = groups["resourceSpans"]
+        old = [{"resource": groups[0]["resource"], "instrumentationLibrarySpans": [
+            {"instrumentationLibrary": {"name": "test"}, "spans": groups[0]["scopeSpans"][0]["spans"]}]}]
+        forms = {
+            "/api/v2/traces": {"trace": {"resourceSpans": groups}, "metrics": {"inspectedBytes": "7"}, "status": "COMPLETE"},
+            "the trace alone": {"resourceSpans": groups},
+            "/api/traces": {"batches": groups},
+            "before OTLP 0.15": {"batches": old},
+            "metrics first": {"metrics": {"filler": "x" * (2 << 20)}, "trace": {"resourceSpans": groups}},
+        }
+        for name, content in forms.items():
+            with self.subTest(name):
+                self.same(self.tables(self.imported(json.dumps(content), options=("--format", "otlp"))[0]), expected)
+                if name != "metrics first":  # which is longer than what a format is recognised by
+                    _, reported = self.imported(json.dumps(content, indent=1))
+                    self.assertEqual((reported["files"][0]["format"], reported["files"][0]["kept"]), ("otlp", 19))
+
+    @unittest.skipUnless(otlp.json_format, "needs opentelemetry-proto")
+    def test_as_protobufs_own_json_writes_it(self):
+        one = request([span(1, "a", level="model"), span(2, "b", parent=1)], {"xsp.experiment": "e"})
+        one["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["kind"] = 3
+        expected = self.tables(self.imported(lines(one))[0])
+        self.same(self.tables(self.imported(otlp.json_format.MessageToJson(otlp.message(one)))[0]), expected)
+
+    def test_ids_that_are_not_base64(self):
+        broken = [{**span(number), "spanId": text} for number, text in enumerate(
+            ["AAAAAAAAAA=", "AAAAAAAAAA!=", "AAAAAAAAAAAAAAAAAAAAAA==", "=", "===="])]
+        _, reported = self.spans([*broken, span(1)])
+        self.assertEqual(reported["files"][0]["skipped"], {"bad span id": 5})
 
     def same(self, found, expected):
         for name in expected:
