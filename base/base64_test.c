@@ -11,9 +11,14 @@
 
 static void examples(void **state)
 {
-  static const char *const pairs[][2] = {{"", ""},           {"f", "Zg=="},         {"fo", "Zm8="},
-                                         {"foo", "Zm9v"},    {"foob", "Zm9vYg=="},  {"fooba", "Zm9vYmE="},
-                                         {"foobar", "Zm9vYmFy"}, {"\xfb\xef\xff", "++//"}};
+  static const char *const pairs[][2] = {{"", ""},
+                                         {"f", "Zg=="},
+                                         {"fo", "Zm8="},
+                                         {"foo", "Zm9v"},
+                                         {"foob", "Zm9vYg=="},
+                                         {"fooba", "Zm9vYmE="},
+                                         {"foobar", "Zm9vYmFy"},
+                                         {"\xfb\xef\xff", "++//"}};
   (void)state;
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
     struct slice bytes = slice_of(pairs[i][0]);

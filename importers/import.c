@@ -102,10 +102,10 @@ static enum status keep_account(struct store *store, const struct import_file *f
 // ---- files -----------------------------------------------------------------------------------------------------------
 static enum status import_file(struct sink *sink, struct store *store, const char *path,
                                const struct importer *importer, const struct import_options *options,
-                               struct import_file *ret_file, struct error *err)
+                               const struct import_given *given, struct import_file *ret_file, struct error *err)
 {
   struct input input = {0};
-  struct import import = {.input = &input, .options = options, .importer = importer};
+  struct import import = {.input = &input, .options = options, .given = given, .importer = importer};
   XSP_TRY(input_open(path, options->limit_bytes == 0 ? IMPORT_LIMIT_DEFAULT : options->limit_bytes, &input, err));
   input.cancel = options->cancel;
   enum status status = importer != NULL ? STATUS_OK : recognise(&input, &import.importer, err);
@@ -129,6 +129,7 @@ enum status import_files(const char *const *paths, size_t count, const struct im
                          struct store *store, struct arena *arena, struct import_file **ret_files, struct error *err)
 {
   static const struct import_options defaults = {0};
+  static const struct import_given nothing = {0};
   if (options == NULL)
     options = &defaults;
   const struct importer *importer = NULL;
@@ -140,7 +141,8 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   struct sink *sink = sink_create(store, options->threads, arena);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    status = import_file(sink, store, paths[i], importer, options, &files[i], err);
+    status = import_file(sink, store, paths[i], importer, options,
+                         options->given != NULL ? &options->given[i] : &nothing, &files[i], err);
   if (status == STATUS_OK)
     status = require_spans(files, count, err);
   if (status == STATUS_OK)

@@ -12,12 +12,19 @@
 
 #define IMPORT_LIMIT_DEFAULT ((uint64_t)4 << 30) // bytes of one file after decompression
 
+// What the caller says of one file's runs, and the file may not contradict. All 0: nothing.
+struct import_given {
+  int64_t batch_size;      // 0: as the file says
+  struct level_set levels; // mask 0: as the file says, else those of its spans
+  unsigned warmups;        // so many first observations of each run are warm-ups
+};
 struct import_options {
   const char *format;      // importer's name; NULL: by content
   const char *layer;       // run.layer to store: "outermost", "innermost", "module"; NULL: the importer's own choice
   const char *model_range; // shell glob (fnmatch) over the names of ranges: matches are model spans and steps; NULL
   uint64_t limit_bytes;    // 0: IMPORT_LIMIT_DEFAULT
   unsigned threads;        // 1: everything on the caller's thread; 0: as many as pay (2)
+  const struct import_given *given;    // one for each file; NULL: nothing is given
   const volatile sig_atomic_t *cancel; // not 0: stop soon, with STATUS_SYSTEM "it was interrupted"; NULL: never
 };
 struct import_count {
@@ -46,6 +53,11 @@ struct import_file { // what became of one file
 enum status import_files(const char *const *paths, size_t count, const struct import_options *options,
                          struct store *store, struct arena *arena, struct import_file **ret_files,
                          struct error *err) MUST_CHECK;
+
+// Marks the warm-ups of the files' runs, tags and observations, after correlate_store. STATUS_USE where no observation of
+// a run would be left.
+enum status import_mark_warmups(struct store *store, const struct import_file *files, size_t count,
+                                const struct import_options *options, struct error *err) MUST_CHECK;
 
 // The importers that exist, for help texts: ends with NULL.
 struct importer;

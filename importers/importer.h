@@ -26,6 +26,7 @@ struct importer {
 struct import {
   struct input *input; // decompressed bytes
   const struct import_options *options;
+  const struct import_given *given; // of this file
   const struct importer *importer;
   struct arena *arena; // lives until the import of this file ends
   struct sink *sink;   // private to sink.c

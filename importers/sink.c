@@ -70,6 +70,7 @@ static enum status write_runs(struct sink *sink, struct error *err)
 {
   for (size_t i = 0; i < sink->runs.count; i++) {
     struct sink_run *entry = sink->runs.items[i];
+    XSP_TRY(given_apply(sink->import, &entry->run, entry->level_mask, err));
     if (entry->run.levels.mask == 0)
       entry->run.levels.mask = entry->level_mask;
     XSP_TRY(store_add_run(sink->store, &entry->run, err));

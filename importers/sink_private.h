@@ -138,6 +138,9 @@ struct sink {
 };
 
 void sink_resolve(struct sink *sink); // before the current batch is pushed: all its texts have their ids
+// given.c: what the caller says of the file's runs. `level_mask`: of the run's spans.
+enum status given_apply(struct import *import, struct store_run *run, uint32_t level_mask,
+                        struct error *err) MUST_CHECK;
 enum status sink_check(const struct sink *sink, struct error *err) MUST_CHECK; // what was left in `status`
 
 #endif

@@ -48,6 +48,7 @@ static int remove_folder(void **state)
 
 static const struct importer importer = {.name = "test"};
 static const struct import_options no_options;
+static const struct import_given nothing_given;
 
 struct bench { // one call of import_files, by hand
   struct store *store;
@@ -60,7 +61,8 @@ struct bench { // one call of import_files, by hand
 static void bench_start(struct bench *bench, unsigned threads)
 {
   *bench = (struct bench){.input.path = "trace.json"};
-  bench->import = (struct import){.input = &bench->input, .options = &no_options, .importer = &importer};
+  bench->import =
+      (struct import){.input = &bench->input, .options = &no_options, .given = &nothing_given, .importer = &importer};
   OK(store_create(path, true, &bench->store, err));
   bench->sink = sink_create(bench->store, threads, &bench->arena);
   sink_begin(bench->sink, &bench->import, "folder/trace.json");

@@ -84,7 +84,8 @@ static enum status add_option(struct invocation *invocation, const struct option
       return error_set(err, STATUS_USE, "wrong use", where, advice, "its value is missing");
     }
   }
-  invocation->options[invocation->option_count++] = (struct invocation_option){option, value};
+  invocation->options[invocation->option_count++] =
+      (struct invocation_option){option, value, invocation->argument_count};
   return STATUS_OK;
 }
 
@@ -221,8 +222,12 @@ enum status invocation_int64(const struct invocation *invocation, const char *na
                              int64_t *ret_value, struct error *err)
 {
   const char *text = invocation_value(invocation, name);
-  if (text == NULL)
-    return STATUS_OK;
+  return text != NULL ? option_int64(name, text, least, most, ret_value, err) : STATUS_OK;
+}
+
+enum status option_int64(const char *name, const char *text, int64_t least, int64_t most, int64_t *ret_value,
+                         struct error *err)
+{
   int64_t value;
   const char *end = parse_int64(text, &value);
   if (end == NULL || *end != 0 || value < least || value > most)

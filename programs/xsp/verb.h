@@ -55,7 +55,8 @@ enum status verb_find(const char *name, const char *command, const struct verb *
 // ---- what was given --------------------------------------------------------------------------------------------------
 struct invocation_option {
   const struct option_description *description;
-  const char *value; // NULL for a flag; borrowed from argv
+  const char *value;     // NULL for a flag; borrowed from argv
+  size_t argument_count; // plain arguments before it
 };
 struct invocation {
   const struct verb *verb;
@@ -77,6 +78,9 @@ const char *invocation_library(const struct invocation *invocation, const char *
 // A whole number, least <= n <= most. *ret_value stays as it is where the option has neither value nor default.
 enum status invocation_int64(const struct invocation *invocation, const char *name, int64_t least, int64_t most,
                              int64_t *ret_value, struct error *err) MUST_CHECK;
+// The same of one option's value.
+enum status option_int64(const char *name, const char *text, int64_t least, int64_t most, int64_t *ret_value,
+                         struct error *err) MUST_CHECK;
 enum status invocation_double(const struct invocation *invocation, const char *name, double least, double most,
                               double *ret_value, struct error *err) MUST_CHECK;
 enum status invocation_unsigned(const struct invocation *invocation, const char *name, unsigned least, unsigned most,

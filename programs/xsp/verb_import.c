@@ -12,6 +12,46 @@
 
 #define THREADS_MOST 2
 
+// ---- what is said of files: the last of these options before each FILE ------------------------------------------------
+static enum status take_given(const struct invocation_option *option, struct import_given *given, bool *ret_is_taken,
+                              struct error *err)
+{
+  const char *name = option->description->name;
+  int64_t number = 0;
+  *ret_is_taken = true;
+  if (strcmp(name, "batch") == 0)
+    return option_int64(name, option->value, 1, INT64_MAX, &given->batch_size, err);
+  if (strcmp(name, "warmup") == 0) {
+    XSP_TRY(option_int64(name, option->value, 0, UINT32_MAX, &number, err));
+    given->warmups = (unsigned)number;
+    return STATUS_OK;
+  }
+  *ret_is_taken = strcmp(name, "levels") == 0;
+  if (*ret_is_taken && !level_set_parse(option->value, strlen(option->value), &given->levels))
+    return error_set(err, STATUS_USE, "not a level set", "--levels",
+                     "levels A, M, L, Lib, K in this order, as in M/L/K", "'%s'", option->value);
+  return STATUS_OK;
+}
+
+static enum status read_given(const struct invocation *invocation, struct arena *arena,
+                              const struct import_given **ret_given, struct error *err)
+{
+  size_t count = invocation->argument_count;
+  struct import_given now = {0}, *given = arena_alloc_array(arena, count, sizeof *given);
+  for (size_t i = 0; i < invocation->option_count; i++) {
+    const struct invocation_option *option = &invocation->options[i];
+    bool is_taken;
+    XSP_TRY(take_given(option, &now, &is_taken, err));
+    if (is_taken && option->argument_count == count)
+      return error_set(err, STATUS_USE, "wrong use", option->description->name, "it before the FILE that it describes",
+                       "no FILE follows it");
+    for (size_t file = option->argument_count; is_taken && file < count; file++)
+      given[file] = now;
+  }
+  *ret_given = given;
+  return STATUS_OK;
+}
+
 static enum status read_options(const struct invocation *invocation, struct import_options *options, struct error *err)
 {
   options->format = invocation_value(invocation, "format");
@@ -57,14 +97,16 @@ static void catch_signals(void)
 }
 
 // ---- importing -------------------------------------------------------------------------------------------------------
-static enum status fill(struct store *store, const struct invocation *invocation, const struct import_options *options,
+static enum status fill(struct store *store, const struct invocation *invocation, struct import_options *options,
                         struct arena *arena, struct import_report *report, struct error *err)
 {
   struct import_file *files = NULL;
+  XSP_TRY(read_given(invocation, arena, &options->given, err));
   XSP_TRY(import_files(invocation->arguments, invocation->argument_count, options, store, arena, &files, err));
   report->files = files;
   report->file_count = invocation->argument_count;
   XSP_TRY(correlate_store(store, err));
+  XSP_TRY(import_mark_warmups(store, files, report->file_count, options, err));
   if (*options->cancel != 0)
     return error_set(err, STATUS_SYSTEM, "cannot import", invocation->arguments[0], "it again", "it was interrupted");
   XSP_TRY(import_account(store, &report->account, err));
@@ -113,6 +155,12 @@ static const struct option_description options[] = {
     {"model-range", 0, "GLOB", NULL, false,
      "Ranges (NVTX, generic Chrome events) whose text matches this shell pattern are predictions or training steps: "
      "model level, and the observations of the run."},
+    {"batch", 0, "N", NULL, true,
+     "The batch size of the FILEs after this option, up to the next --batch: traces do not record it."},
+    {"levels", 0, "SET", NULL, true,
+     "The levels of the FILEs after this option, as in M/L/K or M/K+metrics. Without it: those of their spans."},
+    {"warmup", 0, "N", NULL, true,
+     "The first N observations of each of the FILEs after this option are warm-ups: they are in no statistic."},
     {"limit-bytes", 0, "N", NULL, false,
      "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
     {"threads", 0, "N", NULL, false, "1: read and write on one thread. 2: write on another. Without it: 2."},
@@ -123,6 +171,8 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp import trace.json.gz -o trace.xsp", "a PyTorch profiler trace, recognised by its content"},
     {"xsp import rank0.json rank1.json -o ranks.xsp", "two files, one experiment: a run each"},
+    {"xsp import --warmup 1 --batch 1 b1.json --batch 2 b2.json -o batches.xsp",
+     "an experiment over batch sizes; the first step of each file is a warm-up"},
     {"xsp import report.sqlite -o nsys.xsp --model-range 'step *'",
      "Nsight Systems; its ranges \"step N\" are the steps"},
     {0},
@@ -141,7 +191,9 @@ const struct verb verb_import = {
         "  otlp        OpenTelemetry spans as JSON, an object a line\n"
         "  otlp-proto  the same as protobuf\n"
         "  chrome      any other Chrome trace event JSON\n\n"
-        "Files may be compressed by gzip or zstd. One file is one run, all files of a call are one experiment. Kernels "
+        "Files may be compressed by gzip or zstd. One file is one run, all files of a call are one experiment; "
+        "--batch, "
+        "--levels and --warmup before a FILE describe its run. Kernels "
         "whose launch was not recorded are kept and counted, never guessed at.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
