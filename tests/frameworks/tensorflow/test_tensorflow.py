@@ -95,7 +95,7 @@ class TensorFlowTest(unittest.TestCase):
         lines = self.log.read_text().splitlines()
         self.assertEqual(lines.count("plain"), 6)
         self.assertEqual([line for line in lines if line != "plain"],
-                         ["traced 08 03 28 01"] + 5 * ["traced 08 03"])  # the executed graph once
+                         ["traced 08 01 28 01"] + 5 * ["traced 08 01"])  # SOFTWARE_TRACE; the executed graph once
 
     def test_layers_are_what_the_metadata_says(self):
         self.profile(self.frozen, "--runs", 2, "--warmup", 1)
