@@ -15,11 +15,11 @@ static enum status check_levels(struct import *import, struct level_set given, u
   char given_text[LEVEL_SET_TEXT_SIZE], text[LEVEL_SET_TEXT_SIZE];
   level_set_format(given, given_text);
   if ((level_mask & ~given.mask & ~application) != 0) {
-    level_set_format((struct level_set){level_mask, false}, text);
+    level_set_format((struct level_set){.mask = level_mask}, text);
     return error_set(err, STATUS_USE, "wrong use", "--levels", "all levels that the file has",
                      "%s, but %s has spans at levels %s", given_text, import->input->path, text);
   }
-  level_set_format((struct level_set){absent, false}, text);
+  level_set_format((struct level_set){.mask = absent}, text);
   if (absent != 0)
     import_note(import, "levels %s are given, but no span is at %s", given_text, text);
   return STATUS_OK;
