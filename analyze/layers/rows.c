@@ -206,9 +206,15 @@ static enum status read_tags(struct work *work, struct error *err)
   for (size_t i = 0; i < count; i++) {
     const struct store_tag *tag = &tags[i];
     uint32_t row = run_columns_row(work->columns, tag->span_id);
-    if (row == ROW_NONE || work->counts_as[row] != row || work->item_of[row] == ROW_NONE)
+    if (row == ROW_NONE || work->item_of[row] == ROW_NONE)
       continue;
     struct layer_row *item = &work->rows->items[work->item_of[row]];
+    if (tag->key == keys[3] && tag->type != STORE_TEXT) { // what nested layers allocated too
+      double bytes = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
+      item->alloc_bytes = isnan(item->alloc_bytes) ? bytes : item->alloc_bytes + bytes;
+    }
+    if (work->counts_as[row] != row)
+      continue;
     if (tag->key == keys[0] && tag->type == STORE_INT) {
       item->is_indexed = true;
       item->index = tag->value.integer;
@@ -216,8 +222,6 @@ static enum status read_tags(struct work *work, struct error *err)
       item->type = store_text(store, tag->value.string, NULL);
     } else if (tag->key == keys[2] && tag->type == STORE_TEXT) {
       item->shape = store_text(store, tag->value.string, NULL);
-    } else if (tag->key == keys[3] && tag->type != STORE_TEXT) {
-      item->alloc_bytes = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
     } else if (tag->key == keys[4] && tag->type == STORE_TEXT) {
       item->operation = store_text(store, tag->value.string, NULL);
     }
