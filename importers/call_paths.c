@@ -11,7 +11,8 @@
 #include <string.h>
 
 // ---- intervals of one thread -----------------------------------------------------------------------------------------
-#define IS_SPAN (UINT64_C(1) << 63) // `what` of a span: IS_SPAN | its id; of a frame: its number << 32 | its name
+// `what`: of a span IS_SPAN | its id << 1 | is_layer, of a frame its number << 32 | its name.
+#define IS_SPAN (UINT64_C(1) << 63)
 #define FRAMES_MOST ((size_t)INT32_MAX)
 
 void call_thread_frame(struct call_thread *thread, int64_t start_ns, int64_t end_ns, uint32_t name)
@@ -20,9 +21,16 @@ void call_thread_frame(struct call_thread *thread, int64_t start_ns, int64_t end
   *vector_add(&thread->intervals) = (struct call_interval){start_ns, end_ns, what};
 }
 
-void call_thread_span(struct call_thread *thread, int64_t start_ns, int64_t end_ns, int64_t span_id)
+void call_thread_span(struct call_thread *thread, int64_t start_ns, int64_t end_ns, int64_t span_id, bool is_layer)
 {
-  *vector_add(&thread->intervals) = (struct call_interval){start_ns, end_ns, (uint64_t)span_id | IS_SPAN};
+  *vector_add(&thread->intervals) =
+      (struct call_interval){start_ns, end_ns, (uint64_t)span_id << 1 | is_layer | IS_SPAN};
+}
+
+int64_t call_interval_layer(const struct call_interval *interval)
+{
+  bool is_layer = (interval->what & IS_SPAN) != 0 && (interval->what & 1) != 0;
+  return is_layer ? (int64_t)((interval->what & ~IS_SPAN) >> 1) : 0;
 }
 
 void call_thread_done(struct call_thread *thread)
@@ -41,6 +49,12 @@ static int compare(const void *left, const void *right)
   if (a->end_ns != b->end_ns)
     return a->end_ns > b->end_ns ? -1 : 1;
   return a->what < b->what ? -1 : a->what > b->what;
+}
+
+void call_thread_sort(struct call_thread *thread)
+{
+  if (thread->intervals.count > 0)
+    qsort(thread->intervals.items, thread->intervals.count, sizeof *thread->intervals.items, compare);
 }
 
 // ---- paths: a tree of frames, each path once -------------------------------------------------------------------------
@@ -182,7 +196,7 @@ static void sweep_span(struct call_paths *paths, const open_stack *frames, open_
   spans->count = find_enclosing(spans, span->end_ns);
   uint32_t outer = spans->count == 0 ? 0 : spans->items[spans->count - 1].frame;
   if (open.frame != 0 && open.frame != outer)
-    hand_over(paths, (int64_t)(span->what & ~IS_SPAN), open.node);
+    hand_over(paths, (int64_t)((span->what & ~IS_SPAN) >> 1), open.node);
   *vector_add(spans) = open;
 }
 
@@ -196,7 +210,7 @@ void call_paths_sweep(struct call_paths *paths, struct call_thread *thread)
     return;
   }
   open_stack frames = {0}, spans = {0};
-  qsort(thread->intervals.items, count, sizeof *thread->intervals.items, compare);
+  call_thread_sort(thread);
   for (size_t i = 0; i < count; i++) {
     const struct call_interval *interval = &thread->intervals.items[i];
     drop_ended(&frames, interval->start_ns);

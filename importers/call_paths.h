@@ -18,14 +18,18 @@
 
 struct call_interval {
   int64_t start_ns, end_ns;
-  uint64_t what; // private: which frame or span
+  uint64_t what; // which frame or span: call_interval_layer, else private
 };
 struct call_thread { // one host thread; starts as {0}
   VECTOR(struct call_interval) intervals;
   size_t frame_count; // of the intervals
 };
 void call_thread_frame(struct call_thread *thread, int64_t start_ns, int64_t end_ns, uint32_t name);
-void call_thread_span(struct call_thread *thread, int64_t start_ns, int64_t end_ns, int64_t span_id);
+// span_id < 2^62
+void call_thread_span(struct call_thread *thread, int64_t start_ns, int64_t end_ns, int64_t span_id, bool is_layer);
+// By start, longer first, then in the order they were added.
+void call_thread_sort(struct call_thread *thread);
+int64_t call_interval_layer(const struct call_interval *interval); // its span's id; 0: not a layer's span
 void call_thread_done(struct call_thread *thread);
 
 struct call_sink { // what a sweep needs, and what it finds goes to

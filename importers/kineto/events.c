@@ -286,7 +286,7 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
       set_range(kineto, event, &span);
     else
       set_host(kineto, event, event_class, &span);
-    call_thread_span(&track->thread, event->start_ns, event->end_ns, span.span_id);
+    call_thread_span(&track->thread, event->start_ns, event->end_ns, span.span_id, span.level == XSP_LEVEL_LAYER);
   }
   span.correlation_id = span.level == XSP_LEVEL_KERNEL ? facts.correlation_id : 0;
   keep_times(kineto, event);
@@ -312,6 +312,8 @@ enum status kineto_event(void *context, const struct trace_event *event, struct 
   if (event->phase != 'X') {
     if (event->phase == 'M')
       keep_name(kineto, event);
+    if (kineto_memory(kineto, event))
+      return STATUS_OK;
     reason = why_no_span(event->phase);
   } else {
     enum event_class event_class = class_of(kineto, event->category);

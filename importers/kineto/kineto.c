@@ -187,6 +187,7 @@ static enum status read_file(struct kineto *kineto, struct error *err)
   XSP_TRY(set_epoch(kineto, err));
   kineto_track_names(kineto);
   add_call_paths(kineto);
+  kineto_memory_end(kineto);
   kineto_devices(kineto);
   return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 //      kineto.c   recognises, reads events and keys, ends the run
 //      events.c   one event: its category → class → span
 //      tags.c     its arguments → tags, device, stream, correlation
+//      memory.c   allocations → alloc_bytes of the operators around them
 //      tracks.c   (process, thread) and (device, stream) → tracks, and their names
 //      system.c   deviceProperties, distributedInfo, versions → facts
 #ifndef XSP_IMPORTERS_KINETO_KINETO_H
@@ -40,6 +41,9 @@ struct kineto_track_key {       // hashed: without padding
   int64_t kind;                 // enum kineto_track_kind
   struct kineto_place place[2]; // process and thread, or device and stream
 };
+struct kineto_allocation {
+  int64_t time_ns, bytes;
+};
 struct kineto_track {
   struct kineto_track_key key;
   struct kineto_place named[2]; // the pid and tid by which a name is given to it
@@ -47,6 +51,7 @@ struct kineto_track {
   uint32_t name;                // TRACK_NAME: import_string
   uint64_t kernel_count;        // TRACK_TOTAL: of all streams of a device
   struct call_thread thread;
+  VECTOR(struct kineto_allocation) allocations;
 };
 #define KINETO_RECENT 64u
 struct kineto_tracks { // starts as {0}
@@ -79,7 +84,7 @@ struct kineto_repeat { // the list or object that a key had last: mostly it has 
   uint32_t text; // import_string of it without space; 0: not asked for yet
 };
 #define KINETO_STRINGS(X)                                                                                              \
-  X(api) X(kernel) X(memcpy) X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(call_path)
+  X(api) X(kernel) X(memcpy) X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(call_path) X(alloc_bytes)
 struct kineto_strings { // import_string of what is used all the time
 #define X(name) uint32_t name;
   KINETO_STRINGS(X)
@@ -103,6 +108,7 @@ struct kineto {
   int64_t base_ns, first_start_ns, least_start_ns, most_end_ns;
   bool has_base;
   uint64_t frame_count, path_count;
+  bool has_memory;         // an allocation or its end was seen
   const char *host_name;   // NULL: not recorded
   char *device_properties; // JSON, of deviceProperties; NULL: not recorded
   size_t device_properties_length;
@@ -116,6 +122,11 @@ enum status kineto_event(void *kineto, const struct trace_event *event, struct e
 // Tags the span that is about to be added, and finds what that needs itself.
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts);
+
+// memory.c
+// Takes an event of the allocators; false: it is another one.
+bool kineto_memory(struct kineto *kineto, const struct trace_event *event);
+void kineto_memory_end(struct kineto *kineto); // at the end, when the spans around allocations are known
 
 // tracks.c
 struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind kind, const struct trace_event *event,

@@ -112,8 +112,10 @@ int64_t kineto_busiest_device(struct kineto *kineto)
 
 void kineto_tracks_done(struct kineto_tracks *tracks)
 {
-  for (size_t i = 0; i < tracks->all.count; i++)
+  for (size_t i = 0; i < tracks->all.count; i++) {
     call_thread_done(&tracks->all.items[i]->thread);
+    vector_done(&tracks->all.items[i]->allocations);
+  }
   interner_done(&tracks->keys);
   vector_done(&tracks->all);
 }

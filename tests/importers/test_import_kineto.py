@@ -162,7 +162,9 @@ class RealTraces(unittest.TestCase):
                 recorded = report["files"][0]
                 self.assertEqual((recorded["format"], recorded["version"], recorded["events"]), ("kineto", "1", events))
                 self.assertEqual(recorded["kept"] + sum(recorded["skipped"].values()), events)
-                self.assertEqual(rows(out, "select count(*) as n from span")[0]["n"], recorded["kept"])
+                allocations = 12838 - recorded["skipped"]["memory freed"] - recorded["skipped"][
+                    "memory allocated outside operators"] if "resnet50" in name else 0  # parts of operators' spans
+                self.assertEqual(rows(out, "select count(*) as n from span")[0]["n"] + allocations, recorded["kept"])
 
 
 # ---- files of our own ------------------------------------------------------------------------------------------------
@@ -258,11 +260,11 @@ class Generations(Case):
             {"run_id": 1, "track_id": 3, "name": None, "host": None, "process_id": None, "thread_id": None,
              "device_id": 0, "stream_id": 20, "clock": None}])
         self.assertEqual(self.tags("aten::add"), {"layer_type": "aten::add", "external_id": 7, "Input Dims": "[[2,3],[]]",
-                                                  "call_path": "outer.py(2): <module>;inner.py(1): f"})
+                                                  "alloc_bytes": 0, "call_path": "outer.py(2): <module>;inner.py(1): f"})
         self.assertEqual(self.tags("Memcpy DtoH (Device -> Pageable)"),
                          {"copy_kind": "DtoH", "bytes": 4096, "recorded_correlation": 98})
         self.assertEqual(self.report["files"][0]["skipped"],
-                         {"metadata": 1, "flow": 1, "instant": 1, "profiler span": 1})
+                         {"metadata": 1, "flow": 1, "memory allocated outside operators": 1, "profiler span": 1})
         self.assertEqual(rows(self.out, "select epoch from run"), [{"epoch": "unix"}])
         self.assertEqual(rows(self.out, "select count(*) as n from observation where span_id = 1"), [{"n": 1}])
 
