@@ -10,6 +10,14 @@
 #include "correlate/resolve.h"
 #include "store/store.h"
 
+// What is recorded of a call or an execution besides its correlation id. Decides between launches with one id.
+struct correlate_facts {
+  uint32_t row; // of the run's columns
+  // What two spans both have must be equal. 0: not recorded; other numbers mean no more than that equal ones are equal.
+  uint64_t device, external_id, kernel; // kernel: the name of the one that a call started, or of the execution
+};
+// Fills in what is recorded of `count` spans, in the order of their rows.
+typedef enum status correlate_load_facts(void *context, struct correlate_facts *facts, size_t count, struct error *err);
 struct correlate_question { // of one run
   // Needs start_ns, duration_ns, track_id, level, kind and may have the others as STORE_LEAN loads them.
   const struct store_spans *spans;
@@ -17,7 +25,9 @@ struct correlate_question { // of one run
   size_t track_count;
   const int64_t *warmup_span_ids; // spans with a tag `warmup` (int, not 0)
   size_t warmup_count;
-  uint32_t column_mask; // which derived columns are wanted, for example STORE_ALL_DERIVED
+  uint32_t column_mask;             // which derived columns are wanted, for example STORE_ALL_DERIVED
+  correlate_load_facts *load_facts; // called only where launches share their id; NULL: nothing more is recorded
+  void *context;                    // of load_facts
 };
 struct correlate_answer { // arrays live in the arena
   struct store_derived derived;

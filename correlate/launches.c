@@ -3,7 +3,8 @@
 // are written.
 //
 // Of calls with one id that are nested in each other on one thread the outermost is the launch. Calls with one id that are
-// not nested are several launches: an execution takes the one of its process that starts before it, if there is only one.
+// not nested are several launches: an execution takes the one of its process that starts before it and agrees with it in
+// all else that is recorded, if there is only one.
 #include "correlate/launches.h"
 
 #include "base/sorted.h"
@@ -153,24 +154,61 @@ static struct launch_call *first_of(const struct launches *launches, int64_t id)
   return calls + sorted_lower_bound_i64(id, &calls->id, launches->several.count, sizeof *calls);
 }
 
-// The first two that agree with the execution decide: whether there are others does not matter any more.
+#define CALLS_MOST 256u // of an id and a process, that are compared: files may have millions
+
+static int compare_facts(const void *left, const void *right)
+{
+  const struct correlate_facts *a = left;
+  const struct correlate_facts *b = right;
+  return (a->row > b->row) - (a->row < b->row);
+}
+
+static const struct correlate_facts *facts_of(const struct launches *launches, uint32_t row)
+{
+  const struct correlate_facts key = {.row = row};
+  return sorted_find(&key, launches->facts, launches->fact_count, sizeof key, compare_facts);
+}
+
+static bool is_same(uint64_t a, uint64_t b)
+{
+  return a == b || a == 0 || b == 0;
+}
+
+static bool do_facts_agree(const struct launches *launches, uint32_t call, uint32_t execution)
+{
+  const struct correlate_facts *a = facts_of(launches, call);
+  const struct correlate_facts *b = facts_of(launches, execution);
+  return a == NULL || b == NULL ||
+         (is_same(a->device, b->device) && is_same(a->external_id, b->external_id) && is_same(a->kernel, b->kernel));
+}
+
+// Calls come by their start: after the execution's start there is nothing to look for but whether there are several.
 static uint32_t choose(struct launches *launches, const struct store_spans *spans, uint32_t row)
 {
   int64_t id = spans->correlation_id[row];
   uint32_t process = process_of(launches, spans, row);
   const struct launch_call *first = first_of(launches, id);
   const struct launch_call *end = launches->several.items + launches->several.count;
-  const struct launch_call *found = NULL;
+  uint32_t found = ROW_NONE, only = ROW_NONE; // only: of its process
+  size_t count = 0;
   if (process == 0 && first->is_in_several_processes)
     return LAUNCH_SEVERAL;
   for (const struct launch_call *call = first; call < end && call->id == id; call++) {
+    bool is_before = call->start <= spans->start_ns[row];
     if (!are_of_one_process(call->process, process))
       continue;
-    if (found != NULL)
-      return found->start <= spans->start_ns[row] && call->start > spans->start_ns[row] ? found->row : LAUNCH_SEVERAL;
-    found = call;
+    only = call->row;
+    if (++count > CALLS_MOST)
+      return LAUNCH_SEVERAL;
+    if (!is_before && count > 1)
+      break;
+    if (is_before && do_facts_agree(launches, call->row, row)) {
+      if (found != ROW_NONE)
+        return LAUNCH_SEVERAL;
+      found = call->row;
+    }
   }
-  return found != NULL ? found->row : ROW_NONE;
+  return count < 2 ? only : found != ROW_NONE ? found : LAUNCH_SEVERAL;
 }
 
 uint32_t launches_of(struct launches *launches, const struct store_spans *spans, uint32_t row)
@@ -233,6 +271,43 @@ void launches_join(struct launches *launches, const struct store_spans *spans, c
     parent_row[i] = is_certain ? parent_row[launch] : ROW_NONE;
     basis[i] = (uint8_t)((basis[i] & MARKS) | (is_certain ? BASIS_CORRELATION : BASIS_AMBIGUOUS));
   }
+}
+
+// ---- further facts ---------------------------------------------------------------------------------------------------
+static bool has_several(struct launches *launches, const struct store_spans *spans, size_t row)
+{
+  int64_t id = rows_correlation(spans, row);
+  return id != 0 && id_pages_find(&launches->row_of_correlation, (uint64_t)id) == LAUNCH_SEVERAL;
+}
+
+enum status launches_learn(struct launches *launches, const struct store_spans *spans, correlate_load_facts *load,
+                           void *context, struct arena *arena, uint32_t *parent_row, uint8_t *basis, struct error *err)
+{
+  size_t count = launches->several.count, filled = 0;
+  if (count == 0 || load == NULL)
+    return STATUS_OK;
+  for (size_t i = 0; i < spans->count; i++)
+    count += spans->kind[i] == XSP_KIND_EXECUTION && has_several(launches, spans, i);
+  launches->facts = arena_alloc_array(arena, count, sizeof *launches->facts);
+  for (size_t i = 0; i < spans->count; i++)
+    if (spans->kind[i] == XSP_KIND_EXECUTION && has_several(launches, spans, i))
+      launches->facts[filled++].row = (uint32_t)i;
+  for (size_t i = 0; i < launches->several.count; i++)
+    launches->facts[filled++].row = launches->several.items[i].row;
+  qsort(launches->facts, count, sizeof *launches->facts, compare_facts);
+  launches->fact_count = count;
+  XSP_TRY(load(context, launches->facts, count, err));
+  for (size_t i = 0; i < count; i++) {
+    uint32_t row = launches->facts[i].row;
+    bool is_recorded = rows_recorded_parent(spans, row) != 0 || STORE_BASIS_OF_FLAGS(rows_flags(spans, row)) >= 0;
+    uint32_t launch = spans->kind[row] == XSP_KIND_EXECUTION && !is_recorded ? choose(launches, spans, row) : ROW_NONE;
+    if (launch == ROW_NONE)
+      continue;
+    bool is_certain = launch != LAUNCH_SEVERAL;
+    parent_row[row] = is_certain ? parent_row[launch] : ROW_NONE;
+    basis[row] = is_certain ? BASIS_CORRELATION : BASIS_AMBIGUOUS;
+  }
+  return STATUS_OK;
 }
 
 // Stored as a launch, but in another call of its id, which an execution carries.

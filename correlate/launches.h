@@ -21,6 +21,8 @@ struct launches {
   VECTOR(struct launch_call) several; // launches of an id that has several, by (id, start)
   VECTOR(struct launch_call) nested;  // stored as launches, but in others of their id; by row
   uint8_t *carried;                   // a bit a row: a launch whose id an execution carries; NULL: kinds stay as stored
+  struct correlate_facts *facts;      // of `several` and of executions with their ids, by row; NULL: none are recorded
+  size_t fact_count;
   // Processes of tracks, from 1 on; 0: none recorded. NULL where a run has at most one.
   const uint32_t *process_of_slot;
   const struct id_map *slot_of_track;
@@ -47,6 +49,10 @@ uint32_t launches_of(struct launches *launches, const struct store_spans *spans,
 // Gives executions the parents of their launches: rows and bases, which may carry marks.
 void launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
                    struct arena *arena, uint32_t *parent_row, uint8_t *basis);
+// Where launches share their id: loads what else is recorded of them and of their executions, and decides again.
+enum status launches_learn(struct launches *launches, const struct store_spans *spans, correlate_load_facts *load,
+                           void *context, struct arena *arena, uint32_t *parent_row, uint8_t *basis,
+                           struct error *err) MUST_CHECK;
 // What kinds rows [first_row, first_row + count) have in the end.
 void launches_kinds(struct launches *launches, const struct store_spans *spans, size_t first_row, size_t count,
                     uint8_t *ret_kinds);

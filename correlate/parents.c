@@ -357,6 +357,13 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
   return STATUS_OK;
 }
 
+enum status parents_learn(const struct store_spans *spans, correlate_load_facts *load, void *context,
+                          struct parents *parents, struct error *err)
+{
+  return launches_learn(&parents->launches, spans, load, context, &parents->links_arena, parents->row, parents->basis,
+                        err);
+}
+
 void parents_forget_links(struct parents *parents)
 {
   launches_done(&parents->launches);

@@ -40,6 +40,9 @@ struct parents {
 // it starts or beyond int64.
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
                          struct parents *ret_parents, struct error *err) MUST_CHECK;
+// Afterwards: decides between launches with one id by further facts (struct correlate_question).
+enum status parents_learn(const struct store_spans *spans, correlate_load_facts *load, void *context,
+                          struct parents *parents, struct error *err) MUST_CHECK;
 void parents_forget_links(struct parents *parents); // call once launches are no longer needed
 void parents_done(struct parents *parents);
 uint32_t parents_row_of(const struct parents *parents, const struct store_spans *spans, int64_t span_id);

@@ -3,6 +3,7 @@
 // run of 10^7 spans has 46 bytes of them a span, and what is found out about it another 45.
 #include "base/debug.h"
 #include "base/sorted.h"
+#include "correlate/launch_facts.h"
 #include "correlate/relation.h"
 
 #include <stdlib.h>
@@ -110,6 +111,11 @@ static enum status load(struct run *run, struct error *err)
   return find_warmups(run->store, run->run_id, &run->arena, &run->warmups, err);
 }
 
+static struct launch_facts_source facts_source(const struct run *run)
+{
+  return (struct launch_facts_source){run->store, run->run_id, &run->spans, run->tracks, run->track_count};
+}
+
 // What is written is given up before the next phase needs room.
 static enum status write_relation(struct run *run, struct relation *relation, struct error *err)
 {
@@ -135,7 +141,10 @@ static enum status write_relation(struct run *run, struct relation *relation, st
 static enum status correlate_and_write(struct run *run, struct error *err)
 {
   struct relation relation = {.spans = &run->spans};
+  struct launch_facts_source source = facts_source(run);
   enum status status = parents_find(&run->spans, run->tracks, run->track_count, &relation.parents, err);
+  if (status == STATUS_OK)
+    status = parents_learn(&run->spans, launch_facts_load, &source, &relation.parents, err);
   if (status == STATUS_OK)
     status = write_relation(run, &relation, err);
   relation_done(&relation);
@@ -144,8 +153,9 @@ static enum status correlate_and_write(struct run *run, struct error *err)
 
 static enum status correlate_and_overlay(struct run *run, struct error *err)
 {
-  const struct correlate_question question = {&run->spans,     run->tracks,        run->track_count,
-                                              run->warmups.id, run->warmups.count, STORE_ALL_DERIVED};
+  struct launch_facts_source source = facts_source(run);
+  const struct correlate_question question = {&run->spans,        run->tracks,       run->track_count,  run->warmups.id,
+                                              run->warmups.count, STORE_ALL_DERIVED, launch_facts_load, &source};
   struct correlate_answer answer;
   XSP_TRY(correlate_spans(&question, &run->arena, &answer, err));
   return store_overlay_derived(run->store, run->run_id, &answer.derived, answer.observations, answer.observation_count,

@@ -72,10 +72,9 @@ enum kineto_key { // what an argument's key means
   KEY_CORRELATION,
   KEY_DEVICE,
   KEY_STREAM,
-  KEY_EXTERNAL_ID, // calls carry their operator's too
-  KEY_CALL_STACK,  // "inner;outer"
-  KEY_QUEUED,      // 0: not known
-  KEY_SEQUENCE,    // negative: none
+  KEY_CALL_STACK, // "inner;outer"
+  KEY_QUEUED,     // 0: not known
+  KEY_SEQUENCE,   // negative: none
 };
 #define KINETO_REPEAT_BYTES 47u
 struct kineto_repeat { // the list or object that a key had last: mostly it has the same again

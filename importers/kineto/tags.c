@@ -13,8 +13,8 @@ static const struct {
   const char *tag; // NULL: the key itself
 } known[] = {
     {"correlation", KEY_CORRELATION, "recorded_correlation"},
-    {"External id", KEY_EXTERNAL_ID, "external_id"},
-    {"external id", KEY_EXTERNAL_ID, "external_id"},
+    {"External id", KEY_TAG, "external_id"},
+    {"external id", KEY_TAG, "external_id"},
     {"device", KEY_DEVICE, NULL},
     {"stream", KEY_STREAM, NULL},
     {"queued", KEY_QUEUED, NULL},
@@ -231,10 +231,6 @@ static void tag_argument(struct kineto *kineto, struct kineto_word word, const s
       break;
     *(word.meaning == KEY_DEVICE ? &facts->device : &facts->stream) = value;
     return;
-  case KEY_EXTERNAL_ID:
-    if (kind == KINETO_CALL)
-      return;
-    break;
   case KEY_CALL_STACK:
     if (value->type != TRACE_STRING)
       break;

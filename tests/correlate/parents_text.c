@@ -2,8 +2,8 @@
 // A test program: cases of spans as text on stdin, their parents on stdout. tests/correlate/test_parents.py feeds it.
 //
 // A case is a line `case COUNT` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
-// flags process threadless` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…). The answer is COUNT lines
-// `parent basis depth self observation kind`.
+// flags process threadless device external_id kernel` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…;
+// the last three: struct correlate_facts). The answer is COUNT lines `parent basis depth self observation kind`.
 #include "correlate/correlate.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 struct span_text {
   int64_t id, parent, start, correlation;
-  unsigned level, kind, track, clock, flags, process, threadless;
+  unsigned level, kind, track, clock, flags, process, threadless, device, external_id, kernel;
   char end[32];
 };
 
@@ -31,13 +31,14 @@ static void allocate(struct store_spans *spans, size_t count, struct arena *aren
   spans->flags = arena_alloc_array(arena, count + 1, 1);
 }
 
-static bool read_span(struct store_spans *spans, size_t row, struct store_track *track)
+static bool read_span(struct store_spans *spans, size_t row, struct store_track *track, struct correlate_facts *facts)
 {
   struct span_text text;
-  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u%u%u%u", &text.id, &text.parent, &text.level,
+  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u%u%u%u%u%u%u", &text.id, &text.parent, &text.level,
             &text.kind, &text.track, &text.start, text.end, &text.correlation, &text.clock, &text.flags, &text.process,
-            &text.threadless) != 12)
+            &text.threadless, &text.device, &text.external_id, &text.kernel) != 15)
     return false;
+  *facts = (struct correlate_facts){0, text.device, text.external_id, text.kernel};
   spans->span_id[row] = text.id;
   spans->recorded_parent_id[row] = text.parent;
   spans->start_ns[row] = text.start;
@@ -58,16 +59,30 @@ static bool read_span(struct store_spans *spans, size_t row, struct store_track 
   return true;
 }
 
+// `context` has the facts of all rows.
+static enum status load_facts(void *context, struct correlate_facts *facts, size_t count, struct error *err)
+{
+  const struct correlate_facts *all = context;
+  (void)err;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t row = facts[i].row;
+    facts[i] = all[row];
+    facts[i].row = row;
+  }
+  return STATUS_OK;
+}
+
 static bool run_case(size_t count)
 {
   struct arena arena = {0};
   struct store_spans spans = {0};
   allocate(&spans, count, &arena);
   struct store_track *tracks = arena_alloc_array(&arena, count + 1, sizeof *tracks);
+  struct correlate_facts *facts = arena_alloc_array(&arena, count + 1, sizeof *facts);
   for (size_t i = 0; i < count; i++)
-    if (!read_span(&spans, i, &tracks[i]))
+    if (!read_span(&spans, i, &tracks[i], &facts[i]))
       return false;
-  const struct correlate_question question = {&spans, tracks, count, NULL, 0, STORE_ALL_DERIVED};
+  const struct correlate_question question = {&spans, tracks, count, NULL, 0, STORE_ALL_DERIVED, load_facts, facts};
   struct correlate_answer answer;
   struct error error;
   if (correlate_spans(&question, &arena, &answer, &error) != STATUS_OK) {

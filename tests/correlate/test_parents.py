@@ -24,6 +24,7 @@ def random_case(random):
     threadless = random.choice((frozenset(), frozenset(), {1}, {1, 2}, {2}, {1, 2, 3}))
     processes = random.choice((1, 1, 2, 3))
     offset = random.randrange(3)
+    facts = random.random() < 0.5
     spans = []
     for i in range(count):
         start = random.randrange(horizon)
@@ -40,7 +41,8 @@ def random_case(random):
         basis = random.choice(BASES) if random.random() < (0.12 if plain < 0.2 else 0) else None
         spans.append([0, parent, random.choice(levels), kind, 'api' if kind == 1 else '', track, start, end, correlation,
                       'foreign' if track == 3 else '', plain < 0.5 and random.random() < 0.12, call, basis,
-                      plain < 0.3 and random.random() < 0.2, (track + offset) % processes, track in threadless])
+                      plain < 0.3 and random.random() < 0.2, (track + offset) % processes, track in threadless,
+                      *(random.randrange(3) if facts and random.random() < 0.6 else 0 for _ in range(3))])
     order = random.random()
     if order < 0.35:  # as a thread's ring has them
         spans.sort(key=lambda s: (s[7], -s[6]))
@@ -88,7 +90,8 @@ def to_text(spans):
     for s in spans:
         end = 'open' if s.end == OPEN else s.end
         lines.append(f'{s.span_id} {s.recorded_parent} {s.level} {s.kind} {s.track} {s.start} {end} {s.correlation} '
-                     f'{int(bool(s.clock))} {flags_of(s)} {s.process} {int(s.threadless)}')
+                     f'{int(bool(s.clock))} {flags_of(s)} {s.process} {int(s.threadless)} {s.device} {s.external_id} '
+                     f'{s.kernel}')
     return '\n'.join(lines) + '\n'
 
 

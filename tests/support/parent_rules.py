@@ -13,10 +13,10 @@ FOREVER = 2 ** 63 - 1  # the end of a span that never finished
 # recorded_parent, correlation, track: 0 means none. Spans are in file order. `clock` is the name of a foreign clock, or
 # ''. placed: an importer laid its times out. call: a host API call, which may turn out to be a launch. basis: what the
 # source recorded, or None. step: a framework's step, or a match of --model-range. process: a number for (host, process); 0: none recorded.
-# threadless: its track has neither a thread nor a device.
+# threadless: its track has neither a thread nor a device. device, external_id, kernel: what else is recorded, 0: nothing.
 Span = collections.namedtuple('Span', 'span_id recorded_parent level kind category track start end correlation clock '
-                                      'placed call basis step process threadless',
-                              defaults=(False, False, None, False, 0, False))
+                                      'placed call basis step process threadless device external_id kernel',
+                              defaults=(False, False, None, False, 0, False, 0, 0, 0))
 
 
 # ---- kinds
@@ -39,6 +39,12 @@ def agree(a, b):
     return process_of(a) == process_of(b) or 0 in (process_of(a), process_of(b))
 
 
+def agree_in_all(a, b):
+    """What is recorded of both is equal."""
+    return all(x == y or 0 in (x, y) for x, y in ((a.device, b.device), (a.external_id, b.external_id),
+                                                  (a.kernel, b.kernel)))
+
+
 def launches_of(spans, at):
     """The calls that may have launched an execution: of its process, not nested in each other."""
     return [i for i, s in enumerate(spans) if is_candidate(s) and s.correlation == spans[at].correlation
@@ -52,7 +58,7 @@ def launch_of(spans, at):
         return calls[0] if calls else None
     if process_of(spans[at]) == 0 and len({process_of(spans[i]) for i in calls} - {0}) > 1:
         return AMBIGUOUS
-    before = [i for i in calls if spans[i].start <= spans[at].start]
+    before = [i for i in calls if spans[i].start <= spans[at].start and agree_in_all(spans[i], spans[at])]
     return before[0] if len(before) == 1 else AMBIGUOUS
 
 
