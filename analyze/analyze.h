@@ -18,13 +18,14 @@ struct analyze_cache {
 struct analyze_request {
   int64_t batch;                // 0: the default rule
   const char *layer;            // "outermost", "innermost", "module"; NULL: the run's default
-  const char *statistic;        // "mean", "median", "min", "max", "pNN", "trimmed:F"; NULL: trimmed:0.2
+  const char *statistic;        // "mean", "median", "min", "max", "pNN", "trimmed:F", "trimmed-each:F"; NULL: trimmed:0.2
   const char *sort;             // key; NULL: the analysis's own order
   int64_t top;                  // 0: all
   const char *by;               // L0: "layer"; else NULL
   double optimal_threshold_pct; // 5
   const char *optimal;          // "latency<=10ms", or NULL
   double latency_threshold_pct; // 5
+  bool partial_metrics;         // sums of metrics over those kernels that have them, where others lack them
   struct analyze_cache *cache;  // NULL: none
   const char *base;            // T10: the framework that others are normalised to, "NAME" or "NAME==VERSION"; else NULL
   bool cold;                   // the first inferences of fresh processes, in place of all other runs
@@ -57,11 +58,15 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
 // ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
 struct statistic {
   int kind;
-  int64_t trim_numerator, trim_denominator;
-  double percentile;
+  int64_t numerator, denominator; // the part that is trimmed, or a percentile
 }; // private to statistics.c
 bool statistic_parse(const char *text, struct statistic *ret_statistic);
-// Over `count` values (reordered in place). NaN for count 0.
+// True for the default, `mean` and `trimmed:F`: whole observations are left out, by their own latency, and every figure is the
+// mean over the others, so that figures add up. False: each figure is the statistic of its own values.
+bool statistic_trims_observations(const struct statistic *statistic);
+// How many of `count` observations, or values, are left out at each end.
+size_t statistic_cut(const struct statistic *statistic, size_t count);
+// Over `count` values by themselves (reordered in place). NaN for count 0.
 double statistic_apply(const struct statistic *statistic, double *values, size_t count);
 double statistic_cv_pct(const double *values, size_t count); // sample deviation / mean * 100; NaN for count < 2
 

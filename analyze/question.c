@@ -86,9 +86,47 @@ double question_statistic(const struct question *question, const double *values,
   return result;
 }
 
+bool question_is_by_value(const struct question *question)
+{
+  return !statistic_trims_observations(&question->statistic);
+}
+
+struct figure question_figure(struct question *question, const struct view_set *set, const double *values)
+{
+  struct figure figure = {.value = NAN, .occurring = question->room, .occurrence = NAN};
+  double sum = 0;
+  for (size_t i = 0; values != NULL && i < set->observation_count; i++) {
+    if (isnan(values[i]))
+      continue;
+    question->room[figure.count++] = values[i];
+    figure.present += set->is_kept[i];
+    sum += set->is_kept[i] ? values[i] : 0;
+  }
+  if (figure.count == 0)
+    return figure;
+  figure.occurrence = figure.present > 0 ? sum / (double)figure.present : NAN;
+  figure.value = question_is_by_value(question) ? question_statistic(question, question->room, figure.count)
+                                                : sum / (double)set->kept_count;
+  return figure;
+}
+
+double question_value(struct question *question, const struct view_set *set, const double *values)
+{
+  return question_figure(question, set, values).value;
+}
+
+struct figure question_model_figure(struct question *question, const struct view_set *set)
+{
+  struct figure figure = {.value = NAN, .occurrence = NAN};
+  if (set != NULL)
+    figure = question_figure(question, set, set->latencies_ms);
+  figure.occurring = set == NULL ? NULL : set->latencies_ms; // outlives the next figure
+  return figure;
+}
+
 double question_model_latency(struct question *question, const struct view_set *set)
 {
-  return set == NULL ? NAN : question_statistic(question, set->latencies_ms, set->observation_count);
+  return question_model_figure(question, set).value;
 }
 
 double share_pct(double part, double whole)
@@ -117,17 +155,30 @@ void put_batch(struct table_builder *table, int64_t batch_size)
   table_put(table, "batch_size", "", "batch", cell_int_if(batch_size != 0, batch_size));
 }
 
-void put_spread(struct table_builder *table, const double *values_ms, size_t count)
+void put_spread(struct table_builder *table, const struct figure *figure)
 {
+  bool is_known = figure->occurring != NULL;
   double least_ms = NAN, most_ms = NAN;
-  for (size_t i = 0; i < count; i++) {
-    least_ms = fmin(least_ms, values_ms[i]);
-    most_ms = fmax(most_ms, values_ms[i]);
+  for (size_t i = 0; i < figure->count; i++) {
+    least_ms = fmin(least_ms, figure->occurring[i]);
+    most_ms = fmax(most_ms, figure->occurring[i]);
   }
-  table_put(table, "n", "", "n", cell_int_if(values_ms != NULL, (int64_t)count));
+  table_put(table, "n", "", "n", cell_int_if(is_known, (int64_t)figure->count));
   table_put(table, "min_ms", "ms", "min", cell_real(least_ms));
   table_put(table, "max_ms", "ms", "max", cell_real(most_ms));
-  table_put(table, "cv_pct", "%", "cv", cell_real(statistic_cv_pct(values_ms, count)));
+  table_put(table, "cv_pct", "%", "cv", cell_real(statistic_cv_pct(figure->occurring, figure->count)));
+  table_put(table, "present", "", "present", cell_int_if(is_known, (int64_t)figure->present));
+  table_put(table, "occurrence_ms", "ms", "where present", cell_real(figure->occurrence));
+}
+
+void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms)
+{
+  if (!question_is_by_value(question))
+    return;
+  table_summary(&question->table, "sum_ms", cell_real(sum_ms));
+  table_summary(&question->table, "rows_sum_ms", cell_real(rows_sum_ms));
+  table_note(&question->table, "each figure is the statistic of its own values: rows do not add up to the statistic of the "
+                               "sums (sum_ms), which percentages are of");
 }
 
 void put_partial(struct table_builder *table, bool is_partial)
@@ -202,7 +253,35 @@ enum status question_statistic_check(const struct analyze_request *request, stru
   if (statistic_parse(request->statistic, ret_statistic))
     return STATUS_OK;
   return error_set(err, STATUS_USE, "cannot read the statistic", request->statistic, "--stat median",
-                   "known are mean, median, min, max, pNN (0 to 100) and trimmed:F (F below 0.5)");
+                   "known are mean, median, min, max, pNN (0 to 100), trimmed:F and trimmed-each:F (F below 0.5)");
+}
+
+struct ranked {
+  double latency_ms;
+  size_t observation;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+  const struct ranked *a = left, *b = right;
+  if (a->latency_ms != b->latency_ms)
+    return a->latency_ms < b->latency_ms ? -1 : 1;
+  return a->observation < b->observation ? -1 : a->observation > b->observation;
+}
+
+// Leaves out the fastest and the slowest observations of a set, if the statistic does.
+static void choose_observations(struct question *question, struct view_set *set)
+{
+  size_t count = set->observation_count;
+  size_t cut = question_is_by_value(question) ? 0 : statistic_cut(&question->statistic, count);
+  struct ranked *ranked = arena_alloc_array(question->scratch, count + 1, sizeof *ranked);
+  for (size_t i = 0; i < count; i++)
+    ranked[i] = (struct ranked){set->latencies_ms[i], i};
+  qsort(ranked, count, sizeof *ranked, compare_ranked);
+  set->is_kept = arena_alloc_array(question->scratch, count + 1, sizeof *set->is_kept);
+  set->kept_count = count - 2 * cut;
+  for (size_t i = cut; i < count - cut; i++)
+    set->is_kept[ranked[i].observation] = true;
 }
 
 enum status question_start(struct question *question, const struct analysis *analysis,
@@ -213,7 +292,14 @@ enum status question_start(struct question *question, const struct analysis *ana
       (struct question){.analysis = analysis, .request = request, .view = view, .arena = arena, .scratch = scratch};
   question->used = arena_alloc_array(arena, view->set_count + 1, sizeof *question->used);
   table_start(&question->table, arena);
-  return question_statistic_check(request, &question->statistic, err);
+  XSP_TRY(question_statistic_check(request, &question->statistic, err));
+  size_t most = 0;
+  for (size_t i = 0; i < view->set_count; i++) {
+    choose_observations(question, &view->sets[i]);
+    most = view->sets[i].observation_count > most ? view->sets[i].observation_count : most;
+  }
+  question->room = arena_alloc_array(scratch, most + 1, sizeof *question->room);
+  return STATUS_OK;
 }
 
 static enum status answer_one(const struct analysis *analysis, const struct experiment_runs *of,

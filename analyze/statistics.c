@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statistics over observations, with ranks counted in exact decimals. Called by the analyses and by `xsp profile`.
+// The default one, `mean` and `trimmed:F` choose observations; the others look at each value by itself.
 #include "analyze/analyze.h"
 
 #include <ctype.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KIND_MEAN = 1, KIND_MEDIAN, KIND_MIN, KIND_MAX, KIND_PERCENTILE, KIND_TRIMMED };
+enum { KIND_MEDIAN = 1, KIND_MIN, KIND_MAX, KIND_PERCENTILE, KIND_TRIMMED, KIND_TRIMMED_EACH };
 
 #define LARGEST_DIGITS 15
 
@@ -39,27 +40,46 @@ bool statistic_parse(const char *text, struct statistic *ret_statistic)
   static const struct {
     const char *name;
     int kind;
-  } plain[] = {{"mean", KIND_MEAN}, {"median", KIND_MEDIAN}, {"min", KIND_MIN}, {"max", KIND_MAX}};
-  int64_t numerator = 2;
-  int64_t denominator = 10;
-  *ret_statistic = (struct statistic){KIND_TRIMMED, numerator, denominator, 0};
-  if (text == NULL || strcmp(text, "trimmed") == 0)
-    return true;
+    int64_t numerator, denominator;
+  } plain[] = {{"trimmed", KIND_TRIMMED, 2, 10}, {"mean", KIND_TRIMMED, 0, 1}, {"median", KIND_MEDIAN, 0, 1},
+               {"min", KIND_MIN, 0, 1},          {"max", KIND_MAX, 0, 1}};
+  static const struct {
+    const char *prefix;
+    int kind;
+  } with_part[] = {{"trimmed:", KIND_TRIMMED}, {"trimmed-each:", KIND_TRIMMED_EACH}};
+  text = text == NULL ? plain[0].name : text;
   for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
     if (strcmp(text, plain[i].name) == 0) {
-      ret_statistic->kind = plain[i].kind;
+      *ret_statistic = (struct statistic){plain[i].kind, plain[i].numerator, plain[i].denominator};
       return true;
     }
-  if (strncmp(text, "trimmed:", 8) == 0) {
-    if (!parse_decimal(text + 8, &numerator, &denominator) || 2 * numerator >= denominator)
+  int64_t numerator, denominator;
+  for (size_t i = 0; i < sizeof with_part / sizeof with_part[0]; i++) {
+    size_t length = strlen(with_part[i].prefix);
+    if (strncmp(text, with_part[i].prefix, length) != 0)
+      continue;
+    if (!parse_decimal(text + length, &numerator, &denominator) || 2 * numerator >= denominator)
       return false;
-    *ret_statistic = (struct statistic){KIND_TRIMMED, numerator, denominator, 0};
+    *ret_statistic = (struct statistic){with_part[i].kind, numerator, denominator};
     return true;
   }
   if (text[0] != 'p' || !parse_decimal(text + 1, &numerator, &denominator) || numerator > 100 * denominator)
     return false;
-  *ret_statistic = (struct statistic){KIND_PERCENTILE, numerator, denominator, (double)numerator / (double)denominator};
+  *ret_statistic = (struct statistic){KIND_PERCENTILE, numerator, denominator};
   return true;
+}
+
+bool statistic_trims_observations(const struct statistic *statistic)
+{
+  return statistic->kind == KIND_TRIMMED;
+}
+
+size_t statistic_cut(const struct statistic *statistic, size_t count)
+{
+  if ((statistic->kind != KIND_TRIMMED && statistic->kind != KIND_TRIMMED_EACH) || statistic->numerator == 0 ||
+      count < 3)
+    return 0;
+  return count == 3 ? 1 : (size_t)((__int128)statistic->numerator * (__int128)count / statistic->denominator);
 }
 
 static int compare(const void *left, const void *right)
@@ -94,8 +114,6 @@ double statistic_apply(const struct statistic *statistic, double *values, size_t
     return NAN;
   qsort(values, count, sizeof *values, compare);
   switch (statistic->kind) {
-  case KIND_MEAN:
-    return mean_of(values, count);
   case KIND_MIN:
     return values[0];
   case KIND_MAX:
@@ -103,15 +121,11 @@ double statistic_apply(const struct statistic *statistic, double *values, size_t
   case KIND_MEDIAN:
     return at_rank(values, count, 1, 2);
   case KIND_PERCENTILE:
-    return at_rank(values, count, statistic->trim_numerator, 100 * statistic->trim_denominator);
+    return at_rank(values, count, statistic->numerator, 100 * statistic->denominator);
   default:
     break;
   }
-  if (count < 3)
-    return mean_of(values, count);
-  if (count == 3)
-    return values[1];
-  size_t cut = (size_t)((__int128)statistic->trim_numerator * (__int128)count / statistic->trim_denominator);
+  size_t cut = statistic_cut(statistic, count);
   return mean_of(values + cut, count - 2 * cut);
 }
 

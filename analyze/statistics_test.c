@@ -27,6 +27,7 @@ static void test_trimmed_mean_drops_floor_at_each_end(void **unused)
   static const double ten[] = {1000, 1, 2, 3, 4, 5, 6, 7, -500, 9};
   NEAR(apply(NULL, ten, 10), (2 + 3 + 4 + 5 + 6 + 7) / 6.0); // two at each end
   NEAR(apply("trimmed:0.2", ten, 10), apply(NULL, ten, 10));
+  NEAR(apply("trimmed-each:0.2", ten, 10), apply(NULL, ten, 10));
   NEAR(apply("trimmed:0", ten, 10), apply("mean", ten, 10));
   static const double nine[] = {9, 8, 7, 6, 5, 4, 3, 2, 100};
   NEAR(apply(NULL, nine, 9), (3 + 4 + 5 + 6 + 7 + 8 + 9) / 7.0); // floor(1.8)
@@ -34,6 +35,9 @@ static void test_trimmed_mean_drops_floor_at_each_end(void **unused)
   NEAR(apply(NULL, five, 5), 24); // floor(0.2 * 5) is 1, not 0: decimals, not doubles
   static const double three[] = {1, 2, 30};
   NEAR(apply(NULL, three, 3), 2);
+  NEAR(apply("trimmed-each:0.1", three, 3), 2);
+  NEAR(apply("mean", three, 3), 11);
+  NEAR(apply("trimmed:0", three, 3), 11);
   static const double two[] = {1, 2};
   NEAR(apply(NULL, two, 2), 1.5);
   NEAR(apply(NULL, two, 1), 1);
@@ -79,7 +83,7 @@ static void test_bad_statistics_are_refused(void **unused)
   static const char *const bad[] = {
       "",       "p",          "p101",        "p-1",       "p1e1",
       "avg",    "trimmed:",   "trimmed:0.5", "trimmed:1", "trimmed:0.1x",
-      "p1.2.3", "trimmed:-0", "mean ",       "p.",        "trimmed:0.4999999999999999999"};
+      "p1.2.3", "trimmed:-0", "mean ",       "p.",        "trimmed-each:0.5", "trimmed-each", "trimmed:0.4999999999999999999"};
   struct statistic statistic;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
     assert_false(statistic_parse(bad[i], &statistic));
@@ -90,8 +94,9 @@ static struct batches choose(const double *latencies, size_t count, double thres
 {
   static struct batch_point points[16];
   for (size_t i = 0; i < count; i++)
-    points[i] = (struct batch_point){INT64_C(1) << i, NULL, NULL, latencies[i],
-                                     1000.0 * (double)(INT64_C(1) << i) / latencies[i]};
+    points[i] = (struct batch_point){.batch_size = INT64_C(1) << i,
+                                     .latency = {.value = latencies[i]},
+                                     .throughput_per_s = 1000.0 * (double)(INT64_C(1) << i) / latencies[i]};
   struct batches batches = {.points = points, .count = count};
   batches_choose(&batches, threshold_pct, limit_ms);
   return batches;

@@ -24,6 +24,8 @@ struct view_set { // runs of one configuration: their observations are pooled, s
   size_t run_count;
   size_t observation_count; // without warm-up
   double *latencies_ms;     // of those, run by run
+  bool *is_kept;            // of those: counts in figures (question_start, by the question's statistic)
+  size_t kept_count;
 };
 struct view {
   struct store *store;
@@ -42,6 +44,7 @@ struct question {
   struct arena *arena;        // of the answer
   struct arena *scratch;      // of temporary memory
   struct table_builder table; // the answer
+  double *room;               // a value per observation of the largest set
   // run_set, filled by question_uses and question_batch
   int64_t batch_size;
   bool has_several_batches;
@@ -56,6 +59,17 @@ struct question {
   size_t noted_count;
 };
 
+// One value per observation of a set becomes a figure: by default the mean over the kept observations, where NaN (absent)
+// counts as 0. NaN where no observation has the value, or `values` is NULL. docs/analyses.md, "Statistics".
+struct figure {
+  double value;
+  const double *occurring; // values of the observations that have it, in question->room: until the next figure. NULL: not
+                           // measured
+  size_t count;
+  size_t present;    // kept observations that have it
+  double occurrence; // their mean; NaN without any
+};
+
 // The set that answers for `level` at a batch size: one whose deepest level it is, without metrics; else the next deeper.
 // Never a serialised one: its latencies include the waits.
 // NULL: none has the level. `*ret_from` is the row's latency_from: NULL where the set is the right one.
@@ -67,7 +81,9 @@ struct batch_point {
   int64_t batch_size; // 0: unknown
   const struct view_set *set;
   const char *from;
-  double latency_ms, throughput_per_s; // NaN: unknown
+  struct figure latency;   // in ms; its values are the set's
+  double throughput_per_s; // NaN: unknown
+  bool is_overlapping;     // predictions: throughput is that of all together
 };
 struct batches {
   struct batch_point *points; // by batch size
@@ -90,8 +106,13 @@ void question_uses(struct question *question, const struct view_set *set); // fo
 void question_note_from(struct question *question, const char *level, const char *from);
 // Model latency of a set: the statistic over its observations. NaN without any.
 double question_model_latency(struct question *question, const struct view_set *set);
-// The statistic over the values that are not NaN; NaN without any. Leaves `values` as they are.
+struct figure question_model_figure(struct question *question, const struct view_set *set);
+// The statistic over the values that are not NaN, by themselves; NaN without any. Leaves `values` as they are.
 double question_statistic(const struct question *question, const double *values, size_t count);
+struct figure question_figure(struct question *question, const struct view_set *set, const double *values);
+double question_value(struct question *question, const struct view_set *set, const double *values); // value alone
+// True where figures do not add up: each is the statistic of its own values.
+bool question_is_by_value(const struct question *question);
 // a - b, of figures of two runs. Negative: NaN, and a note naming `what`; within 0.5 ns: 0.
 double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what);
 double share_pct(double part, double whole);            // NaN where the whole is not above 0, or either is unknown
@@ -99,7 +120,9 @@ double difference_of_runs_ms(double a_ms, double b_ms); // the same without the 
 
 // ---- columns that several analyses share ----------------------------------------------------------------------------
 void put_batch(struct table_builder *table, int64_t batch_size);                     // 0: null
-void put_spread(struct table_builder *table, const double *values_ms, size_t count); // n, min, max, cv; NULL: n is null
+void put_spread(struct table_builder *table, const struct figure *figure); // n, min, max, cv, present; not measured: null
+// Where figures do not add up: the statistic of the sums, the sum of the rows, and a note.
+void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms);
 void put_partial(struct table_builder *table, bool is_partial);                      // optional: true or null
 // `key` names the set that the figures come from where another should have answered. Optional.
 void put_from(struct table_builder *table, const char *key, const char *label, const char *from);

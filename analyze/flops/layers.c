@@ -204,27 +204,24 @@ static void start(struct gathering *gathering, size_t layer_count, size_t observ
   }
 }
 
-// The statistic over the observations that have the layer; NaN where one of them is unknown, or none has it.
-static double amount_of(const struct question *question, double *values, size_t count)
+// A figure over the observations of `set`, with 0 where the layer is absent; NaN where one of them is unknown, or none has it.
+static double amount_of(struct question *question, const struct view_set *set, double *values)
 {
-  size_t present = 0;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < set->observation_count; i++) {
     if (isnan(values[i]))
       return NAN;
-    if (values[i] >= 0)
-      values[present++] = values[i];
+    values[i] = values[i] < 0 ? NAN : values[i];
   }
-  return question_statistic(question, values, present);
+  return question_value(question, set, values);
 }
 
-static void read_work(const struct question *question, const struct gathering *gathering, size_t layer_count,
-                      struct layers_work *work)
+static void read_work(struct question *question, const struct view_set *set, const struct gathering *gathering,
+                      size_t layer_count, struct layers_work *work)
 {
   for (size_t i = 0; i < layer_count; i++) {
     double amounts[AMOUNTS];
     for (size_t k = 0; k < AMOUNTS; k++)
-      amounts[k] =
-          amount_of(question, gathering->values[k] + i * gathering->observation_count, gathering->observation_count);
+      amounts[k] = amount_of(question, set, gathering->values[k] + i * gathering->observation_count);
     work->items[i] =
         (struct flop_counts){amounts[0], amounts[1], amounts[2], amounts[3], amounts[4], work->items[i].element};
     work->known += isnan(flop_counts_flops(&work->items[i])) ? 0 : 1;
@@ -248,6 +245,6 @@ enum status flops_layers_load(struct question *question, const struct layers *la
     arena_done(&arena);
     XSP_TRY(status);
   }
-  read_work(question, &gathering, layers->count, ret_work);
+  read_work(question, set, &gathering, layers->count, ret_work);
   return STATUS_OK;
 }

@@ -50,8 +50,8 @@ static void names_find(struct question *question, struct names *names)
   for (size_t i = 0; i < names->groups.count; i++) {
     struct kernel_figures figures;
     kernel_groups_figures(&names->groups, i, &figures);
-    latency_ms[i] = figures.latency_ms;
-    if (!isnan(figures.latency_ms))
+    latency_ms[i] = figures.latency.value;
+    if (!isnan(figures.latency.value))
       names->order[names->count++] = i;
   }
   struct ordering by = {latency_ms, kernels->names};
@@ -69,12 +69,12 @@ static struct names_row names_row(struct names *names, size_t place)
 // The columns name, count, latency and the shares of the model and of all kernels.
 static void put_name(struct table_builder *table, const struct names *names, const struct names_row *row)
 {
-  double ms = row->figures.latency_ms;
+  double ms = row->figures.latency.value;
   table_put(table, "kernel_name", "", "kernel", cell_text(row->name));
   table_put(table, "count", "", "count", cell_number(row->figures.count));
   table_put(table, "latency_ms", "ms", "latency", cell_real(ms));
   table_put(table, "latency_pct", "%", "of model", cell_real(share_pct(ms, names->kernels.model_latency_ms)));
-  table_put(table, "kernels_pct", "%", "of kernels", cell_real(share_pct(ms, names->all.latency_ms)));
+  table_put(table, "kernels_pct", "%", "of kernels", cell_real(share_pct(ms, names->all.latency.value)));
 }
 
 static void put_row(struct question *question, const struct names *names, const struct roofs *roofs,
@@ -86,8 +86,8 @@ static void put_row(struct question *question, const struct names *names, const 
   table_row(table);
   put_name(table, names, row);
   put_metrics(table, &row->figures, &point);
-  put_spread(table, row->figures.values_ms, row->figures.value_count);
-  put_partial(table, row->figures.value_count < names->kernels.observation_count);
+  put_spread(table, &row->figures.latency);
+  put_partial(table, row->figures.latency.count < names->kernels.observation_count);
   put_from(table, "latency_from", "from", names->from);
   put_from(table, "model_latency_from", "model from", names->kernels.model_from);
 }
@@ -96,7 +96,7 @@ static void summarize(struct table_builder *table, const struct names *names)
 {
   table_summary(table, "kernels", cell_number(names->all.count));
   table_summary(table, "distinct_names", cell_int((int64_t)names->count));
-  table_summary(table, "kernel_latency_ms", cell_real(names->all.latency_ms));
+  table_summary(table, "kernel_latency_ms", cell_real(names->all.latency.value));
   table_summary(table, "model_latency_ms", cell_real(names->kernels.model_latency_ms));
   if (names->kernels.model_set == NULL)
     table_note(table, "there is no run with the model level: shares of the model are not given");
@@ -106,6 +106,7 @@ static enum status answer_by_name(struct question *question, struct error *err)
 {
   struct names names = {0};
   struct roofs roofs;
+  double rows_sum_ms = 0;
   XSP_TRY(kernels_answer(question, KERNELS_ALONE, &names.kernels, err));
   question_note_from(question, "model", names.kernels.model_from);
   XSP_TRY(roofs_load(question, &roofs, err));
@@ -115,7 +116,9 @@ static enum status answer_by_name(struct question *question, struct error *err)
   for (size_t i = 0; i < names.count; i++) {
     struct names_row row = names_row(&names, i);
     put_row(question, &names, &roofs, &row);
+    rows_sum_ms += row.figures.latency.value;
   }
+  summarize_sums(question, names.all.latency.value, rows_sum_ms);
   summarize(&question->table, &names);
   if (names.kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);
@@ -132,7 +135,8 @@ static void put_batch_row(struct question *question, const struct roofs *roofs, 
   table_put(table, "system", "", "system", cell_text(roofs->device));
   table_put(table, "framework", "", "framework", cell_text(question->view->experiment->framework));
   put_name(table, names, row);
-  put_spread(table, row->figures.values_ms, row->figures.value_count);
+  put_spread(table, &row->figures.latency);
+  put_partial(table, row->figures.latency.count < names->kernels.observation_count);
   put_from(table, "latency_from", "from", names->from);
   put_from(table, "model_latency_from", "model from", names->kernels.model_from);
 }

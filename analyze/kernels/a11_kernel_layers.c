@@ -4,20 +4,22 @@
 
 #include "analyze/a_list.h"
 
+#include <math.h>
+
 struct kernel_layer kernel_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *groups,
                                  const struct roofs *roofs, size_t index)
 {
   const struct layer *layer = &kernels->layers.items[index];
   struct kernel_layer row = {
       .layer = layer,
-      .layer_ms = kernels_layer_ms(question, kernels, index),
+      .layer_ms = kernels_layer(question, kernels, index).value,
       .is_partial = layer->present < kernels->observation_count,
       .from = kernels_from(kernels),
       .layer_from = kernels->layer_from,
       .model_from = kernels->model_from,
   };
   kernel_groups_figures(groups, index, &row.figures);
-  row.latency_pct = share_pct(row.figures.latency_ms, kernels->model_latency_ms);
+  row.latency_pct = share_pct(row.figures.latency.value, kernels->model_latency_ms);
   kernel_point(question, roofs, &row.figures, &row.point);
   return row;
 }
@@ -27,11 +29,11 @@ void put_kernel_layer(struct table_builder *table, const struct kernel_layer *ro
   table_row(table);
   put_layer(table, row->layer);
   table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency_ms));
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency.value));
   table_put(table, "latency_pct", "%", "of model", cell_real(row->latency_pct));
   table_put(table, "count", "", "count", cell_number(row->figures.count));
   put_metrics(table, &row->figures, &row->point);
-  put_spread(table, row->figures.values_ms, row->figures.value_count);
+  put_spread(table, &row->figures.latency);
   put_partial(table, row->is_partial);
   put_from(table, "latency_from", "from", row->from);
   put_from(table, "layer_latency_from", "layer from", row->layer_from);
@@ -51,9 +53,9 @@ void kernel_layers_summarize(struct question *question, const struct kernels *ke
 {
   struct table_builder *table = &question->table;
   struct kernel_figures all = kernels_figures_of_all(question, kernels);
-  table_summary(table, "layers", cell_int((int64_t)kernels->layers_measured));
+  table_summary(table, "layers", cell_int((int64_t)kernels->layers_listed));
   table_summary(table, "kernels", cell_number(all.count));
-  table_summary(table, "kernel_latency_ms", cell_real(all.latency_ms));
+  table_summary(table, "kernel_latency_ms", cell_real(all.latency.value));
   table_summary(table, "model_latency_ms", cell_real(kernels->model_latency_ms));
   kernels_summarize_outside(question, kernels);
 }
@@ -62,14 +64,18 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct kernels kernels;
   struct roofs roofs;
+  double rows_sum_ms = 0;
   XSP_TRY(kernel_layers_load(question, &kernels, &roofs, err));
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
-  put_kernel_layer(&question->table, &(struct kernel_layer){.layer = &(struct layer){0}});
+  put_kernel_layer(&question->table, &(struct kernel_layer){.layer = &(struct layer){0}, .figures = kernel_figures_none});
   table_declared(&question->table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_layer row = kernel_layer(question, &kernels, &groups, &roofs, i);
     put_kernel_layer(&question->table, &row);
+    rows_sum_ms += isnan(row.figures.latency.value) ? 0 : row.figures.latency.value;
   }
+  if (question_is_by_value(question))
+    summarize_sums(question, kernels_figures_in_layers(question, &kernels).latency.value, rows_sum_ms);
   kernel_layers_summarize(question, &kernels);
   if (kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);

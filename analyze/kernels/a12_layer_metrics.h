@@ -8,10 +8,6 @@
 enum metric_series { SERIES_FLOPS, SERIES_DRAM_READ, SERIES_DRAM_WRITE, SERIES_DRAM, SERIES_COUNT };
 
 struct layer_metrics {
-  const struct kernels *kernels;
-  // Sums of a metric run by layer and observation. NaN: a kernel lacks it; -1: the layer is not in the observation.
-  double *sums[SERIES_COUNT];
-  size_t observation_count; // of the metric set
   struct thirds thirds[SERIES_COUNT];
 };
 

@@ -7,17 +7,17 @@
 
 struct row {
   const struct layer *layer;
-  double layer_ms, gpu_ms, non_gpu_ms;
-  struct kernel_figures figures; // of its kernels
+  double gpu_ms, non_gpu_ms, kernel_ms;
+  struct figure latency; // of the layer
 };
 
 static void put_row(struct table_builder *table, const struct kernels *kernels, const struct row *row)
 {
   table_row(table);
   put_layer(table, row->layer);
-  table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
-  put_gpu(table, row->figures.latency_ms, row->gpu_ms, row->non_gpu_ms, share_pct(row->gpu_ms, row->layer_ms));
-  put_spread(table, row->figures.values_ms, row->figures.value_count);
+  table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->latency.value));
+  put_gpu(table, row->kernel_ms, row->gpu_ms, row->non_gpu_ms, share_pct(row->gpu_ms, row->latency.value));
+  put_spread(table, &row->latency);
   put_partial(table, row->layer->present < kernels->observation_count);
   put_from(table, "latency_from", "from", kernels_from(kernels));
   put_from(table, "layer_latency_from", "layer from", kernels->layer_from);
@@ -39,43 +39,34 @@ static void note_negative(struct question *question, const struct kernels *kerne
                negative, layers);
 }
 
-// Sum over layers for each observation, then the statistic.
-static double layers_sum_ms(struct question *question, const struct kernels *kernels)
-{
-  size_t observations = kernels->layer_set->observation_count;
-  double *sums = arena_alloc_array(question->scratch, observations + 1, sizeof *sums);
-  for (size_t i = 0; i < kernels->layers.count; i++)
-    for (size_t k = 0; k < observations; k++) {
-      double value = kernels->layers.items[i].latency_ms[kernels->layer_first + k];
-      sums[k] += isnan(value) ? 0 : value;
-    }
-  return question_statistic(question, sums, observations);
-}
-
 static enum status answer(struct question *question, struct error *err)
 {
   struct table_builder *table = &question->table;
   struct kernels kernels;
   size_t negative = 0;
+  double rows_sum_ms = 0;
   XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, &kernels, err));
   question_note_from(question, "layer", kernels.layer_from);
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
   put_row(table, &kernels, &(struct row){.layer = &(struct layer){0}});
   table_declared(table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
-    struct row row = {.layer = &kernels.layers.items[i]};
-    kernel_groups_figures(&groups, i, &row.figures);
-    row.layer_ms = kernels_layer_ms(question, &kernels, i);
+    struct kernel_figures figures;
+    kernel_groups_figures(&groups, i, &figures);
+    struct row row = {.layer = &kernels.layers.items[i], .kernel_ms = figures.latency.value};
     row.gpu_ms = kernels_layer_gpu_ms(question, &kernels, i);
-    row.non_gpu_ms = difference_of_runs_ms(row.layer_ms, row.gpu_ms);
-    negative += isnan(row.non_gpu_ms) && !isnan(row.layer_ms) && !isnan(row.gpu_ms);
+    row.latency = kernels_layer(question, &kernels, i);
+    row.non_gpu_ms = difference_of_runs_ms(row.latency.value, row.gpu_ms);
+    negative += row.latency.value < row.gpu_ms && isnan(row.non_gpu_ms);
     put_row(table, &kernels, &row);
+    rows_sum_ms += isnan(row.latency.value) ? 0 : row.latency.value;
   }
   note_negative(question, &kernels, negative, groups.count);
-  table_summary(table, "layers", cell_int((int64_t)kernels.layers_measured));
-  table_summary(table, "layer_sum_ms", cell_real(layers_sum_ms(question, &kernels)));
-  table_summary(table, "gpu_latency_ms",
-                cell_real(question_statistic(question, kernels.gpu_ms, kernels.observation_count)));
+  table_summary(table, "layers", cell_int((int64_t)kernels.layers_listed));
+  double layer_sum_ms = layers_total(question, &kernels.layer_side, LAYER_LATENCY);
+  table_summary(table, "layer_sum_ms", cell_real(layer_sum_ms));
+  summarize_sums(question, layer_sum_ms, rows_sum_ms);
+  table_summary(table, "gpu_latency_ms", cell_real(question_value(question, kernels.set, kernels.gpu_ms)));
   kernels_summarize_outside(question, &kernels);
   return STATUS_OK;
 }

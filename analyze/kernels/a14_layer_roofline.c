@@ -25,7 +25,7 @@ enum status layer_rooflines_load(struct question *question, struct layer_rooflin
   if (ret->has_kernels) {
     const struct kernels *kernels = &ret->kernels;
     XSP_TRY(kernel_layers_load(question, &ret->kernels, &ret->roofs, err));
-    ret->count = kernels->layers_measured;
+    ret->count = kernels->layers_listed;
     const struct view_set *set = kernels->layer_set != NULL ? kernels->layer_set : kernels->set;
     return flops_layers_load(question, &kernels->layers, set, &ret->work, err);
   }
@@ -91,7 +91,7 @@ static void put_row(struct table_builder *table, const struct layer_rooflines *r
                     const struct kernel_layer *row, const struct flop_counts *counts, struct analytic *sum)
 {
   const struct roofs *roofs = &rooflines->roofs;
-  double kernels_ms = row->figures.latency_ms;
+  double kernels_ms = row->figures.latency.value;
   put_kernel_layer(table, row);
   put_roof(table, row->point.precision != NULL ? row->point.roof : &roofs->of[PRECISION_SINGLE]);
   // By kernel latency, as the measured points; a layer that runs on the CPU has none.
@@ -102,21 +102,18 @@ static void put_row(struct table_builder *table, const struct layer_rooflines *r
 static struct kernel_layer layer_alone(struct question *question, const struct layers *layers,
                                        const struct layer *layer)
 {
-  struct layer_latency latency = layer_latency(question, layers, layer);
   struct kernel_layer row = {
       .layer = layer,
-      .layer_ms = latency.ms,
-      .figures = {.count = NAN,
-                  .latency_ms = NAN,
-                  .values_ms = latency.values_ms,
-                  .value_count = latency.count,
-                  .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}},
+      .figures = kernel_figures_none,
       .latency_pct = NAN,
       .point = {.intensity = NAN, .throughput_flops_per_s = NAN},
       .is_partial = layer->present < layers->observation_count,
       .layer_from = layers->from,
   };
-  _Static_assert(KERNEL_METRICS == 8, "metrics that are not measured");
+  struct figure latency = layer_latency(question, layers, layer);
+  row.layer_ms = latency.value;
+  row.figures.latency = latency;
+  row.figures.latency.value = NAN; // kernels'
   return row;
 }
 

@@ -12,7 +12,7 @@ struct kernel_model kernel_model(struct question *question, const struct kernels
   struct kernel_model model = {
       .batch_size = kernels->batch_size,
       .model_ms = kernels->model_latency_ms,
-      .gpu_ms = question_statistic(question, kernels->gpu_ms, kernels->observation_count),
+      .gpu_ms = question_value(question, kernels->set, kernels->gpu_ms),
       .figures = kernels_figures_of_all(question, kernels),
       .from = kernels_from(kernels),
       .model_from = kernels->model_from,
@@ -21,7 +21,7 @@ struct kernel_model kernel_model(struct question *question, const struct kernels
   if (kernels->batch_size != 0) // unknown for programs that are not models
     snprintf(what, sizeof what, "non-GPU latency at batch size %lld", (long long)kernels->batch_size);
   model.non_gpu_ms = question_difference_ms(question, model.model_ms, model.gpu_ms, what);
-  model.gpu_pct = share_pct(model.figures.latency_ms, model.model_ms);
+  model.gpu_pct = share_pct(model.figures.latency.value, model.model_ms);
   kernel_point(question, roofs, &model.figures, &model.point);
   return model;
 }
@@ -40,10 +40,10 @@ static void put_row(struct table_builder *table, const struct kernel_model *mode
   table_row(table);
   put_batch(table, model->batch_size);
   table_put(table, "model_latency_ms", "ms", "latency", cell_real(model->model_ms));
-  put_gpu(table, model->figures.latency_ms, model->gpu_ms, model->non_gpu_ms, model->gpu_pct);
+  put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, model->gpu_pct);
   table_put(table, "count", "", "count", cell_number(model->figures.count));
   put_metrics(table, &model->figures, &model->point);
-  put_spread(table, model->figures.values_ms, model->figures.value_count);
+  put_spread(table, &model->figures.latency);
   put_from(table, "latency_from", "from", model->from);
   put_from(table, "model_latency_from", "model from", model->model_from);
 }

@@ -8,7 +8,7 @@
 struct kernel_model {
   int64_t batch_size;
   double model_ms, gpu_ms, non_gpu_ms, gpu_pct; // NaN: unknown
-  struct kernel_figures figures;                // without values_ms, unless it is the latest one
+  struct kernel_figures figures;                // without its values, unless it is the latest one
   struct kernel_point point;
   const char *from, *model_from;
 };

@@ -15,9 +15,9 @@ static void put_row(struct question *question, const struct kernels *kernels, co
   table_put(table, "kernel_name", "", "kernel", cell_text(kernel->name));
   table_put(table, "layer_index", "", "index", layer == NULL ? (struct table_cell){0} : cell_int(layer->index));
   table_put(table, "layer_name", "", "layer", cell_text(layer == NULL ? NULL : layer->name_text));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(figures->latency_ms));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(figures->latency.value));
   put_metrics(table, figures, &point);
-  put_spread(table, figures->values_ms, figures->value_count);
+  put_spread(table, &figures->latency);
   put_partial(table, kernel->present < kernels->observation_count);
   put_from(table, "latency_from", "from", kernels_from(kernels));
   if (with_roofs)
@@ -46,18 +46,22 @@ static enum status answer(struct question *question, bool with_roofs, struct err
   struct kernel_groups groups = kernels_group_each(question, &kernels);
   size_t shown = request->sort == NULL && request->top > 0 ? (size_t)request->top : SIZE_MAX; // --top drops the others
   int64_t under_1ms = 0;
-  put_row(question, &kernels, &roofs, &(struct kernel){.layer = KERNEL_NO_LAYER}, &(struct kernel_figures){0},
+  double rows_sum_ms = 0;
+  put_row(question, &kernels, &roofs, &(struct kernel){.layer = KERNEL_NO_LAYER}, &kernel_figures_none,
           with_roofs);
   table_declared(table, shown < groups.count ? shown : groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_figures figures;
     kernel_groups_figures(&groups, i, &figures);
-    under_1ms += figures.latency_ms < 1;
+    under_1ms += figures.latency.value < 1;
+    rows_sum_ms += figures.latency.value;
     if (i < shown)
       put_row(question, &kernels, &roofs, &kernels.items[i], &figures, with_roofs);
   }
   table_summary(table, "kernels", cell_int((int64_t)groups.count));
   table_summary(table, "kernels_under_1ms", cell_int(under_1ms));
+  if (question_is_by_value(question))
+    summarize_sums(question, kernels_figures_of_all(question, &kernels).latency.value, rows_sum_ms);
   table_summary(table, "distinct_names", cell_int((int64_t)count_names(question, &kernels)));
   if (with_roofs || kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);

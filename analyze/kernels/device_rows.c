@@ -136,15 +136,25 @@ static void add_precisions(struct device_rows *devices, struct arena *arena)
   }
 }
 
+static void add_dram(struct device_rows *devices, struct arena *arena)
+{
+  const double *reads = devices->metrics[KERNEL_DRAM_READ], *writes = devices->metrics[KERNEL_DRAM_WRITE];
+  if (reads == NULL || writes == NULL)
+    return;
+  devices->metrics[KERNEL_DRAM] = arena_alloc_array(arena, devices->count + 1, sizeof(double));
+  for (size_t i = 0; i < devices->count; i++)
+    devices->metrics[KERNEL_DRAM][i] = reads[i] + writes[i];
+}
+
 enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
                                 struct error *err)
 {
-  const char *names[KERNEL_METRICS] = {"flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct"};
+  const char *names[KERNEL_METRICS] = {"flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct", NULL};
   uint32_t keys[KERNEL_METRICS];
   for (size_t i = 0; i < PRECISION_COUNT; i++)
     names[KERNEL_FLOPS_BY_PRECISION + i] = precision_tags[i];
   for (size_t i = 0; i < KERNEL_METRICS; i++)
-    if (!store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]))
+    if (names[i] == NULL || !store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0;
   struct store_tag *tags;
   size_t count;
@@ -162,5 +172,6 @@ enum status device_rows_metrics(const struct run_columns *columns, struct arena 
         set_metric(devices, arena, k, item_of[row] - 1, &tags[i]);
   }
   add_precisions(devices, arena);
+  add_dram(devices, arena);
   return STATUS_OK;
 }

@@ -11,10 +11,17 @@ enum kernel_metric { // tags of kernels
   KERNEL_FLOPS,      // "flops"; where that is absent the sum of those by precision
   KERNEL_DRAM_READ,  // bytes
   KERNEL_DRAM_WRITE,
-  KERNEL_OCCUPANCY, // per cent; of a group the mean weighted by latency
+  KERNEL_OCCUPANCY, // per cent
+  KERNEL_DRAM,      // reads and writes, where both are known
   KERNEL_FLOPS_BY_PRECISION,
   KERNEL_METRICS = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // in the order of enum precision
 };
+
+// Of a group the mean weighted by latency, not the sum.
+static inline bool kernel_metric_is_mean(size_t metric)
+{
+  return metric == KERNEL_OCCUPANCY;
+}
 
 #define DEVICE_COPY UINT32_MAX
 

@@ -12,238 +12,343 @@ struct group_scratch {
   // by observation of the set
   int64_t *sum_ns;
   uint32_t *calls;
-  uint32_t *touched; // observations that the group is in
+  double *sums[KERNEL_METRICS]; // NULL: no kernel has the metric
+  uint32_t *touched;            // observations that the group is in
   size_t touched_count;
   double *values_ms, *sorted;
-  // by observation of the metric set
-  double *sums[KERNEL_METRICS];
-  double *weights_ms; // those of the kernels in the observation
-  uint32_t *metric_calls, *metric_touched;
-  size_t metric_touched_count;
-  double *latency_ms; // by kernel: what its occupancy weighs; NULL: nothing is weighed
+  // by kernel, where there are metrics
+  double *metrics[KERNEL_METRICS]; // of one call; NaN: not measured
+  double *latency_ms;
 };
 
-// ---- grouping -------------------------------------------------------------------------------------------------------
-static double kernel_latency_ms(const struct question *question, const struct kernels *kernels, size_t kernel,
-                                double *values)
+// ---- kernels --------------------------------------------------------------------------------------------------------
+// Over the calls of one kernel. `observations` of `set`, one for each value; absent ones count as 0.
+static double kernel_latency_ms(const struct kernel_groups *groups, size_t kernel)
 {
+  const struct kernels *kernels = groups->kernels;
   const struct kernel_calls *calls = &kernels->calls;
+  double *values = groups->scratch->sorted, sum = 0;
   size_t count = 0;
-  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++)
-    values[count++] = (double)calls->duration_ns[i] / 1e6;
-  return count == 0 ? NAN : statistic_apply(&question->statistic, values, count);
+  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
+    values[count] = (double)calls->duration_ns[i] / 1e6;
+    sum += kernels->set->is_kept[calls->observation[i]] ? values[count] : 0;
+    count++;
+  }
+  if (count == 0)
+    return NAN;
+  return question_is_by_value(groups->question) ? statistic_apply(&groups->question->statistic, values, count)
+                                                : sum / (double)kernels->set->kept_count;
 }
 
-static void start_metrics(struct question *question, const struct kernels *kernels, bool is_weighed,
-                          struct group_scratch *scratch)
+// Of one call: over the kept observations of the metric set in which it was measured.
+static double kernel_metric(const struct kernel_groups *groups, size_t kernel, size_t metric)
+{
+  const struct kernels *kernels = groups->kernels;
+  const struct kernel_calls *calls = &kernels->metric_calls;
+  double *values = groups->scratch->sorted;
+  size_t count = 0;
+  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++)
+    if (!isnan(calls->metrics[metric][i]) && kernels->metric_set->is_kept[calls->observation[i]])
+      values[count++] = calls->metrics[metric][i];
+  if (question_is_by_value(groups->question))
+    return statistic_apply(&groups->question->statistic, values, count);
+  double sum = 0;
+  for (size_t i = 0; i < count; i++)
+    sum += values[i];
+  return count == 0 ? NAN : sum / (double)count;
+}
+
+static void start_scratch(struct question *question, struct kernel_groups *groups)
 {
   struct arena *arena = question->scratch;
-  size_t room = kernels->metric_calls.observation_count + 1;
-  scratch->weights_ms = arena_alloc_array(arena, room, sizeof *scratch->weights_ms);
-  scratch->metric_calls = arena_alloc_array(arena, room, sizeof *scratch->metric_calls);
-  scratch->metric_touched = arena_alloc_array(arena, room, sizeof *scratch->metric_touched);
-  for (size_t m = 0; m < KERNEL_METRICS; m++)
-    if (kernels->has_metric[m])
-      scratch->sums[m] = arena_alloc_array(arena, room, sizeof *scratch->sums[m]);
-  if (!is_weighed || !kernels->has_metric[KERNEL_OCCUPANCY])
+  const struct kernels *kernels = groups->kernels;
+  struct group_scratch *scratch = groups->scratch = arena_alloc(arena, sizeof *scratch);
+  size_t room = kernels->observation_count, metric_room = kernels->metric_calls.observation_count;
+  scratch->sum_ns = arena_alloc_array(arena, room + 1, sizeof *scratch->sum_ns);
+  scratch->calls = arena_alloc_array(arena, room + 1, sizeof *scratch->calls);
+  scratch->touched = arena_alloc_array(arena, room + 1, sizeof *scratch->touched);
+  scratch->values_ms = arena_alloc_array(arena, room + 1, sizeof *scratch->values_ms);
+  scratch->sorted =
+      arena_alloc_array(arena, (room > metric_room ? room : metric_room) + 1, sizeof *scratch->sorted);
+  if (kernels->metric_set == NULL)
     return;
   scratch->latency_ms = arena_alloc_array(arena, kernels->count + 1, sizeof *scratch->latency_ms);
   for (size_t k = 0; k < kernels->count; k++)
-    scratch->latency_ms[k] = kernel_latency_ms(question, kernels, k, scratch->sorted);
+    scratch->latency_ms[k] = kernel_latency_ms(groups, k);
+  for (size_t m = 0; m < KERNEL_METRICS; m++) {
+    if (!kernels->has_metric[m])
+      continue;
+    scratch->sums[m] = arena_alloc_array(arena, room + 1, sizeof *scratch->sums[m]);
+    scratch->metrics[m] = arena_alloc_array(arena, kernels->count + 1, sizeof *scratch->metrics[m]);
+    for (size_t k = 0; k < kernels->count; k++)
+      scratch->metrics[m][k] = kernel_metric(groups, k, m);
+  }
 }
 
-static void start_scratch(struct question *question, const struct kernels *kernels, bool is_weighed,
-                          struct group_scratch *scratch)
-{
-  struct arena *arena = question->scratch;
-  size_t room = kernels->observation_count;
-  room = (room > kernels->metric_calls.observation_count ? room : kernels->metric_calls.observation_count) + 1;
-  scratch->sum_ns = arena_alloc_array(arena, room, sizeof *scratch->sum_ns);
-  scratch->calls = arena_alloc_array(arena, room, sizeof *scratch->calls);
-  scratch->touched = arena_alloc_array(arena, room, sizeof *scratch->touched);
-  scratch->values_ms = arena_alloc_array(arena, room, sizeof *scratch->values_ms);
-  scratch->sorted = arena_alloc_array(arena, room, sizeof *scratch->sorted);
-  start_metrics(question, kernels, is_weighed, scratch);
-}
-
-static uint32_t group_of(const struct kernel_groups *groups, size_t kernel, bool by_name)
+// ---- grouping -------------------------------------------------------------------------------------------------------
+static uint32_t group_of(const struct kernel_groups *groups, size_t kernel)
 {
   const struct kernel *item = &groups->kernels->items[kernel];
-  if (groups->kind == GROUPS_ALL)
+  bool is_listed = item->layer < groups->kernels->layers_listed;
+  switch (groups->kind) {
+  case GROUPS_ALL:
     return 0;
-  if (groups->kind == GROUPS_LAYERS)
-    return item->layer < groups->count ? item->layer : UINT32_MAX;
-  if (by_name)
+  case GROUPS_ALL_LAYERS:
+    return is_listed ? 0 : UINT32_MAX;
+  case GROUPS_LAYERS:
+    return is_listed ? item->layer : UINT32_MAX;
+  case GROUPS_THIRDS:
+    return is_listed ? (uint32_t)(3 * (size_t)item->layer / groups->kernels->layers_listed) : UINT32_MAX;
+  case GROUPS_NAMES:
     return item->name_group;
-  return kernel < groups->count ? (uint32_t)kernel : UINT32_MAX;
+  default:
+    return kernel < groups->count ? (uint32_t)kernel : UINT32_MAX;
+  }
 }
 
 static struct kernel_groups group(struct question *question, const struct kernels *kernels, enum groups_kind kind,
-                                  bool by_name, size_t count)
+                                  size_t count)
 {
   struct kernel_groups groups = {.question = question, .kernels = kernels, .count = count, .kind = kind};
   groups.first = arena_alloc_array(question->scratch, count + 2, sizeof *groups.first);
   groups.row = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *groups.row);
-  groups.scratch = arena_alloc(question->scratch, sizeof *groups.scratch);
-  start_scratch(question, kernels, kind != GROUPS_SPARSE || by_name, groups.scratch);
+  start_scratch(question, &groups);
   for (size_t k = 0; k < kernels->count; k++)
-    if (group_of(&groups, k, by_name) != UINT32_MAX)
-      groups.first[group_of(&groups, k, by_name) + 2]++;
+    if (group_of(&groups, k) != UINT32_MAX)
+      groups.first[group_of(&groups, k) + 2]++;
   for (size_t g = 2; g < count + 2; g++) // first[g + 1] is where the next kernel of group g goes
     groups.first[g] += groups.first[g - 1];
   for (size_t k = 0; k < kernels->count; k++)
-    if (group_of(&groups, k, by_name) != UINT32_MAX)
-      groups.row[groups.first[group_of(&groups, k, by_name) + 1]++] = (uint32_t)k;
+    if (group_of(&groups, k) != UINT32_MAX)
+      groups.row[groups.first[group_of(&groups, k) + 1]++] = (uint32_t)k;
   return groups;
 }
 
 struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels)
 {
-  return group(question, kernels, GROUPS_SPARSE, false, kernels->measured);
+  return group(question, kernels, GROUPS_EACH, kernels->measured);
 }
 
 struct kernel_groups kernels_group_by_name(struct question *question, const struct kernels *kernels)
 {
-  return group(question, kernels, GROUPS_SPARSE, true, kernels->name_count);
+  return group(question, kernels, GROUPS_NAMES, kernels->name_count);
 }
 
 struct kernel_groups kernels_group_by_layer(struct question *question, const struct kernels *kernels)
 {
-  return group(question, kernels, GROUPS_LAYERS, false, kernels->layers_measured);
+  return group(question, kernels, GROUPS_LAYERS, kernels->layers_listed);
 }
 
-struct kernel_figures kernels_figures_of_all(struct question *question, const struct kernels *kernels)
+struct kernel_groups kernels_group_by_third(struct question *question, const struct kernels *kernels)
 {
-  struct kernel_groups all = group(question, kernels, GROUPS_ALL, false, 1);
+  return group(question, kernels, GROUPS_THIRDS, 3);
+}
+
+static struct kernel_figures figures_of_one(struct question *question, const struct kernels *kernels,
+                                            enum groups_kind kind)
+{
+  struct kernel_groups all = group(question, kernels, kind, 1);
   struct kernel_figures figures;
   kernel_groups_figures(&all, 0, &figures);
   return figures;
 }
 
-// ---- latencies ------------------------------------------------------------------------------------------------------
-// Layers and models are there even where they have no kernels: then their sums are 0.
+struct kernel_figures kernels_figures_of_all(struct question *question, const struct kernels *kernels)
+{
+  return figures_of_one(question, kernels, GROUPS_ALL);
+}
+
+struct kernel_figures kernels_figures_in_layers(struct question *question, const struct kernels *kernels)
+{
+  return figures_of_one(question, kernels, GROUPS_ALL_LAYERS);
+}
+
+// ---- sums -----------------------------------------------------------------------------------------------------------
+// Layers, thirds and models are there even where they have no kernels: then their sums are 0.
 static bool is_there(const struct kernel_groups *groups, size_t group, size_t observation)
 {
-  return groups->kind == GROUPS_ALL ||
+  return groups->kind == GROUPS_ALL || groups->kind == GROUPS_ALL_LAYERS || groups->kind == GROUPS_THIRDS ||
          (groups->kind == GROUPS_LAYERS && !isnan(groups->kernels->layers.items[group].latency_ms[observation]));
 }
 
-static void touch(uint32_t *calls, uint32_t *touched, size_t *touched_count, uint32_t observation)
+struct sums { // which metrics the group's sums have
+  bool is_known[KERNEL_METRICS], is_lacking[KERNEL_METRICS];
+  bool has_kernels;
+};
+
+static void add_metrics(struct kernel_groups *groups, size_t kernel, uint32_t observation, struct sums *sums)
 {
-  if (calls[observation]++ == 0)
-    touched[(*touched_count)++] = observation;
+  struct group_scratch *scratch = groups->scratch;
+  bool is_kept = groups->kernels->set->is_kept[observation];
+  for (size_t m = 0; m < KERNEL_METRICS; m++) {
+    if (scratch->metrics[m] == NULL)
+      continue;
+    double value = scratch->metrics[m][kernel];
+    sums->is_known[m] |= !isnan(value);
+    sums->is_lacking[m] |= isnan(value) && is_kept;
+    scratch->sums[m][observation] += isnan(value) ? 0 : value;
+  }
 }
 
-static void sum_latencies(struct kernel_groups *groups, size_t group)
+static void add_up(struct kernel_groups *groups, size_t group, struct sums *sums)
 {
   struct group_scratch *scratch = groups->scratch;
   const struct kernel_calls *calls = &groups->kernels->calls;
   scratch->touched_count = 0;
-  for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++)
-    for (size_t i = calls->first[groups->row[g]]; i < calls->first[groups->row[g] + 1]; i++) {
+  for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++) {
+    size_t kernel = groups->row[g];
+    sums->has_kernels |= calls->first[kernel] < calls->first[kernel + 1];
+    for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
       uint32_t observation = calls->observation[i];
-      touch(scratch->calls, scratch->touched, &scratch->touched_count, observation);
+      if (scratch->calls[observation]++ == 0)
+        scratch->touched[scratch->touched_count++] = observation;
       scratch->sum_ns[observation] = saturate_add(scratch->sum_ns[observation], calls->duration_ns[i]);
+      add_metrics(groups, kernel, observation, sums);
     }
-  for (uint32_t i = 0; groups->kind != GROUPS_SPARSE && i < calls->observation_count; i++)
+  }
+  for (uint32_t i = 0; i < calls->observation_count; i++)
     if (scratch->calls[i] == 0 && is_there(groups, group, i))
       scratch->touched[scratch->touched_count++] = i;
 }
 
-// Reads and clears the sums. Returns the fewest calls in any observation.
-static uint32_t read_latencies(struct kernel_groups *groups, struct kernel_figures *ret_figures)
+// The statistic over `values`, one for each touched observation; absent ones count as 0 where observations are trimmed.
+static double reduce(struct kernel_groups *groups, const double *values)
 {
   struct group_scratch *scratch = groups->scratch;
-  const struct statistic *statistic = &groups->question->statistic;
-  size_t count = scratch->touched_count;
-  uint32_t fewest = count == 0 ? 0 : UINT32_MAX;
-  for (size_t i = 0; i < count; i++) {
+  const struct view_set *set = groups->kernels->set;
+  double sum = 0;
+  if (scratch->touched_count == 0)
+    return NAN;
+  if (question_is_by_value(groups->question)) {
+    memmove(scratch->sorted, values, scratch->touched_count * sizeof *values);
+    return statistic_apply(&groups->question->statistic, scratch->sorted, scratch->touched_count);
+  }
+  for (size_t i = 0; i < scratch->touched_count; i++)
+    sum += set->is_kept[scratch->touched[i]] ? values[i] : 0;
+  return sum / (double)set->kept_count;
+}
+
+static void read_latencies(struct kernel_groups *groups, struct kernel_figures *ret_figures)
+{
+  struct group_scratch *scratch = groups->scratch;
+  const struct view_set *set = groups->kernels->set;
+  struct figure latency = {.occurring = scratch->values_ms, .count = scratch->touched_count, .occurrence = NAN};
+  double sum = 0;
+  for (size_t i = 0; i < scratch->touched_count; i++) {
+    scratch->values_ms[i] = scratch->calls[scratch->touched[i]];
+    scratch->calls[scratch->touched[i]] = 0;
+  }
+  ret_figures->count = reduce(groups, scratch->values_ms);
+  for (size_t i = 0; i < scratch->touched_count; i++) {
     uint32_t observation = scratch->touched[i];
     scratch->values_ms[i] = (double)scratch->sum_ns[observation] / 1e6;
-    scratch->sorted[i] = scratch->calls[observation];
-    fewest = scratch->calls[observation] < fewest ? scratch->calls[observation] : fewest;
     scratch->sum_ns[observation] = 0;
-    scratch->calls[observation] = 0;
+    latency.present += set->is_kept[observation];
+    sum += set->is_kept[observation] ? scratch->values_ms[i] : 0;
   }
-  ret_figures->count = count == 0 ? NAN : statistic_apply(statistic, scratch->sorted, count);
-  memcpy(scratch->sorted, scratch->values_ms, count * sizeof *scratch->sorted);
-  ret_figures->latency_ms = count == 0 ? NAN : statistic_apply(statistic, scratch->sorted, count);
-  ret_figures->values_ms = scratch->values_ms;
-  ret_figures->value_count = count;
-  return fewest;
+  latency.occurrence = latency.present > 0 ? sum / (double)latency.present : NAN;
+  latency.value = reduce(groups, scratch->values_ms);
+  ret_figures->latency = latency;
 }
 
 // ---- metrics --------------------------------------------------------------------------------------------------------
-// A kernel that lacks a metric makes the sum NaN. Occupancies are weighed by the kernels' latencies; one that has none
-// (only metric runs have it) is left out of that mean.
-static void add_metrics(struct kernel_groups *groups, uint32_t kernel, size_t call)
+// Of the kernels' latencies, the part with a metric.
+static double covered_ms(const struct kernel_groups *groups, size_t group, size_t metric, double *ret_weighed)
 {
-  struct group_scratch *scratch = groups->scratch;
-  const struct kernel_calls *calls = &groups->kernels->metric_calls;
-  uint32_t observation = calls->observation[call];
-  touch(scratch->metric_calls, scratch->metric_touched, &scratch->metric_touched_count, observation);
-  for (size_t m = 0; m < KERNEL_METRICS; m++) {
-    if (calls->metrics[m] == NULL)
+  const struct group_scratch *scratch = groups->scratch;
+  double covered = 0;
+  *ret_weighed = 0;
+  for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++) {
+    double value = scratch->metrics[metric][groups->row[g]], latency_ms = scratch->latency_ms[groups->row[g]];
+    if (isnan(value) || isnan(latency_ms))
       continue;
-    double value = calls->metrics[m][call];
-    if (m == KERNEL_OCCUPANCY && scratch->latency_ms != NULL) {
-      double weight_ms = scratch->latency_ms[kernel];
-      value = isnan(weight_ms) && !isnan(value) ? 0 : value * weight_ms;
-      scratch->weights_ms[observation] += isnan(weight_ms) ? 0 : weight_ms;
-    }
-    scratch->sums[m][observation] += value;
+    covered += latency_ms;
+    *ret_weighed += latency_ms * value;
   }
+  return covered;
 }
 
-static void sum_metrics(struct kernel_groups *groups, size_t group)
+// The share of the kernels' time that has all the metrics which any kernel has.
+static double coverage_pct(const struct kernel_groups *groups, size_t group)
 {
-  struct group_scratch *scratch = groups->scratch;
-  const struct kernels *kernels = groups->kernels;
-  const struct kernel_calls *calls = &kernels->metric_calls;
-  scratch->metric_touched_count = 0;
-  for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++)
-    for (size_t i = calls->first[groups->row[g]]; i < calls->first[groups->row[g] + 1]; i++)
-      add_metrics(groups, groups->row[g], i);
-  bool has_layers = (kernels->metric_set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
-  for (uint32_t i = 0; groups->kind != GROUPS_SPARSE && i < calls->observation_count; i++)
-    if (scratch->metric_calls[i] == 0 && (!has_layers || is_there(groups, group, kernels->metric_first + i)))
-      scratch->metric_touched[scratch->metric_touched_count++] = i;
+  const struct group_scratch *scratch = groups->scratch;
+  double covered = 0, all = 0;
+  for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++) {
+    double latency_ms = scratch->latency_ms[groups->row[g]];
+    bool is_covered = true, has_any = false;
+    for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++) {
+      has_any |= scratch->metrics[m] != NULL;
+      is_covered &= scratch->metrics[m] == NULL || !isnan(scratch->metrics[m][groups->row[g]]);
+    }
+    all += isnan(latency_ms) ? 0 : latency_ms;
+    covered += isnan(latency_ms) || !is_covered || !has_any ? 0 : latency_ms;
+  }
+  return share_pct(covered, all);
 }
 
-// Reads and clears the sums. An observation with fewer kernels than `fewest` lacks the metrics of some.
-static void read_metrics(struct kernel_groups *groups, uint32_t fewest, struct kernel_figures *ret_figures)
+static double read_sum(struct kernel_groups *groups, size_t metric)
 {
   struct group_scratch *scratch = groups->scratch;
+  for (size_t i = 0; i < scratch->touched_count; i++) {
+    scratch->sorted[i] = scratch->sums[metric][scratch->touched[i]];
+    scratch->sums[metric][scratch->touched[i]] = 0;
+  }
+  return reduce(groups, scratch->sorted);
+}
+
+static void read_metrics(struct kernel_groups *groups, size_t group, const struct sums *sums,
+                         struct kernel_figures *ret_figures)
+{
+  const struct group_scratch *scratch = groups->scratch;
+  bool is_partial = groups->question->request->partial_metrics;
+  double weighed;
+  ret_figures->metric_latency_ms = ret_figures->latency.value;
   for (size_t m = 0; m < KERNEL_METRICS; m++) {
-    size_t count = 0;
-    for (size_t i = 0; scratch->sums[m] != NULL && i < scratch->metric_touched_count; i++) {
-      uint32_t observation = scratch->metric_touched[i];
-      double value = scratch->sums[m][observation];
-      if (m == KERNEL_OCCUPANCY && (scratch->latency_ms != NULL || scratch->metric_calls[observation] == 0))
-        value = scratch->weights_ms[observation] > 0 ? value / scratch->weights_ms[observation] : NAN;
-      if (!isnan(value) && scratch->metric_calls[observation] >= fewest)
-        scratch->sorted[count++] = value;
-      scratch->sums[m][observation] = 0;
+    if (scratch->metrics[m] == NULL)
+      continue;
+    double value = read_sum(groups, m);
+    if (kernel_metric_is_mean(m)) { // weighed by latency; nothing has no mean
+      double covered = covered_ms(groups, group, m, &weighed);
+      value = covered > 0 ? weighed / covered : NAN;
+      if (groups->kind == GROUPS_EACH)
+        value = scratch->metrics[m][groups->row[groups->first[group]]];
     }
-    ret_figures->metrics[m] = count == 0 ? NAN : statistic_apply(&groups->question->statistic, scratch->sorted, count);
+    if (scratch->touched_count == 0 || (sums->has_kernels && !sums->is_known[m]) ||
+        (sums->is_lacking[m] && !is_partial))
+      value = NAN;
+    ret_figures->metrics[m] = value;
+    if (m == KERNEL_FLOPS && sums->is_lacking[m])
+      ret_figures->metric_latency_ms = covered_ms(groups, group, m, &weighed);
+    ret_figures->is_partial |= sums->is_lacking[m] && is_partial && !isnan(value);
   }
-  for (size_t i = 0; i < scratch->metric_touched_count; i++) {
-    scratch->metric_calls[scratch->metric_touched[i]] = 0;
-    scratch->weights_ms[scratch->metric_touched[i]] = 0;
+  ret_figures->flops = ret_figures->metrics[KERNEL_FLOPS];
+  ret_figures->dram_bytes = ret_figures->metrics[KERNEL_DRAM];
+  if (groups->kind == GROUPS_EACH && scratch->metrics[KERNEL_FLOPS] != NULL && scratch->metrics[KERNEL_DRAM] != NULL) {
+    ret_figures->flops = scratch->metrics[KERNEL_FLOPS][groups->row[groups->first[group]]];
+    ret_figures->dram_bytes = scratch->metrics[KERNEL_DRAM][groups->row[groups->first[group]]];
   }
+  ret_figures->coverage_pct = coverage_pct(groups, group);
 }
+
+const struct kernel_figures kernel_figures_none = {
+    .count = NAN,
+    .latency = {.value = NAN, .occurrence = NAN},
+    .metric_latency_ms = NAN,
+    .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
+    .flops = NAN,
+    .dram_bytes = NAN,
+    .coverage_pct = NAN,
+};
+_Static_assert(KERNEL_METRICS == 9, "kernel_figures_none has as many");
 
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures)
 {
-  *ret_figures = (struct kernel_figures){0};
-  sum_latencies(groups, group);
-  uint32_t fewest = read_latencies(groups, ret_figures);
-  for (size_t m = 0; m < KERNEL_METRICS; m++)
-    ret_figures->metrics[m] = NAN;
-  if (groups->kernels->metric_set == NULL)
-    return;
-  sum_metrics(groups, group);
-  read_metrics(groups, fewest, ret_figures);
+  struct sums sums = {0};
+  *ret_figures = kernel_figures_none;
+  add_up(groups, group, &sums);
+  read_latencies(groups, ret_figures);
+  if (groups->kernels->metric_set != NULL)
+    read_metrics(groups, group, &sums, ret_figures);
 }
 
 // ---- under a roof ---------------------------------------------------------------------------------------------------
@@ -251,16 +356,22 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
                   struct kernel_point *ret_point)
 {
   const double *metrics = figures->metrics;
-  double bytes = metrics[KERNEL_DRAM_READ] + metrics[KERNEL_DRAM_WRITE];
   struct kernel_point point = {.roof = roofs_choose(roofs, metrics + KERNEL_FLOPS_BY_PRECISION)};
-  point.intensity = roof_intensity(metrics[KERNEL_FLOPS], bytes);
-  point.throughput_flops_per_s = roof_throughput_flops_per_s(metrics[KERNEL_FLOPS], figures->latency_ms);
+  point.intensity = roof_intensity(figures->flops, figures->dram_bytes);
+  point.throughput_flops_per_s = roof_throughput_flops_per_s(metrics[KERNEL_FLOPS], figures->metric_latency_ms);
   point.bound = roof_bound(point.roof, point.intensity);
   point.precision = isnan(metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision;
-  point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], bytes, figures->latency_ms,
-                                                 question->request->latency_threshold_pct);
+  point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], metrics[KERNEL_DRAM],
+                                                 figures->metric_latency_ms, question->request->latency_threshold_pct);
   point.above_roof = roof_is_exceeded(point.roof, point.intensity, point.throughput_flops_per_s);
   *ret_point = point;
+}
+
+void put_coverage(struct table_builder *table, const struct kernel_figures *figures)
+{
+  table_put(table, "metric_coverage_pct", "%", "covered", cell_real(figures->coverage_pct));
+  table_put_optional(table, "partial_metrics", "", "partial metrics",
+                     figures->is_partial ? cell_bool(true) : (struct table_cell){0});
 }
 
 void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
@@ -273,6 +384,7 @@ void put_traffic(struct table_builder *table, const struct kernel_figures *figur
   table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
             cell_real(point->throughput_flops_per_s));
   table_put(table, "bound", "", "bound", cell_text(point->bound));
+  put_coverage(table, figures);
 }
 
 void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, double gpu_pct)

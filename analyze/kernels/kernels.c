@@ -45,19 +45,16 @@ static enum status load(struct question *question, struct kernels *kernels, stru
 {
   struct layers_part *parts = arena_alloc_array(question->scratch, 3, sizeof *parts);
   size_t count = 0;
-  parts[count++] = (struct layers_part){kernels->set, {true, kernels->metric_set == kernels->set}, 0};
-  if (kernels->metric_set != NULL && kernels->metric_set != kernels->set)
-    parts[count++] = (struct layers_part){kernels->metric_set, {true, true}, 0};
-  if (kernels->layer_set != NULL && kernels->layer_set != kernels->set && kernels->layer_set != kernels->metric_set)
-    parts[count++] = (struct layers_part){kernels->layer_set, {false, false}, 0};
+  parts[count++] = (struct layers_part){.set = kernels->set, .wanted = {true, kernels->metric_set == kernels->set}};
+  if (kernels->layer_set != NULL && kernels->layer_set != kernels->set)
+    parts[count++] = (struct layers_part){.set = kernels->layer_set};
+  if (kernels->metric_set != NULL && kernels->metric_set != kernels->set && kernels->metric_set != kernels->layer_set)
+    parts[count++] = (struct layers_part){.set = kernels->metric_set, .wanted = {true, true}, .is_unlisted = true};
   XSP_TRY(layers_load_parts(question, parts, count, &kernels->layers, err));
-  for (size_t i = 0; i < count; i++) {
-    if (parts[i].set == kernels->metric_set)
-      kernels->metric_first = parts[i].first_observation;
+  for (size_t i = 0; i < count; i++)
     if (parts[i].set == kernels->layer_set)
-      kernels->layer_first = parts[i].first_observation;
-  }
-  kernels->layers_measured = kernels->layers.measured;
+      kernels->layer_side = layers_of_part(&kernels->layers, &parts[i]);
+  kernels->layers_listed = kernels->layers.listed;
   kernels->observation_count = kernels->layers.observation_count;
   return STATUS_OK;
 }
@@ -71,7 +68,7 @@ static void list_ranges(struct calls *all)
   all->ranges = arena_alloc_array(all->arena, observations + 1, sizeof *all->ranges);
   for (size_t r = 0; r < kernels->layers.run_count; r++) {
     const struct layers_run *run = &kernels->layers.runs[r];
-    if (!run->part->wanted.rows)
+    if (run->part->set != kernels->set && run->part->set != kernels->metric_set)
       continue;
     const struct device_rows *devices = &run->rows->devices;
     size_t at = 0;
@@ -296,7 +293,7 @@ static void start_gpu(struct question *question, struct kernels *kernels)
   kernels->outside_count = arena_alloc_array(question->scratch, observations + 1, sizeof *kernels->outside_count);
   if (kernels->use != KERNELS_BY_LAYER)
     return;
-  size_t cells = kernels->layers_measured * observations;
+  size_t cells = kernels->layers_listed * observations;
   kernels->layer_gpu_ms = arena_alloc_array(question->scratch, cells + 1, sizeof *kernels->layer_gpu_ms);
   for (size_t i = 0; i < cells; i++) {
     const struct layer *layer = &kernels->layers.items[i / observations];
@@ -371,16 +368,14 @@ enum status kernels_load(struct question *question, int64_t batch_size, enum ker
   return status;
 }
 
-double kernels_layer_ms(struct question *question, const struct kernels *kernels, size_t layer)
+struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer)
 {
   if (kernels->layer_set == NULL)
-    return NAN;
-  return question_statistic(question, kernels->layers.items[layer].latency_ms + kernels->layer_first,
-                            kernels->layer_set->observation_count);
+    return (struct figure){.value = NAN, .occurrence = NAN};
+  return layer_latency(question, &kernels->layer_side, &kernels->layers.items[layer]);
 }
 
 double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer)
 {
-  return question_statistic(question, kernels->layer_gpu_ms + layer * kernels->observation_count,
-                            kernels->observation_count);
+  return question_value(question, kernels->set, kernels->layer_gpu_ms + layer * kernels->observation_count);
 }

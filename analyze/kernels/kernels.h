@@ -41,8 +41,9 @@ struct kernels {
   size_t count, measured;                     // measured: with a latency
   const char **names;                         // different kernel names
   size_t name_count;
-  struct layers layers;     // paired over all sets at once; those that `set` lacks come last
-  size_t layers_measured;   // layers that `set` has
+  struct layers layers;     // paired over all sets at once
+  struct layers layer_side; // the same as layer_set has them
+  size_t layers_listed;     // layers that `set` or `layer_set` has: they come first
   size_t observation_count; // of `set`
   double *gpu_ms;           // per observation: union of all kernels, copies and memory sets
   double *layer_gpu_ms;     // the same by layer and observation (KERNELS_BY_LAYER); NaN where the layer is not
@@ -52,7 +53,6 @@ struct kernels {
   size_t open, unobserved;            // kernels left out: never finished, in no observation
   struct kernel_calls calls;          // of `set`
   struct kernel_calls metric_calls;   // of `metric_set`
-  size_t metric_first, layer_first;   // the first observation of these sets in layers
 };
 
 // Chooses sets by the level rule, loads and pairs. `batch_size` has the level (kernels_exist, kernels_exist_by_layer).
@@ -79,31 +79,37 @@ void kernels_summarize_outside(struct question *question, const struct kernels *
 // The rows' latency_from: the set, if another one should have answered; else NULL.
 const char *kernels_from(const struct kernels *kernels);
 
-double kernels_layer_ms(struct question *question, const struct kernels *kernels, size_t layer);     // of layer_set
+struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer);   // of layer_set
 double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer); // union; of `set`
 
 // ---- groups ---------------------------------------------------------------------------------------------------------
-enum groups_kind { GROUPS_SPARSE, GROUPS_LAYERS, GROUPS_ALL };
+enum groups_kind { GROUPS_EACH, GROUPS_NAMES, GROUPS_LAYERS, GROUPS_THIRDS, GROUPS_ALL_LAYERS, GROUPS_ALL };
 struct kernel_groups {
-  const struct question *question;
+  struct question *question;
   const struct kernels *kernels;
   size_t count;
-  enum groups_kind kind; // a layer or a model without kernels has 0, not nothing
+  enum groups_kind kind; // a layer, a third or a model without kernels has 0, not nothing
   uint32_t *first, *row; // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
   struct group_scratch *scratch;
 };
 struct kernel_figures {
-  double count; // calls in an observation
-  double latency_ms;
-  const double *values_ms; // one sum per observation that has the group; until the next call
-  size_t value_count;
-  double metrics[KERNEL_METRICS]; // sums (KERNEL_OCCUPANCY: weighted mean); NaN: not measured
+  double count;                   // calls in an observation
+  struct figure latency;          // in ms; its values are valid until the next call
+  double metrics[KERNEL_METRICS]; // sums (kernel_metric_is_mean: means weighted by latency); NaN: not measured
+  double flops, dram_bytes;       // that intensity and bound follow from: of one kernel not scaled by its presence
+  double metric_latency_ms;       // of the kernels whose flops are known
+  double coverage_pct;            // of the latency: kernels with all metrics; NaN: no metric set
+  bool is_partial;                // some metric lacks kernels (--partial-metrics)
 };
+extern const struct kernel_figures kernel_figures_none;
 struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels); // group = item
 struct kernel_groups kernels_group_by_name(struct question *question, const struct kernels *kernels);
 struct kernel_groups kernels_group_by_layer(struct question *question, const struct kernels *kernels);
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures);
+// Of the layers, by position.
+struct kernel_groups kernels_group_by_third(struct question *question, const struct kernels *kernels);
 struct kernel_figures kernels_figures_of_all(struct question *question, const struct kernels *kernels);
+struct kernel_figures kernels_figures_in_layers(struct question *question, const struct kernels *kernels);
 
 // ---- a group under its roof -----------------------------------------------------------------------------------------
 struct kernel_point {
@@ -116,6 +122,7 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
                   struct kernel_point *ret_point);
 // Kernels added up, the union of device work, the rest of the latency; what gpu_pct is of is the analysis's own.
 void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, double gpu_pct);
+void put_coverage(struct table_builder *table, const struct kernel_figures *figures); // of the latency, by metrics
 // DRAM reads and writes, occupancy, and the point under the roof.
 void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
 // The same, with flops before and more about the point after them.

@@ -69,7 +69,7 @@ void kernel_sets_choose(struct question *question, int64_t batch_size, enum kern
   if (ret_kernels->set == NULL)
     return;
   ret_kernels->from = ret_kernels->set->levels.metrics ? ret_kernels->set->levels_text : NULL;
-  ret_kernels->metric_set = best(view, batch_size, KERNEL, use, ret_kernels->set, true);
+  ret_kernels->metric_set = best(view, batch_size, KERNEL, KERNELS_ALONE, ret_kernels->set, true); // one rule for all
   if (use == KERNELS_BY_LAYER)
     ret_kernels->layer_set = view_rule(view, batch_size, XSP_LEVEL_LAYER, &ret_kernels->layer_from);
   ret_kernels->model_set = view_rule(view, batch_size, XSP_LEVEL_MODEL, &ret_kernels->model_from);
@@ -86,31 +86,40 @@ const char *kernels_from(const struct kernels *kernels)
   return stands_in ? kernels->set->levels_text : NULL;
 }
 
-// No run that collected metrics has all of them of this kernel.
-static bool lacks_metrics(const struct kernels *kernels, size_t kernel)
+// Kernels of metric runs that no other run has: another algorithm was chosen, as a rule.
+static void note_different(struct question *question, const struct kernels *kernels)
 {
-  const struct kernel_calls *calls = &kernels->metric_calls;
-  for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++) {
-    bool is_known = !kernels->has_metric[m];
-    for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1] && !is_known; i++)
-      is_known = !isnan(calls->metrics[m][i]);
-    if (!is_known)
-      return true;
+  enum { NAMES_MOST = 3 };
+  size_t different = kernels->count - kernels->measured, named = 0;
+  uint32_t groups[NAMES_MOST];
+  const char *names[NAMES_MOST] = {"", "", ""};
+  if (different == 0)
+    return;
+  for (size_t k = kernels->measured; k < kernels->count && named < NAMES_MOST; k++) {
+    bool is_known = false;
+    for (size_t i = 0; i < named; i++)
+      is_known |= groups[i] == kernels->items[k].name_group;
+    if (is_known)
+      continue;
+    groups[named] = kernels->items[k].name_group;
+    names[named++] = kernels->items[k].name;
   }
-  return false;
+  table_note(&question->table, "kernels in metric runs only, which count nowhere: %zu (%.200s%s%.200s%s%.200s%s)",
+             different, names[0], named > 1 ? ", " : "", names[1], named > 2 ? ", " : "", names[2],
+             different > named ? " …" : "");
 }
 
-static void note_lacking_metrics(struct question *question, const struct kernels *kernels)
+static void note_coverage(struct question *question, const struct kernels *kernels)
 {
-  bool is_any = false;
-  for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++)
-    is_any |= kernels->has_metric[m];
-  size_t lacking = 0;
-  for (size_t k = 0; k < kernels->measured && is_any; k++)
-    lacking += lacks_metrics(kernels, k);
-  if (lacking > 0)
-    table_note(&question->table, "%zu of %zu kernels lack metrics that others have: sums over them are not given",
-               lacking, kernels->measured);
+  struct kernel_figures all = kernels_figures_of_all(question, kernels);
+  if (!(all.coverage_pct < 100))
+    return;
+  table_note(&question->table,
+             "%.4g %% of the kernels' time lacks metrics: another kernel ran in the metric runs, or a metric was not "
+             "measured; %s",
+             100 - all.coverage_pct,
+             question->request->partial_metrics ? "figures with partial_metrics are of the other kernels"
+                                                : "sums over such kernels are not given (--partial-metrics gives the rest)");
 }
 
 void kernels_note(struct question *question, const struct kernels *kernels)
@@ -121,15 +130,15 @@ void kernels_note(struct question *question, const struct kernels *kernels)
     table_note(table, "metrics come from runs at %s", kernels->metric_set->levels_text);
     table->noted |= TABLE_NOTED_SETS;
   }
-  if (kernels->metric_set != NULL)
-    note_lacking_metrics(question, kernels);
+  if (kernels->metric_set != NULL) {
+    note_coverage(question, kernels);
+    note_different(question, kernels);
+  }
   size_t partial = 0;
   for (size_t i = 0; i < kernels->measured; i++)
     partial += kernels->items[i].present < kernels->observation_count;
   if (partial > 0)
     table_note(table, "%zu of %zu kernels are not in every observation (partial)", partial, kernels->measured);
-  if (kernels->count > kernels->measured)
-    table_note(table, "kernels in metric runs only, without a latency: %zu", kernels->count - kernels->measured);
   if (kernels->unobserved > 0)
     table_note(table, "kernels in no observation, left out: %zu", kernels->unobserved);
   if (kernels->open > 0)
@@ -147,8 +156,8 @@ void kernels_note_lacking(struct question *question, const struct kernels *kerne
 
 void kernels_summarize_outside(struct question *question, const struct kernels *kernels)
 {
-  double count = question_statistic(question, kernels->outside_count, kernels->observation_count);
-  double ms = question_statistic(question, kernels->outside_ms, kernels->observation_count);
+  double count = question_value(question, kernels->set, kernels->outside_count);
+  double ms = question_value(question, kernels->set, kernels->outside_ms);
   table_summary(&question->table, "kernels_without_layer", cell_number(count));
   table_summary(&question->table, "kernels_without_layer_ms", cell_real(ms));
 }
@@ -161,7 +170,7 @@ enum status kernels_answer(struct question *question, enum kernels_use use, stru
   else
     XSP_TRY(question_batch(question, kernels_exist, "the kernel level", err));
   XSP_TRY(kernels_load(question, question->batch_size, use, ret_kernels, err));
-  if (use == KERNELS_BY_LAYER && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_measured == 0)
+  if (use == KERNELS_BY_LAYER && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_listed == 0)
     return question_lacks(question, err, "none of its layers is a module");
   question_uses(question, ret_kernels->set);
   kernels_note(question, ret_kernels);

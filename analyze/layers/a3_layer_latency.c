@@ -3,26 +3,31 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
 
-static void put_row(struct question *question, const struct layers *layers, const struct layer *layer)
+// Returns the latency.
+static double put_row(struct question *question, const struct layers *layers, const struct layer *layer)
 {
   struct table_builder *table = &question->table;
-  struct layer_latency latency = layer_latency(question, layers, layer);
+  struct figure latency = layer_latency(question, layers, layer);
   table_row(table);
   table_put(table, "layer_index", "", "index", cell_int(layer->index));
   table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.ms));
-  put_spread(table, latency.values_ms, latency.count);
+  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
+  put_spread(table, &latency);
+  put_partial(table, layer->present < layers->observation_count);
   put_from(table, "latency_from", "from", layers->from);
+  return latency.value;
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
+  double rows_sum_ms = 0;
   XSP_TRY(layers_answer(question, &layers, err));
   put_row(question, &layers, &(struct layer){0});
   table_declared(&question->table, layers.count);
   for (size_t i = 0; i < layers.count; i++)
-    put_row(question, &layers, &layers.items[i]);
+    rows_sum_ms += put_row(question, &layers, &layers.items[i]);
+  summarize_sums(question, layers_total(question, &layers, LAYER_LATENCY), rows_sum_ms);
   thirds_summarize(&question->table, layers_thirds(question, &layers, LAYER_LATENCY));
   return STATUS_OK;
 }

@@ -10,6 +10,7 @@ static void put_row(struct question *question, const struct layers *layers, cons
   table_put(table, "layer_index", "", "index", cell_int(layer->index));
   table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
   table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(layer_alloc(question, layers, layer)));
+  put_partial(table, layer->present < layers->observation_count);
 }
 
 static enum status answer(struct question *question, struct error *err)

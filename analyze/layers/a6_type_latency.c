@@ -33,7 +33,7 @@ static double convolutions_ms(struct question *question, struct type_latencies *
   if (!has_convolution)
     return has_types ? 0 : NAN;
   const double *sums = layers_sums(question, layers, is_convolution, 2, LAYER_LATENCY);
-  return question_statistic(question, sums + layers->observation_count, layers->observation_count);
+  return question_value(question, layers->set, sums + layers->observation_count);
 }
 
 enum status type_latencies_load(struct question *question, struct type_latencies *ret, struct error *err)
@@ -49,13 +49,13 @@ enum status type_latencies_load(struct question *question, struct type_latencies
 }
 
 static void put_row(struct table_builder *table, const struct type_latencies *latencies, const char *type,
-                    double latency_ms, const double *values_ms, size_t count)
+                    const struct figure *latency)
 {
   table_row(table);
   table_put(table, "layer_type", "", "type", cell_text(type));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency_ms));
-  table_put(table, "latency_pct", "%", "share", cell_real(types_share_pct(latency_ms, latencies->types.total)));
-  put_spread(table, values_ms, count);
+  table_put(table, "latency_ms", "ms", "latency", cell_real(latency->value));
+  table_put(table, "latency_pct", "%", "share", cell_real(types_share_pct(latency->value, latencies->types.total)));
+  put_spread(table, latency);
   put_from(table, "latency_from", "from", latencies->layers.from);
 }
 
@@ -63,20 +63,17 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct table_builder *table = &question->table;
   struct type_latencies latencies;
+  double rows_sum_ms = 0;
   XSP_TRY(type_latencies_load(question, &latencies, err));
   const struct types *types = &latencies.types;
-  size_t observations = latencies.layers.observation_count;
-  double *values = arena_alloc_array(question->scratch, observations + 1, sizeof *values);
-  put_row(table, &latencies, NULL, NAN, NULL, 0);
+  put_row(table, &latencies, NULL, &(struct figure){.value = NAN, .occurrence = NAN});
   table_declared(table, types->count);
   for (size_t i = 0; i < types->count; i++) {
-    size_t group = types->order[i];
-    size_t count = 0;
-    for (size_t k = 0; k < observations; k++)
-      if (!isnan(types->sums[group * observations + k]))
-        values[count++] = types->sums[group * observations + k];
-    put_row(table, &latencies, types->names[group], types->values[group], values, count);
+    struct figure latency = type_figure(question, &latencies.layers, types, types->order[i]);
+    put_row(table, &latencies, types->names[types->order[i]], &latency);
+    rows_sum_ms += latency.value;
   }
+  summarize_sums(question, types->total, rows_sum_ms);
   if (latencies.by_operation > 0)
     table_note(table, "convolutions: %zu of them by the model's operator, not by their type", latencies.by_operation);
   question_note_from(question, "model", latencies.model_from);

@@ -15,6 +15,7 @@ struct observed {
   struct layer_row *items;
   size_t first, end;
   double kernels;
+  bool is_listed;
 };
 
 // ---- pairing --------------------------------------------------------------------------------------------------------
@@ -50,6 +51,7 @@ static void pair_observation(struct layers *layers, struct pairing *pairing, str
     layer->alloc_bytes[observation] = item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
     layer->present += observation < layers->observation_count;
+    layer->is_listed |= observed->is_listed;
     layer->type = layer->type == NULL ? item->type : layer->type;
     layer->shape = layer->shape == NULL ? item->shape : layer->shape;
     layer->operation = layer->operation == NULL ? item->operation : layer->operation;
@@ -106,7 +108,8 @@ static void place_observations(struct layers_run *run, struct observed *observed
       at++;
     run->observation_of[k] = run->run->observations[k].warmup ? ROW_NONE : (uint32_t)*observation_count;
     if (!run->run->observations[k].warmup)
-      observed[(*observation_count)++] = (struct observed){run->rows->items, first, at, run->rows->kernels[k]};
+      observed[(*observation_count)++] =
+          (struct observed){run->rows->items, first, at, run->rows->kernels[k], !run->part->is_unlisted};
   }
 }
 
@@ -131,24 +134,24 @@ static enum status observe(struct question *question, struct layers_part *parts,
   return STATUS_OK;
 }
 
-// Pairs in execution order, those that the first set has in front.
+// Pairs in execution order, those of listed sets in front.
 static void list_layers(struct question *question, const struct pairing *pairing, const struct layer *pairs,
                         struct layers *layers)
 {
   uint32_t *item_of = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *item_of);
   uint32_t *order = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *order);
-  size_t *present = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *present);
+  size_t *is_listed = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *is_listed);
   layers->items = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *layers->items);
   for (size_t i = 0; i < pairing->count; i++)
-    present[i] = pairs[i].present;
-  pairing_order(pairing, present, order);
+    is_listed[i] = pairs[i].is_listed;
+  pairing_order(pairing, is_listed, order);
   struct keep keep = {.arena = question->arena};
   for (; layers->count < pairing->count; layers->count++) {
     struct layer *layer = &layers->items[layers->count];
     item_of[order[layers->count]] = (uint32_t)layers->count;
     *layer = pairs[order[layers->count]];
     layer->name_text = store_text(question->view->store, layer->name, NULL);
-    layers->measured += layer->present > 0;
+    layers->listed += layer->is_listed;
     keep_text(&keep, &layer->name_text); // answers outlive the store
     keep_text(&keep, &layer->type);
     keep_text(&keep, &layer->shape);
@@ -178,7 +181,6 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
   struct observed *observed = arena_alloc_array(arena, all + 1, sizeof *observed);
   ret_layers->kernels = arena_alloc_array(arena, all + 1, sizeof *ret_layers->kernels);
   ret_layers->runs = arena_alloc_array(arena, runs + 1, sizeof *ret_layers->runs);
-  ret_layers->room = arena_alloc_array(arena, all + 1, sizeof *ret_layers->room);
   XSP_TRY(observe(question, parts, part_count, observed, ret_layers, err));
   struct pairing pairing;
   const struct layer *pairs = pair_all(ret_layers, &pairing, arena, observed, all);
@@ -246,14 +248,15 @@ struct layers layers_of_part(const struct layers *layers, const struct layers_pa
   return of;
 }
 
-struct layer_latency layer_latency(struct question *question, const struct layers *layers, const struct layer *layer)
+// Those of the chosen set; NULL of an empty layer.
+static const double *values_in(const struct layers *layers, const double *values)
 {
-  struct layer_latency latency = {.values_ms = layers->room};
-  for (size_t i = 0; layer->latency_ms != NULL && i < layers->observation_count; i++)
-    if (!isnan(layer->latency_ms[layers->first_observation + i]))
-      layers->room[latency.count++] = layer->latency_ms[layers->first_observation + i];
-  latency.ms = question_statistic(question, layers->room, latency.count);
-  return latency;
+  return values == NULL ? NULL : values + layers->first_observation;
+}
+
+struct figure layer_latency(struct question *question, const struct layers *layers, const struct layer *layer)
+{
+  return question_figure(question, layers->set, values_in(layers, layer->latency_ms));
 }
 
 void put_layer(struct table_builder *table, const struct layer *layer)
@@ -265,7 +268,12 @@ void put_layer(struct table_builder *table, const struct layer *layer)
 
 double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer)
 {
-  return layer->alloc_bytes == NULL ? NAN : question_statistic(question, layer->alloc_bytes, layers->observation_count);
+  return question_value(question, layers->set, values_in(layers, layer->alloc_bytes));
+}
+
+double layer_kernels(struct question *question, const struct layers *layers, const struct layer *layer)
+{
+  return question_value(question, layers->set, values_in(layers, layer->kernels));
 }
 
 double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
@@ -283,9 +291,9 @@ double *layers_sums(const struct question *question, const struct layers *layers
   return sums;
 }
 
-double layers_total(const struct question *question, const struct layers *layers, enum layer_value which)
+double layers_total(struct question *question, const struct layers *layers, enum layer_value which)
 {
-  return question_statistic(question, layers_sums(question, layers, NULL, 1, which), layers->observation_count);
+  return question_value(question, layers->set, layers_sums(question, layers, NULL, 1, which));
 }
 
 // ---- thirds ---------------------------------------------------------------------------------------------------------
@@ -315,7 +323,7 @@ struct thirds layers_thirds(struct question *question, const struct layers *laye
   double total = layers_total(question, layers, which);
   double pct[3];
   for (size_t third = 0; third < 3; third++) {
-    double sum = question_statistic(question, sums + third * layers->observation_count, layers->observation_count);
+    double sum = question_value(question, layers->set, sums + third * layers->observation_count);
     if (layers->count > 0 && !has_layers[third]) // fewer than three layers
       sum = 0;
     pct[third] = total != 0 ? sum / total * 100 : NAN;

@@ -13,10 +13,12 @@ struct layer {                          // one layer of the workload: a row of A
   // One value per observation, those of the first set first; NaN: absent, or not measured.
   double *latency_ms, *alloc_bytes, *kernels;
   size_t present; // observations of the first set that have it
+  bool is_listed; // a listed set has it
 };
 struct layers_part { // a set whose layers are paired with those of others
   const struct view_set *set;
   struct device_rows_wanted wanted;
+  bool is_unlisted;         // layers that only such sets have are no rows
   size_t first_observation; // filled in
 };
 struct layers_run { // one run of a part, as it was loaded
@@ -29,12 +31,11 @@ struct layers {
   const struct view_set *set; // the first
   enum layer_mode mode;
   const char *from;         // latency_from
-  struct layer *items;      // in execution order; those that the first set lacks come last
-  size_t count, measured;   // measured: those that the first set has
+  struct layer *items;      // in execution order; those that no listed set has come last
+  size_t count, listed;
   size_t observation_count; // of the first set, or of the chosen part
   size_t first_observation; // of the chosen part; 0
   double *kernels;          // per observation: all category kernel, in layers or not
-  double *room;             // a value per observation
   size_t outside, open;     // layers left out: in no observation, never finished
   struct layers_run *runs;  // of all parts
   size_t run_count;
@@ -55,20 +56,16 @@ enum status layers_answer(struct question *question, struct layers *ret_layers, 
 // The layers as one part of them has them: sums and latencies are then of its observations.
 struct layers layers_of_part(const struct layers *layers, const struct layers_part *part);
 
-struct layer_latency {
-  double ms;               // the statistic; NaN: not measured
-  const double *values_ms; // one per observation that has the layer; valid until the next call
-  size_t count;
-};
-struct layer_latency layer_latency(struct question *question, const struct layers *layers, const struct layer *layer);
+struct figure layer_latency(struct question *question, const struct layers *layers, const struct layer *layer);
 void put_layer(struct table_builder *table, const struct layer *layer); // the columns index, name and type
 double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer); // NaN: unknown
+double layer_kernels(struct question *question, const struct layers *layers, const struct layer *layer);
 
 // One sum per (group, observation), row by row; NaN where no layer of the group has the value. Layers that lack it are
 // left out. `group_of`: each layer's group (NULL: all are in group 0).
 double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
                     size_t group_count, enum layer_value which);
-double layers_total(const struct question *question, const struct layers *layers, enum layer_value which);
+double layers_total(struct question *question, const struct layers *layers, enum layer_value which);
 
 struct thirds {      // of the layers, by position in execution order
   double pct[3];     // of the total; NaN: unknown

@@ -55,6 +55,12 @@ static void group(struct question *question, const struct layers *layers, struct
   }
 }
 
+struct figure type_figure(struct question *question, const struct layers *layers, const struct types *types,
+                          size_t group)
+{
+  return question_figure(question, layers->set, types->sums + group * layers->observation_count);
+}
+
 void types_load(struct question *question, const struct layers *layers, enum layer_value which, struct types *ret_types)
 {
   *ret_types = (struct types){0};
@@ -64,8 +70,7 @@ void types_load(struct question *question, const struct layers *layers, enum lay
   ret_types->sums = layers_sums(question, layers, ret_types->group_of, ret_types->count, which);
   for (size_t i = 0; i < ret_types->count; i++) {
     ret_types->order[i] = i;
-    ret_types->values[i] =
-        question_statistic(question, ret_types->sums + i * layers->observation_count, layers->observation_count);
+    ret_types->values[i] = type_figure(question, layers, ret_types, i).value;
   }
   ret_types->total = layers_total(question, layers, which);
   qsort_r(ret_types->order, ret_types->count, sizeof *ret_types->order, compare_groups, ret_types);

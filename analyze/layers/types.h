@@ -16,6 +16,8 @@ struct types {
 };
 void types_load(struct question *question, const struct layers *layers, enum layer_value which,
                 struct types *ret_types);
+struct figure type_figure(struct question *question, const struct layers *layers, const struct types *types,
+                          size_t group);
 double types_share_pct(double part, double whole); // NaN where the whole is 0 or unknown
 
 #endif

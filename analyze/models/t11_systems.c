@@ -54,13 +54,13 @@ static void put_row(struct survey *survey, const struct row *row)
   put_batch(table, point->batch_size);
   table_put(table, "throughput_per_s", "1/s", "throughput", cell_real(point->throughput_per_s));
   table_put(table, "normalized_throughput", "", "of the first", cell_real(ratio));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency_ms));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency.value));
   table_put(table, "kernel_latency_ms", "ms", "kernels",
-            cell_real(row->kernels == NULL ? NAN : row->kernels->figures.latency_ms));
+            cell_real(row->kernels == NULL ? NAN : row->kernels->figures.latency.value));
   table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(row->kernels == NULL ? NAN : row->kernels->gpu_ms));
   table_put(table, "is_optimal", "", "optimal", cell_bool(index == row->batches->optimal));
   table_put(table, "is_maximum", "", "maximum", cell_bool(index == row->batches->maximum));
-  put_spread(table, point->set->latencies_ms, point->set->observation_count); // of the model's latency
+  put_spread(table, &point->latency); // of the model's latency
   put_from(table, "latency_from", "from", survey_text(survey, point->from));
   put_from(table, "kernel_latency_from", "kernels from",
            survey_text(survey, row->kernels == NULL ? NULL : row->kernels->from));

@@ -15,9 +15,8 @@ static void read_latency(struct survey *survey, const struct batches *batches, s
   ret->has_maximum = batches->maximum != SIZE_MAX;
   ret->has_optimal = batches->optimal != SIZE_MAX;
   if (online != NULL) {
-    ret->online_ms = online->latency_ms;
-    ret->online_values_ms = online->set->latencies_ms;
-    ret->online_count = online->set->observation_count;
+    ret->online_ms = online->latency.value;
+    ret->online = online->latency;
   }
   if (ret->has_maximum) {
     ret->maximum_per_s = batches->points[batches->maximum].throughput_per_s;
@@ -36,7 +35,7 @@ enum status model_summary_load(struct survey *survey, const struct survey_item *
   struct question *question;
   struct batches batches;
   struct type_latencies latencies;
-  *ret = (struct model_summary){.online_ms = NAN, .maximum_per_s = NAN, .convolution_pct = NAN, .dominant_pct = NAN};
+  *ret = (struct model_summary){.online_ms = NAN, .online = {.occurrence = NAN}, .maximum_per_s = NAN, .convolution_pct = NAN, .dominant_pct = NAN};
   XSP_TRY(survey_question(survey, item, 0, false, &question, err));
   XSP_TRY(survey_check(survey, item, question_batches(question, &batches, err)));
   if (batches.count > 0)
@@ -97,7 +96,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "convolution_pct_of_model", "%", "convolution", cell_real(model->convolution_pct));
   table_put(table, "dominant_layer_type", "", "dominant type", cell_text(model->dominant_type));
   table_put(table, "dominant_layer_pct", "%", "of layers", cell_real(model->dominant_pct));
-  put_spread(table, model->online_values_ms, model->online_count); // of the online latency
+  put_spread(table, &model->online); // of the online latency
   put_from(table, "latency_from", "from", model->from);
   put_from(table, "layer_latency_from", "layers from", model->layer_from);
 }

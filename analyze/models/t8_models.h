@@ -8,8 +8,7 @@
 struct model_summary { // NaN, NULL, 0: unknown
   bool has_latency, has_layers;
   double online_ms, maximum_per_s;
-  const double *online_values_ms; // valid until survey_next
-  size_t online_count;
+  struct figure online; // its values are valid until survey_next
   int64_t maximum_batch, optimal_batch; // 0: none
   bool has_maximum, has_optimal;
   const char *from;

@@ -42,14 +42,13 @@ static void take_model(struct survey *survey, const struct batches *batches, str
   if (point == NULL)
     return;
   depth->has_model = true;
-  depth->latency_ms = point->latency_ms;
-  depth->values_ms = point->set->latencies_ms;
-  depth->value_count = point->set->observation_count;
+  depth->latency_ms = point->latency.value;
+  depth->latency = point->latency;
   depth->from = survey_text(survey, point->from);
   depth->has_optimal = batches->optimal != SIZE_MAX;
   if (depth->has_optimal)
     depth->optimal_batch = batches->points[batches->optimal].batch_size;
-  survey->observations += (int64_t)depth->value_count;
+  survey->observations += (int64_t)depth->latency.count;
 }
 
 static void take_kernels(struct survey *survey, struct model_depth *depth)
@@ -159,8 +158,9 @@ enum status model_depth_load(struct survey *survey, const struct survey_item *it
   struct roofs roofs;
   *ret = (struct model_depth){
       .latency_ms = NAN,
+      .latency = {.occurrence = NAN},
       .kernels = {.gpu_pct = NAN,
-                  .figures = {.latency_ms = NAN, .metrics = {NAN, NAN, NAN, NAN}},
+                  .figures = {.latency = {.value = NAN}, .metrics = {NAN, NAN, NAN, NAN, NAN}},
                   .point = {.intensity = NAN, .throughput_flops_per_s = NAN}},
       .flops = NAN,
       .roof = {NULL, NAN, NAN, NAN},
@@ -253,7 +253,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   put_batch(table, depth->batch_size);
   table_put(table, "optimal_batch", "", "optimal", cell_int_if(depth->has_optimal, depth->optimal_batch));
   table_put(table, "latency_ms", "ms", "latency", cell_real(depth->latency_ms));
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(kernels->figures.latency_ms));
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(kernels->figures.latency.value));
   table_put(table, "gpu_pct", "%", "GPU", cell_real(kernels->gpu_pct));
   table_put(table, "flops", "flops", "flops", cell_number(depth->flops));
   table_put(table, "flops_from", "", "flops from", cell_text(depth->flops_from));
@@ -272,7 +272,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
             cell_real(is_known ? work->throughput_flops_per_s : NAN));
   table_put(table, "analytic_bound", "", "an. bound", cell_text(is_known ? work->bound : NULL));
   table_put(table, "analytic_traffic_stage", "", "an. traffic in", cell_text(is_known ? work->traffic_stage : NULL));
-  put_spread(table, depth->values_ms, depth->value_count); // of the model's latency
+  put_spread(table, &depth->latency); // of the model's latency
   put_from(table, "latency_from", "from", depth->from);
   put_from(table, "layer_latency_from", "layers from", depth->layer_from);
   put_from(table, "kernel_latency_from", "kernels from", depth->kernel_from);

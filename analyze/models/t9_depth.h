@@ -19,8 +19,7 @@ struct model_depth { // all of one batch size; NaN, NULL: unknown
   bool has_optimal;
   int64_t optimal_batch;
   double latency_ms;
-  const double *values_ms; // valid until survey_next
-  size_t value_count;
+  struct figure latency; // its values are valid until survey_next
   struct kernel_model kernels;
   double flops;
   const char *flops_from; // "measured", "analytic"

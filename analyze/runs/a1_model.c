@@ -14,7 +14,7 @@ static enum status summarize(struct question *question, const struct batches *ba
   bool has_maximum = batches->maximum != SIZE_MAX;
   bool has_optimal = batches->optimal != SIZE_MAX;
   struct table_builder *table = &question->table;
-  table_summary(table, "online_latency_ms", cell_real(online == NULL ? NAN : online->latency_ms));
+  table_summary(table, "online_latency_ms", cell_real(online == NULL ? NAN : online->latency.value));
   table_summary(table, "maximum_throughput_per_s",
                 cell_real(has_maximum ? points[batches->maximum].throughput_per_s : NAN));
   table_summary(table, "maximum_throughput_batch",
@@ -59,11 +59,11 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
   table_row(table);
   put_batch(table, point->batch_size);
-  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency_ms));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency.value));
   table_put(table, "throughput_per_s", "1/s", "throughput", cell_real(point->throughput_per_s));
   table_put(table, "is_optimal", "", "optimal", cell_bool(index == batches->optimal));
   table_put(table, "is_maximum", "", "maximum", cell_bool(index == batches->maximum));
-  put_spread(table, point->set->latencies_ms, point->set->observation_count);
+  put_spread(table, &point->latency);
   table_put_optional(table, "load_ms", "ms", "load", cell_real(stages->load_ms));
   table_put_optional(table, "preprocess_ms", "ms", "preprocess", cell_real(stages->preprocess_ms));
   table_put_optional(table, "preprocess_per", "", "per", cell_text(per));
@@ -89,6 +89,9 @@ static enum status answer(struct question *question, struct error *err)
     put_row(&question->table, &batches, i, &stages[i], cold_median_ms(question, point->batch_size));
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
+    if (point->is_overlapping)
+      table_note(&question->table,
+                 "predictions overlap: throughput is their number over the time that they cover, latency is each one's own");
     has_several_from |= !level_set_equal(point->set->levels, batches.points[0].set->levels);
     question->batch_size = point->batch_size;
   }

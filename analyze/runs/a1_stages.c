@@ -117,6 +117,14 @@ static double *new_sums(struct arena *scratch, size_t count)
   return sums;
 }
 
+// `of_observation`: by stage; NULL: none has any.
+static void add_observations(const struct view_run *run, double *const *of_observation, struct values *values)
+{
+  for (size_t i = 0; i < run->observation_count; i++)
+    for (unsigned stage = PREPROCESS; stage < STAGE_COUNT && !run->observations[i].warmup; stage++)
+      *vector_add(&values->of[stage]) = of_observation == NULL ? NAN : of_observation[stage][i];
+}
+
 static void add_up(struct run_stages *stages, struct values *values)
 {
   const struct view_run *run = stages->run;
@@ -144,10 +152,7 @@ static void add_up(struct run_stages *stages, struct values *values)
     *vector_add(&values->of[LOAD]) = of_process[0][i];
     *vector_add(&values->of[ONCE]) = of_process[1][i];
   }
-  for (size_t i = 0; i < run->observation_count; i++) {
-    *vector_add(&values->of[PREPROCESS]) = of_observation[PREPROCESS][i];
-    *vector_add(&values->of[POSTPROCESS]) = of_observation[POSTPROCESS][i];
-  }
+  add_observations(run, of_observation, values);
 }
 
 static enum status read_run(struct run_stages *stages, struct values *values, struct error *err)
@@ -156,8 +161,10 @@ static enum status read_run(struct run_stages *stages, struct values *values, st
                            STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_LEVEL) |
                            STORE_BIT(STORE_FLAGS);
   XSP_TRY(store_walk_spans(stages->question->view->store, stages->run->run->run_id, columns, visit, stages, err));
-  if (stages->found.count == 0)
+  if (stages->found.count == 0) {
+    add_observations(stages->run, NULL, values);
     return STATUS_OK;
+  }
   keep_outermost(stages);
   XSP_TRY(find_once(stages, err));
   XSP_TRY(places_load(stages->question, stages->run, &stages->track_of, &stages->places, err));
@@ -195,11 +202,13 @@ enum status stages_load(struct question *question, const struct view_set *set, s
   struct values values = {0};
   enum status status = read_set(question, set, categories, &values, err);
   double ms[VALUES_COUNT];
-  for (size_t i = 0; i < VALUES_COUNT; i++) {
-    ms[i] = question_statistic(question, values.of[i].items, values.of[i].count);
+  for (size_t i = 0; i < VALUES_COUNT && status == STATUS_OK; i++)
+    ms[i] = i == LOAD || i == ONCE ? question_statistic(question, values.of[i].items, values.of[i].count)
+                                   : question_value(question, set, values.of[i].items);
+  for (size_t i = 0; i < VALUES_COUNT; i++)
     vector_done(&values.of[i]);
-  }
+  XSP_TRY(status);
   bool is_once = isnan(ms[PREPROCESS]) && !isnan(ms[ONCE]);
   *ret_stages = (struct stages){ms[LOAD], is_once ? ms[ONCE] : ms[PREPROCESS], ms[POSTPROCESS], is_once};
-  return status;
+  return STATUS_OK;
 }

@@ -2,6 +2,7 @@
 // Throughput per batch size, the optimal batch, and the batch of an analysis. Called by A1 and, for the default of
 // --batch, by all analyses of one batch.
 #include "analyze/view.h"
+#include "base/saturate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void choose_within(struct batches *batches, double limit_ms)
 {
   for (size_t i = 0; i < batches->count; i++) {
     const struct batch_point *point = &batches->points[i];
-    if (isnan(point->throughput_per_s) || !(point->latency_ms <= limit_ms * (1 + ROUNDING)))
+    if (isnan(point->throughput_per_s) || !(point->latency.value <= limit_ms * (1 + ROUNDING)))
       continue;
     if (batches->optimal == SIZE_MAX || point->throughput_per_s > batches->points[batches->optimal].throughput_per_s)
       batches->optimal = i;
@@ -92,6 +93,47 @@ static bool parse_optimal(const char *text, double *ret_limit_ms)
   return false;
 }
 
+static int compare_observations(const void *left, const void *right)
+{
+  const struct store_observation *a = left, *b = right;
+  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+// The time that the predictions of a run cover, and their durations added up.
+static void add_covered(const struct view_run *run, struct arena *scratch, double *covered_ms, double *sum_ms)
+{
+  struct store_observation *sorted = arena_alloc_array(scratch, run->observation_count + 1, sizeof *sorted);
+  size_t count = 0;
+  for (size_t i = 0; i < run->observation_count; i++)
+    if (!run->observations[i].warmup)
+      sorted[count++] = run->observations[i];
+  qsort(sorted, count, sizeof *sorted, compare_observations);
+  int64_t reach_ns = INT64_MIN;
+  for (size_t i = 0; i < count; i++) {
+    int64_t end_ns = saturate_add(sorted[i].start_ns, sorted[i].duration_ns);
+    int64_t from_ns = sorted[i].start_ns > reach_ns ? sorted[i].start_ns : reach_ns;
+    *sum_ms += (double)sorted[i].duration_ns / 1e6;
+    *covered_ms += end_ns > from_ns ? (double)(end_ns - from_ns) / 1e6 : 0;
+    reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
+  }
+}
+
+// Inputs per second. Predictions that overlap: all of them over the time that they cover, for their latency is not the time
+// from one answer to the next.
+static double throughput_per_s(struct question *question, struct batch_point *point)
+{
+  const struct view_set *set = point->set;
+  double covered_ms = 0, sum_ms = 0;
+  if (point->batch_size <= 0)
+    return NAN;
+  for (size_t i = 0; i < set->run_count; i++)
+    add_covered(set->runs[i], question->scratch, &covered_ms, &sum_ms);
+  point->is_overlapping = covered_ms < sum_ms * (1 - ROUNDING);
+  double inputs = (double)point->batch_size * (point->is_overlapping ? (double)set->observation_count : 1);
+  double ms = point->is_overlapping ? covered_ms : point->latency.value;
+  return ms > 0 ? 1000.0 * inputs / ms : NAN;
+}
+
 enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err)
 {
   const struct view *view = question->view;
@@ -109,9 +151,10 @@ enum status question_batches(struct question *question, struct batches *ret_batc
     const struct view_set *set = view_rule(view, batch_size, XSP_LEVEL_MODEL, &from);
     if (set == NULL)
       continue;
-    double latency_ms = question_model_latency(question, set);
-    double throughput = batch_size > 0 && latency_ms > 0 ? 1000.0 * (double)batch_size / latency_ms : NAN;
-    ret_batches->points[ret_batches->count++] = (struct batch_point){batch_size, set, from, latency_ms, throughput};
+    struct batch_point *point = &ret_batches->points[ret_batches->count++];
+    *point = (struct batch_point){
+        .batch_size = batch_size, .set = set, .from = from, .latency = question_model_figure(question, set)};
+    point->throughput_per_s = throughput_per_s(question, point);
   }
   batches_choose(ret_batches, question->request->optimal_threshold_pct, limit_ms);
   return STATUS_OK;

@@ -90,7 +90,8 @@ static const char *at_batch(int64_t batch_size, const char *words, char text[48]
 
 struct row {
   const struct view_set *set, *before; // before: NULL: there is none
-  double latency_ms, overhead_ms, overhead_pct, kernels, per_kernel_ns;
+  struct figure latency;
+  double overhead_ms, overhead_pct, kernels, per_kernel_ns;
   int64_t spans, dropped;
 };
 
@@ -100,7 +101,7 @@ static void put_row(struct table_builder *table, const struct row *row)
   table_row(table);
   put_batch(table, set->batch_size);
   table_put(table, "levels", "", "levels", cell_text(set->levels_text));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(row->latency_ms));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(row->latency.value));
   table_put(table, "over", "", "over", cell_text(row->before == NULL ? NULL : row->before->levels_text));
   table_put(table, "overhead_ms", "ms", "overhead", cell_real(row->overhead_ms));
   table_put(table, "overhead_pct", "%", "overhead", cell_real(row->overhead_pct));
@@ -109,7 +110,7 @@ static void put_row(struct table_builder *table, const struct row *row)
   table_put(table, "spans", "", "spans", cell_int(row->spans));
   table_put(table, "dropped", "", "dropped", cell_int(row->dropped));
   table_put(table, "own_pct", "%", "own", cell_real(own_pct(set)));
-  put_spread(table, set->latencies_ms, set->observation_count);
+  put_spread(table, &row->latency);
 }
 
 static enum status find_overhead(struct question *question, struct row *row, struct error *err)
@@ -122,7 +123,7 @@ static enum status find_overhead(struct question *question, struct row *row, str
     snprintf(what, sizeof what, "overhead of %s over %s%s", set->levels_text, before->levels_text,
              at_batch(set->batch_size, " at batch size", batch));
     double before_ms = question_model_latency(question, before);
-    row->overhead_ms = question_difference_ms(question, row->latency_ms, before_ms, what);
+    row->overhead_ms = question_difference_ms(question, row->latency.value, before_ms, what);
     row->overhead_pct = row->overhead_ms / before_ms * 100;
   }
   if (!has_level(set, XSP_LEVEL_KERNEL))
@@ -130,7 +131,7 @@ static enum status find_overhead(struct question *question, struct row *row, str
   struct layers layers; // of any mode: kernels are counted in layers or not
   struct layers_part part = {.set = set};
   XSP_TRY(layers_load_parts(question, &part, 1, &layers, err));
-  row->kernels = question_statistic(question, layers.kernels, layers.observation_count);
+  row->kernels = question_value(question, set, layers.kernels);
   if (!has_level(before, XSP_LEVEL_KERNEL))
     row->per_kernel_ns = overhead_per_kernel_ns(row->overhead_ms, row->kernels);
   return STATUS_OK;
@@ -144,7 +145,7 @@ static enum status answer_by_set(struct question *question, struct error *err)
     const struct view_set *set = &view->sets[i];
     if (!is_usable(set) || (question->request->batch != 0 && set->batch_size != question->request->batch))
       continue;
-    struct row row = {.set = set, .latency_ms = question_model_latency(question, set)};
+    struct row row = {.set = set, .latency = question_model_figure(question, set)};
     for (size_t k = 0; k < set->run_count; k++)
       row.dropped += set->runs[k]->run->dropped_count;
     XSP_TRY(count_spans(question, set, &row.spans, err));
@@ -195,22 +196,20 @@ struct sides {
 static bool put_layer_row(struct question *question, const struct sides *sides, const struct layer *layer)
 {
   struct table_builder *table = &question->table;
-  struct layer_latency latency = layer_latency(question, &sides->shallow, layer);
-  size_t first = sides->deep.first_observation, count = sides->deep.observation_count;
-  bool is_empty = layer->latency_ms == NULL;
-  double deeper_ms = is_empty ? NAN : question_statistic(question, layer->latency_ms + first, count);
-  double kernels = is_empty ? NAN : question_statistic(question, layer->kernels + first, count);
-  double overhead_ms = difference_of_runs_ms(deeper_ms, latency.ms);
+  double deeper_ms = layer_latency(question, &sides->deep, layer).value;
+  double kernels = layer_kernels(question, &sides->deep, layer);
+  struct figure latency = layer_latency(question, &sides->shallow, layer);
+  double overhead_ms = difference_of_runs_ms(deeper_ms, latency.value);
   table_row(table);
   put_layer(table, layer);
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.ms));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
   table_put(table, "deeper_latency_ms", "ms", "with kernels", cell_real(deeper_ms));
   table_put(table, "overhead_ms", "ms", "overhead", cell_real(overhead_ms));
   table_put(table, "kernels", "", "kernels", cell_number(kernels));
   table_put(table, "overhead_per_kernel_ns", "ns", "per kernel",
             cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
-  put_spread(table, latency.values_ms, latency.count);
-  return isnan(overhead_ms) && deeper_ms < latency.ms;
+  put_spread(table, &latency);
+  return isnan(overhead_ms) && deeper_ms < latency.value;
 }
 
 static bool is_in(const struct layers *layers, const struct layer *layer)
@@ -241,6 +240,7 @@ static enum status answer_by_layer(struct question *question, struct error *err)
   struct sides sides;
   XSP_TRY(question_batch(question, has_sets, "layers both without and with the kernel level (M/L and M/L/K)", err));
   find_sets(question->view, question->batch_size, &parts[0].set, &parts[1].set);
+  parts[1].is_unlisted = true;
   question_uses(question, parts[0].set);
   question_uses(question, parts[1].set);
   XSP_TRY(layers_load_parts(question, parts, 2, &sides.shallow, err));
@@ -248,9 +248,9 @@ static enum status answer_by_layer(struct question *question, struct error *err)
     return question_lacks(question, err, "none of its layers is a module");
   sides.deep = layers_of_part(&sides.shallow, &parts[1]);
   put_layer_row(question, &sides, &(struct layer){0});
-  table_declared(&question->table, sides.shallow.measured);
+  table_declared(&question->table, sides.shallow.listed);
   size_t unpaired = 0, negative = 0;
-  for (size_t i = 0; i < sides.shallow.measured; i++) {
+  for (size_t i = 0; i < sides.shallow.listed; i++) {
     const struct layer *layer = &sides.shallow.items[i];
     unpaired += !is_in(&sides.deep, layer);
     negative += put_layer_row(question, &sides, layer);
@@ -258,7 +258,7 @@ static enum status answer_by_layer(struct question *question, struct error *err)
   if (negative > 0) // one note: the overhead of short layers is within the noise
     table_note(&question->table,
                "overhead in %zu of %zu layers: the difference is negative, within noise or not comparable; not given",
-               negative, sides.shallow.measured);
+               negative, sides.shallow.listed);
   if (unpaired > 0)
     table_note(&question->table, "%zu layers at %s have no partner at %s", unpaired, parts[0].set->levels_text,
                parts[1].set->levels_text);

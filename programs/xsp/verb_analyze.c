@@ -68,6 +68,7 @@ static enum status read_request(const struct invocation *invocation, struct anal
     return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0, or --by batch, for A10",
                      "there is no grouping '%s'", request->by);
   request->cold = invocation_has(invocation, "cold");
+  request->partial_metrics = invocation_has(invocation, "partial-metrics");
   request->optimal = invocation_value(invocation, "optimal");
   request->base = invocation_value(invocation, "base");
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
@@ -155,8 +156,9 @@ static const struct option_description options[] = {
      "What counts as a layer where layers are nested: outermost, innermost or module. Without it: as the file says, "
      "else outermost."},
     {"stat", 0, "STATISTIC", NULL, false,
-     "Over the observations: mean, median, min, max, pNN (p95), or trimmed:F (drops the fraction F at each end). "
-     "Without it: trimmed:0.2."},
+     "Over the observations: trimmed:F leaves out the fraction F of them at each end, by their latency, and mean none: "
+     "rows then add up to their sums. Value by value: median, min, max, pNN (p95), trimmed-each:F. Without it: "
+     "trimmed:0.2."},
     {"cold", 0, NULL, NULL, false,
      "The first inferences of fresh processes (xsp profile --cold), in place of all other runs: A2 has their layers."},
     {"sort", 0, "KEY", NULL, false, "Sort by this column: numbers falling, text rising."},
@@ -173,6 +175,8 @@ static const struct option_description options[] = {
     {"latency-threshold", 0, "PERCENT", "5", false,
      "A kernel is bound by latency where it reaches less than this of both the peak arithmetic throughput and the "
      "memory bandwidth."},
+    {"partial-metrics", 0, NULL, NULL, false,
+     "Give sums of metrics over those kernels that have them, also where others lack them. Such rows are marked."},
     {0},
 };
 static const struct verb_example examples[] = {
