@@ -25,6 +25,8 @@ struct analyze_request {
   double optimal_threshold_pct; // 5
   const char *optimal;          // "latency<=10ms", or NULL
   double latency_threshold_pct; // 5
+  double asynchronous_threshold_pct; // 5
+  const char *latency_basis;         // of layers: "host" or "device"; NULL: by that threshold
   bool partial_metrics;         // sums of metrics over those kernels that have them, where others lack them
   struct analyze_cache *cache;  // NULL: none
   const char *base;            // T10: the framework that others are normalised to, "NAME" or "NAME==VERSION"; else NULL

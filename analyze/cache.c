@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of a request, for the report's page, which asks a dozen questions about the same runs. Called by question.c and
-// layers.c.
+// Layer rows that were loaded already: by the same question, or, with the cache of a request, by another one (the report's
+// page asks a dozen about the same runs). Called by question.c and layers.c.
 #include "analyze/cache.h"
 
 struct cached_rows {
@@ -24,9 +24,10 @@ enum status cache_layer_rows(struct question *question, const struct view_run *r
                              const struct device_rows_wanted *wanted, struct layer_rows **ret_rows, struct error *err)
 {
   struct analyze_cache *cache = question->request->cache;
+  struct cached_rows **list = cache == NULL ? &question->rows : &cache->rows; // else the question's own
   struct store *store = question->view->store;
   const struct layer_choice choice = {mode, question->request->computing_only};
-  for (struct cached_rows *entry = cache == NULL ? NULL : cache->rows; entry != NULL; entry = entry->next)
+  for (struct cached_rows *entry = *list; entry != NULL; entry = entry->next)
     if (entry->store == store && entry->run_id == run->run->run_id && entry->choice.mode == choice.mode &&
         entry->choice.computing_only == choice.computing_only && entry->wanted.rows == wanted->rows &&
         entry->wanted.metrics == wanted->metrics) {
@@ -39,10 +40,8 @@ enum status cache_layer_rows(struct question *question, const struct view_run *r
   struct cached_rows *entry = arena_alloc(arena, sizeof *entry);
   *entry = (struct cached_rows){.store = store, .run_id = run->run->run_id, .choice = choice, .wanted = *wanted};
   XSP_TRY(layer_rows_load(store, run, &choice, wanted, arena, &entry->rows, err));
-  if (cache != NULL) {
-    entry->next = cache->rows;
-    cache->rows = entry;
-  }
+  entry->next = *list;
+  *list = entry;
   *ret_rows = &entry->rows;
   return STATUS_OK;
 }

@@ -2,6 +2,7 @@
 // Loads the columns of one run, and finds rows by span id. Called by layers/rows.c and kernels/device_rows.c.
 #include "analyze/run_columns.h"
 
+#include "base/interner.h"
 #include "base/sorted.h"
 
 #include <stdlib.h>
@@ -74,5 +75,23 @@ enum status run_columns_load(struct store *store, const struct view_run *run, ui
   ret_columns->memset = category(store, "memset");
   ret_columns->module = category(store, "module");
   index_ids(ret_columns);
+  return STATUS_OK;
+}
+
+enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,
+                               size_t *ret_count, struct error *err)
+{
+  struct store_track *tracks;
+  size_t count;
+  XSP_TRY(store_tracks(store, run_id, arena, &tracks, &count, err));
+  struct interner processes = {0};
+  for (size_t i = 0; i < count; i++) {
+    const char *host = tracks[i].host != NULL ? tracks[i].host : "";
+    const char *name = arena_format(arena, "%lld %s", (long long)tracks[i].process_id, host);
+    uint32_t process = interner_at(&processes, name, strlen(name));
+    *map_at(process_of, map_number((uint64_t)tracks[i].track_id), NULL) = process;
+  }
+  *ret_count = interner_count(&processes);
+  interner_done(&processes);
   return STATUS_OK;
 }

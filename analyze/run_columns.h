@@ -4,6 +4,7 @@
 #define XSP_ANALYZE_RUN_COLUMNS_H
 
 #include "analyze/view.h"
+#include "base/map.h"
 
 #define ROW_NONE UINT32_MAX
 
@@ -20,6 +21,10 @@ struct run_columns {
 // `columns`: STORE_BIT(…) of further columns; span_id, level and the derived ones are always loaded.
 enum status run_columns_load(struct store *store, const struct view_run *run, uint32_t columns, struct arena *arena,
                              struct run_columns *ret_columns, struct error *err) MUST_CHECK;
+// Numbers the processes of a run's tracks: equal host and process id (none is equal to none). Adds each track id's number to
+// `process_of`, which the caller frees (map_done).
+enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,
+                               size_t *ret_count, struct error *err) MUST_CHECK;
 uint32_t run_columns_row(const struct run_columns *columns, int64_t span_id); // ROW_NONE: no such span
 // The observation a span counts in, an index into the run's; false: in none.
 static inline bool run_columns_observation(const struct run_columns *columns, size_t row, uint32_t *ret_observation)

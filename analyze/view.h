@@ -45,6 +45,7 @@ struct question {
   struct arena *scratch;      // of temporary memory
   struct table_builder table; // the answer
   double *room;               // a value per observation of the largest set
+  struct cached_rows *rows;   // layer rows in scratch (cache.c)
   // run_set, filled by question_uses and question_batch
   int64_t batch_size;
   bool has_several_batches;

@@ -15,7 +15,8 @@ struct kernel_layer kernel_layer(struct question *question, const struct kernels
       .layer_ms = kernels_layer(question, kernels, index).value,
       .is_partial = layer->present < kernels->observation_count,
       .from = kernels_from(kernels),
-      .layer_from = kernels->layer_from,
+      .layer_from = kernels->source.from,
+      .source = &kernels->source,
       .model_from = kernels->model_from,
   };
   kernel_groups_figures(groups, index, &row.figures);
@@ -37,6 +38,7 @@ void put_kernel_layer(struct table_builder *table, const struct kernel_layer *ro
   put_partial(table, row->is_partial);
   put_from(table, "latency_from", "from", row->from);
   put_from(table, "layer_latency_from", "layer from", row->layer_from);
+  put_basis(table, row->source);
   put_from(table, "model_latency_from", "model from", row->model_from);
 }
 
@@ -44,7 +46,7 @@ enum status kernel_layers_load(struct question *question, struct kernels *ret_ke
                                struct error *err)
 {
   XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, ret_kernels, err));
-  question_note_from(question, "layer", ret_kernels->layer_from);
+  question_note_from(question, "layer", ret_kernels->source.from);
   question_note_from(question, "model", ret_kernels->model_from);
   return roofs_load(question, ret_roofs, err);
 }
@@ -58,6 +60,7 @@ void kernel_layers_summarize(struct question *question, const struct kernels *ke
   table_summary(table, "kernel_latency_ms", cell_real(all.latency.value));
   table_summary(table, "model_latency_ms", cell_real(kernels->model_latency_ms));
   kernels_summarize_outside(question, kernels);
+  layer_source_summarize(question, &kernels->source);
 }
 
 static enum status answer(struct question *question, struct error *err)
@@ -67,7 +70,7 @@ static enum status answer(struct question *question, struct error *err)
   double rows_sum_ms = 0;
   XSP_TRY(kernel_layers_load(question, &kernels, &roofs, err));
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
-  put_kernel_layer(&question->table, &(struct kernel_layer){.layer = &(struct layer){0}, .figures = kernel_figures_none});
+  put_kernel_layer(&question->table, &(struct kernel_layer){.layer = &(struct layer){0}, .figures = kernel_figures_none, .source = &kernels.source});
   table_declared(&question->table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_layer row = kernel_layer(question, &kernels, &groups, &roofs, i);

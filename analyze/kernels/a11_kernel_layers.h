@@ -13,6 +13,7 @@ struct kernel_layer {
   struct kernel_point point;
   bool is_partial;
   const char *from, *layer_from, *model_from;
+  const struct layer_source *source; // of layer_ms
 };
 
 // Layer `index`; valid until the next call. `groups`: by layer.

@@ -7,25 +7,26 @@
 
 #include <math.h>
 
-static const enum kernel_metric metric_of[SERIES_COUNT] = {KERNEL_FLOPS, KERNEL_DRAM_READ, KERNEL_DRAM_WRITE,
-                                                           KERNEL_DRAM};
+static double metric_of(const struct kernel_figures *figures, size_t series)
+{
+  static const enum kernel_metric metrics[SERIES_DRAM] = {KERNEL_FLOPS, KERNEL_DRAM_READ, KERNEL_DRAM_WRITE};
+  return series == SERIES_DRAM ? figures->dram_bytes : figures->metrics[metrics[series]];
+}
 
 bool layer_metrics_find(struct question *question, const struct kernels *kernels, struct layer_metrics *ret)
 {
   struct kernel_groups groups = kernels_group_by_third(question, kernels);
   struct kernel_figures thirds[3], all = kernels_figures_in_layers(question, kernels);
-  bool has_any = false;
   for (size_t third = 0; third < 3; third++)
     kernel_groups_figures(&groups, third, &thirds[third]);
   for (size_t series = 0; series < SERIES_COUNT; series++) {
-    enum kernel_metric metric = metric_of[series];
     double pct[3];
     for (size_t third = 0; third < 3; third++)
-      pct[third] = share_pct(thirds[third].metrics[metric], all.metrics[metric]);
+      pct[third] = share_pct(metric_of(&thirds[third], series), metric_of(&all, series));
     ret->thirds[series] = thirds_of(pct);
-    has_any |= kernels->has_metric[metric];
   }
-  return has_any;
+  return kernels->has_metric[KERNEL_FLOPS] || kernels->has_metric[KERNEL_DRAM_READ] ||
+         kernels->has_metric[KERNEL_DRAM_WRITE];
 }
 
 // ---- the answer -----------------------------------------------------------------------------------------------------
@@ -38,7 +39,7 @@ static void put_row(struct table_builder *table, const struct kernels *kernels, 
   table_put(table, "flops", "flops", "flops", cell_number(metrics[KERNEL_FLOPS]));
   table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(metrics[KERNEL_DRAM_READ]));
   table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(metrics[KERNEL_DRAM_WRITE]));
-  table_put(table, "dram_bytes", "bytes", "DRAM", cell_number(metrics[KERNEL_DRAM]));
+  table_put(table, "dram_bytes", "bytes", "DRAM", cell_number(figures->dram_bytes));
   put_coverage(table, figures);
   put_partial(table, layer->present < kernels->observation_count);
 }
@@ -77,6 +78,7 @@ static enum status answer(struct question *question, struct error *err)
   for (size_t series = 0; series < SERIES_COUNT; series++)
     summarize(&question->table, keys[series], &metrics.thirds[series]);
   kernels_summarize_outside(question, &kernels);
+  layer_source_summarize(question, &kernels.source);
   return STATUS_OK;
 }
 

@@ -20,7 +20,8 @@ static void put_row(struct table_builder *table, const struct kernels *kernels, 
   put_spread(table, &row->latency);
   put_partial(table, row->layer->present < kernels->observation_count);
   put_from(table, "latency_from", "from", kernels_from(kernels));
-  put_from(table, "layer_latency_from", "layer from", kernels->layer_from);
+  put_from(table, "layer_latency_from", "layer from", kernels->source.from);
+  put_basis(table, &kernels->source);
 }
 
 static void note_negative(struct question *question, const struct kernels *kernels, size_t negative, size_t layers)
@@ -39,14 +40,58 @@ static void note_negative(struct question *question, const struct kernels *kerne
                negative, layers);
 }
 
+// On the device basis layer = GPU + non-GPU; on the host's the rest may be negative: of two runs, or work that goes on after the
+// layer.
+static void find_gpu(struct question *question, const struct kernels *kernels, size_t index, struct row *row)
+{
+  if (kernels->source.on_device) {
+    const struct layers *layers = &kernels->layer_side;
+    row->gpu_ms = layer_value(question, layers, row->layer, LAYER_EXECUTED);
+    row->non_gpu_ms = layer_value(question, layers, row->layer, LAYER_ALONE);
+    row->latency = kernels_layer(question, kernels, index);
+    return;
+  }
+  row->gpu_ms = kernels_layer_gpu_ms(question, kernels, index);
+  row->latency = kernels_layer(question, kernels, index);
+  row->non_gpu_ms = difference_of_runs_ms(row->latency.value, row->gpu_ms);
+}
+
+static double gpu_sum_ms(struct question *question, const struct kernels *kernels)
+{
+  if (kernels->source.on_device)
+    return layers_total(question, &kernels->layer_side, LAYER_EXECUTED);
+  size_t observations = kernels->observation_count;
+  double *sums = arena_alloc_array(question->scratch, observations + 1, sizeof *sums);
+  for (size_t i = 0; i < kernels->layers_listed * observations; i++)
+    sums[i % observations] += isnan(kernels->layer_gpu_ms[i]) ? 0 : kernels->layer_gpu_ms[i];
+  return question_value(question, kernels->set, sums);
+}
+
+static void summarize(struct question *question, const struct kernels *kernels, double rows_sum_ms)
+{
+  struct table_builder *table = &question->table;
+  double layer_ms = layers_total(question, &kernels->layer_side, LAYER_LATENCY);
+  double gpu_ms = gpu_sum_ms(question, kernels);
+  double non_gpu_ms = kernels->source.on_device ? layers_total(question, &kernels->layer_side, LAYER_ALONE)
+                                                : difference_of_runs_ms(layer_ms, gpu_ms);
+  table_summary(table, "layers", cell_int((int64_t)kernels->layers_listed));
+  table_summary(table, "layer_sum_ms", cell_real(layer_ms));
+  table_summary(table, "gpu_sum_ms", cell_real(gpu_ms));
+  table_summary(table, "non_gpu_sum_ms", cell_real(non_gpu_ms));
+  table_summary(table, "gpu_latency_ms", cell_real(question_value(question, kernels->set, kernels->gpu_ms)));
+  summarize_sums(question, layer_ms, rows_sum_ms);
+  kernels_summarize_outside(question, kernels);
+  layer_source_summarize(question, &kernels->source);
+}
+
 static enum status answer(struct question *question, struct error *err)
 {
   struct table_builder *table = &question->table;
   struct kernels kernels;
   size_t negative = 0;
   double rows_sum_ms = 0;
-  XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, &kernels, err));
-  question_note_from(question, "layer", kernels.layer_from);
+  XSP_TRY(kernels_answer(question, KERNELS_IN_LAYER, &kernels, err));
+  question_note_from(question, "layer", kernels.source.from);
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
   put_row(table, &kernels, &(struct row){.layer = &(struct layer){0}});
   table_declared(table, groups.count);
@@ -54,20 +99,13 @@ static enum status answer(struct question *question, struct error *err)
     struct kernel_figures figures;
     kernel_groups_figures(&groups, i, &figures);
     struct row row = {.layer = &kernels.layers.items[i], .kernel_ms = figures.latency.value};
-    row.gpu_ms = kernels_layer_gpu_ms(question, &kernels, i);
-    row.latency = kernels_layer(question, &kernels, i);
-    row.non_gpu_ms = difference_of_runs_ms(row.latency.value, row.gpu_ms);
+    find_gpu(question, &kernels, i, &row);
     negative += row.latency.value < row.gpu_ms && isnan(row.non_gpu_ms);
     put_row(table, &kernels, &row);
     rows_sum_ms += isnan(row.latency.value) ? 0 : row.latency.value;
   }
   note_negative(question, &kernels, negative, groups.count);
-  table_summary(table, "layers", cell_int((int64_t)kernels.layers_listed));
-  double layer_sum_ms = layers_total(question, &kernels.layer_side, LAYER_LATENCY);
-  table_summary(table, "layer_sum_ms", cell_real(layer_sum_ms));
-  summarize_sums(question, layer_sum_ms, rows_sum_ms);
-  table_summary(table, "gpu_latency_ms", cell_real(question_value(question, kernels.set, kernels.gpu_ms)));
-  kernels_summarize_outside(question, &kernels);
+  summarize(question, &kernels, rows_sum_ms);
   return STATUS_OK;
 }
 

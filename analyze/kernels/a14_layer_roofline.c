@@ -29,7 +29,7 @@ enum status layer_rooflines_load(struct question *question, struct layer_rooflin
     const struct view_set *set = kernels->layer_set != NULL ? kernels->layer_set : kernels->set;
     return flops_layers_load(question, &kernels->layers, set, &ret->work, err);
   }
-  XSP_TRY(layers_answer(question, &ret->layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &ret->layers, err));
   XSP_TRY(flops_layers_load(question, &ret->layers, ret->layers.set, &ret->work, err));
   if (ret->work.known == 0)
     return question_lacks(question, err,
@@ -108,7 +108,8 @@ static struct kernel_layer layer_alone(struct question *question, const struct l
       .latency_pct = NAN,
       .point = {.intensity = NAN, .throughput_flops_per_s = NAN},
       .is_partial = layer->present < layers->observation_count,
-      .layer_from = layers->from,
+      .layer_from = layers->source.from,
+      .source = &layers->source,
   };
   struct figure latency = layer_latency(question, layers, layer);
   row.layer_ms = latency.value;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_device_row(const struct run_columns *columns, size_t row)
+bool device_row_counts(const struct run_columns *columns, size_t row)
 {
   const struct store_spans *spans = &columns->spans;
   uint32_t category = spans->category[row];
@@ -42,7 +42,7 @@ static size_t count_rows(const struct run_columns *columns)
 {
   size_t count = 0;
   for (size_t i = 0; i < columns->spans.count; i++)
-    count += is_device_row(columns, i);
+    count += device_row_counts(columns, i);
   return count;
 }
 
@@ -53,7 +53,7 @@ void device_rows_find(const struct run_columns *columns, const uint32_t *item_of
   *ret_devices = (struct device_rows){0};
   ret_devices->items = arena_alloc_array(arena, count_rows(columns) + 1, sizeof *ret_devices->items);
   for (size_t i = 0; i < spans->count; i++) {
-    if (!is_device_row(columns, i))
+    if (!device_row_counts(columns, i))
       continue;
     bool is_kernel = spans->category[i] == columns->kernel;
     if (spans->flags[i] & STORE_SPAN_OPEN) {
@@ -71,7 +71,8 @@ void device_rows_find(const struct run_columns *columns, const uint32_t *item_of
     uint32_t item = layer == ROW_NONE ? ROW_NONE : item_of[layer];
     ret_devices->items[ret_devices->count++] = (struct device_row){.start_ns = spans->start_ns[i],
                                                                    .duration_ns = spans->duration_ns[i],
-                                                                   .observation = observation,
+                                                                   .observation = observation & INT32_MAX,
+                                                                   .is_execution = spans->kind[i] == XSP_KIND_EXECUTION,
                                                                    .item = item,
                                                                    .name = is_kernel ? spans->name[i] : DEVICE_COPY,
                                                                    .row = (uint32_t)i};
@@ -136,25 +137,15 @@ static void add_precisions(struct device_rows *devices, struct arena *arena)
   }
 }
 
-static void add_dram(struct device_rows *devices, struct arena *arena)
-{
-  const double *reads = devices->metrics[KERNEL_DRAM_READ], *writes = devices->metrics[KERNEL_DRAM_WRITE];
-  if (reads == NULL || writes == NULL)
-    return;
-  devices->metrics[KERNEL_DRAM] = arena_alloc_array(arena, devices->count + 1, sizeof(double));
-  for (size_t i = 0; i < devices->count; i++)
-    devices->metrics[KERNEL_DRAM][i] = reads[i] + writes[i];
-}
-
 enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
                                 struct error *err)
 {
-  const char *names[KERNEL_METRICS] = {"flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct", NULL};
+  const char *names[KERNEL_METRICS] = {"flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct"};
   uint32_t keys[KERNEL_METRICS];
   for (size_t i = 0; i < PRECISION_COUNT; i++)
     names[KERNEL_FLOPS_BY_PRECISION + i] = precision_tags[i];
   for (size_t i = 0; i < KERNEL_METRICS; i++)
-    if (names[i] == NULL || !store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]))
+    if (!store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0;
   struct store_tag *tags;
   size_t count;
@@ -172,6 +163,5 @@ enum status device_rows_metrics(const struct run_columns *columns, struct arena 
         set_metric(devices, arena, k, item_of[row] - 1, &tags[i]);
   }
   add_precisions(devices, arena);
-  add_dram(devices, arena);
   return STATUS_OK;
 }

@@ -12,7 +12,6 @@ enum kernel_metric { // tags of kernels
   KERNEL_DRAM_READ,  // bytes
   KERNEL_DRAM_WRITE,
   KERNEL_OCCUPANCY, // per cent
-  KERNEL_DRAM,      // reads and writes, where both are known
   KERNEL_FLOPS_BY_PRECISION,
   KERNEL_METRICS = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // in the order of enum precision
 };
@@ -27,7 +26,8 @@ static inline bool kernel_metric_is_mean(size_t metric)
 
 struct device_row {
   int64_t start_ns, duration_ns;
-  uint32_t observation; // index within the run; warm-up is left out
+  uint32_t observation : 31; // index within the run; warm-up is left out
+  uint32_t is_execution : 1; // on a device: not a primitive that ran on the CPU
   uint32_t item;        // the layer it is in, of the same observation; ROW_NONE
   uint32_t name;        // of a kernel; DEVICE_COPY for copies and memory sets
   uint32_t row;
@@ -42,6 +42,8 @@ struct device_rows {
   size_t open, unobserved;         // kernels left out
 };
 
+// Whether a span is a kernel, a copy or a memory set, on a device or on the CPU; not a host call.
+bool device_row_counts(const struct run_columns *columns, size_t row);
 // `item_of`: by row: the layer that a layer span counts as; ROW_NONE.
 void device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
                       struct device_rows *ret_devices);

@@ -164,11 +164,19 @@ struct kernel_figures kernels_figures_in_layers(struct question *question, const
 }
 
 // ---- sums -----------------------------------------------------------------------------------------------------------
-// Layers, thirds and models are there even where they have no kernels: then their sums are 0.
+// Layers, and what consists of them, are there even where they have no kernels, and so are models: then their sums are 0.
 static bool is_there(const struct kernel_groups *groups, size_t group, size_t observation)
 {
-  return groups->kind == GROUPS_ALL || groups->kind == GROUPS_ALL_LAYERS || groups->kind == GROUPS_THIRDS ||
-         (groups->kind == GROUPS_LAYERS && !isnan(groups->kernels->layers.items[group].latency_ms[observation]));
+  const struct kernels *kernels = groups->kernels;
+  size_t parts = groups->kind == GROUPS_THIRDS ? 3 : 1, listed = kernels->layers_listed;
+  if (groups->kind == GROUPS_ALL)
+    return true;
+  if (groups->kind == GROUPS_LAYERS)
+    return !isnan(kernels->layers.items[group].latency_ms[observation]);
+  for (size_t i = 0; (groups->kind == GROUPS_THIRDS || groups->kind == GROUPS_ALL_LAYERS) && i < listed; i++)
+    if (parts * i / listed == group && !isnan(kernels->layers.items[i].latency_ms[observation]))
+      return true;
+  return false;
 }
 
 struct sums { // which metrics the group's sums have
@@ -321,11 +329,14 @@ static void read_metrics(struct kernel_groups *groups, size_t group, const struc
       ret_figures->metric_latency_ms = covered_ms(groups, group, m, &weighed);
     ret_figures->is_partial |= sums->is_lacking[m] && is_partial && !isnan(value);
   }
-  ret_figures->flops = ret_figures->metrics[KERNEL_FLOPS];
-  ret_figures->dram_bytes = ret_figures->metrics[KERNEL_DRAM];
-  if (groups->kind == GROUPS_EACH && scratch->metrics[KERNEL_FLOPS] != NULL && scratch->metrics[KERNEL_DRAM] != NULL) {
-    ret_figures->flops = scratch->metrics[KERNEL_FLOPS][groups->row[groups->first[group]]];
-    ret_figures->dram_bytes = scratch->metrics[KERNEL_DRAM][groups->row[groups->first[group]]];
+  const double *metrics = ret_figures->metrics;
+  ret_figures->dram_bytes = metrics[KERNEL_DRAM_READ] + metrics[KERNEL_DRAM_WRITE];
+  ret_figures->intensity = roof_intensity(metrics[KERNEL_FLOPS], ret_figures->dram_bytes);
+  if (groups->kind == GROUPS_EACH && scratch->metrics[KERNEL_FLOPS] != NULL && !isnan(ret_figures->dram_bytes)) {
+    size_t kernel = groups->row[groups->first[group]]; // a call's own: sums may be 0
+    ret_figures->intensity =
+        roof_intensity(scratch->metrics[KERNEL_FLOPS][kernel], scratch->metrics[KERNEL_DRAM_READ][kernel] +
+                                                                   scratch->metrics[KERNEL_DRAM_WRITE][kernel]);
   }
   ret_figures->coverage_pct = coverage_pct(groups, group);
 }
@@ -334,12 +345,12 @@ const struct kernel_figures kernel_figures_none = {
     .count = NAN,
     .latency = {.value = NAN, .occurrence = NAN},
     .metric_latency_ms = NAN,
-    .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
-    .flops = NAN,
+    .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
     .dram_bytes = NAN,
+    .intensity = NAN,
     .coverage_pct = NAN,
 };
-_Static_assert(KERNEL_METRICS == 9, "kernel_figures_none has as many");
+_Static_assert(KERNEL_METRICS == 8, "kernel_figures_none has as many");
 
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures)
 {
@@ -357,11 +368,11 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
 {
   const double *metrics = figures->metrics;
   struct kernel_point point = {.roof = roofs_choose(roofs, metrics + KERNEL_FLOPS_BY_PRECISION)};
-  point.intensity = roof_intensity(figures->flops, figures->dram_bytes);
+  point.intensity = figures->intensity;
   point.throughput_flops_per_s = roof_throughput_flops_per_s(metrics[KERNEL_FLOPS], figures->metric_latency_ms);
   point.bound = roof_bound(point.roof, point.intensity);
   point.precision = isnan(metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision;
-  point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], metrics[KERNEL_DRAM],
+  point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], figures->dram_bytes,
                                                  figures->metric_latency_ms, question->request->latency_threshold_pct);
   point.above_roof = roof_is_exceeded(point.roof, point.intensity, point.throughput_flops_per_s);
   *ret_point = point;

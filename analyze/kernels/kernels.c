@@ -50,6 +50,8 @@ static enum status load(struct question *question, struct kernels *kernels, stru
     parts[count++] = (struct layers_part){.set = kernels->layer_set};
   if (kernels->metric_set != NULL && kernels->metric_set != kernels->set && kernels->metric_set != kernels->layer_set)
     parts[count++] = (struct layers_part){.set = kernels->metric_set, .wanted = {true, true}, .is_unlisted = true};
+  for (size_t i = 0; i < count; i++)
+    parts[i].on_device = parts[i].set == kernels->layer_set && kernels->source.on_device;
   XSP_TRY(layers_load_parts(question, parts, count, &kernels->layers, err));
   for (size_t i = 0; i < count; i++)
     if (parts[i].set == kernels->layer_set)
@@ -291,7 +293,7 @@ static void start_gpu(struct question *question, struct kernels *kernels)
   kernels->gpu_ms = arena_alloc_array(question->scratch, observations + 1, sizeof *kernels->gpu_ms);
   kernels->outside_ms = arena_alloc_array(question->scratch, observations + 1, sizeof *kernels->outside_ms);
   kernels->outside_count = arena_alloc_array(question->scratch, observations + 1, sizeof *kernels->outside_count);
-  if (kernels->use != KERNELS_BY_LAYER)
+  if (!kernels_are_by_layer(kernels->use))
     return;
   size_t cells = kernels->layers_listed * observations;
   kernels->layer_gpu_ms = arena_alloc_array(question->scratch, cells + 1, sizeof *kernels->layer_gpu_ms);
@@ -353,10 +355,7 @@ static enum status pair(struct question *question, struct calls *all, struct err
 enum status kernels_load(struct question *question, int64_t batch_size, enum kernels_use use,
                          struct kernels *ret_kernels, struct error *err)
 {
-  kernel_sets_choose(question, batch_size, use, ret_kernels);
-  if (ret_kernels->set == NULL)
-    return question_lacks(question, err, "there is no run with the kernel level at batch size %lld",
-                          (long long)batch_size);
+  XSP_TRY(kernel_sets_choose(question, batch_size, use, ret_kernels, err));
   XSP_TRY(load(question, ret_kernels, err));
   struct arena arena = {0};
   struct calls all = {.kernels = ret_kernels, .arena = &arena};

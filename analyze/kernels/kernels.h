@@ -19,7 +19,8 @@ struct kernel {        // one kernel call of the workload: a row of A8
 };
 enum kernels_use {
   KERNELS_ALONE,    // A8, A9, A10: layers are known where the set has them
-  KERNELS_BY_LAYER, // A11 to A14: the set has layers too
+  KERNELS_BY_LAYER, // A11, A12, A14: the set has layers too
+  KERNELS_IN_LAYER, // A13: the same, or the serialised set that answers for layer latencies
   KERNELS_BY_MODEL, // A15: M/K before M/L/K
 };
 struct kernel_calls { // executions in one set, by kernel: kernel k's are first[k] … first[k + 1] - 1, by observation
@@ -34,9 +35,10 @@ struct kernels {
   int64_t batch_size;
   const struct view_set *set;                 // whose latencies are reported
   const struct view_set *metric_set;          // whose metrics are reported; NULL: none
-  const struct view_set *layer_set;           // whose layer latencies are reported (KERNELS_BY_LAYER); NULL: none
+  const struct view_set *layer_set;           // whose layer latencies are reported (by layer); NULL: none
+  struct layer_source source;                 // of these latencies
   const struct view_set *model_set;           // whose model latency is reported; NULL: none
-  const char *from, *layer_from, *model_from; // NULL: these are the sets that should answer
+  const char *from, *model_from;              // NULL: these are the sets that should answer
   struct kernel *items;                       // in execution order; those that only metric runs have come last
   size_t count, measured;                     // measured: with a latency
   const char **names;                         // different kernel names
@@ -46,7 +48,7 @@ struct kernels {
   size_t layers_listed;     // layers that `set` or `layer_set` has: they come first
   size_t observation_count; // of `set`
   double *gpu_ms;           // per observation: union of all kernels, copies and memory sets
-  double *layer_gpu_ms;     // the same by layer and observation (KERNELS_BY_LAYER); NaN where the layer is not
+  double *layer_gpu_ms;     // the same by layer and observation (by layer); NaN where the layer is not
   double *outside_ms, *outside_count; // per observation: kernels in no layer
   double model_latency_ms;            // NaN: unknown
   bool has_metric[KERNEL_METRICS];    // any kernel of the metric set has it
@@ -59,9 +61,15 @@ struct kernels {
 enum status kernels_load(struct question *question, int64_t batch_size, enum kernels_use use,
                          struct kernels *ret_kernels, struct error *err) MUST_CHECK;
 // Fills the sets and where figures come from; set is NULL where no run has the level (sets.c).
-void kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
-                        struct kernels *ret_kernels);
+enum status kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
+                               struct kernels *ret_kernels, struct error *err) MUST_CHECK;
+static inline bool kernels_are_by_layer(enum kernels_use use)
+{
+  return use == KERNELS_BY_LAYER || use == KERNELS_IN_LAYER;
+}
 bool kernels_exist(const struct view *view, int64_t batch_size);
+// The set with layers and kernels, serialised or not; NULL.
+const struct view_set *kernels_set_by_layer(const struct view *view, int64_t batch_size, bool is_serial);
 bool kernels_exist_by_layer(const struct view *view, int64_t batch_size);
 // Chooses the batch size (question_batch), loads, fills the question's run set and notes.
 enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
@@ -96,7 +104,8 @@ struct kernel_figures {
   double count;                   // calls in an observation
   struct figure latency;          // in ms; its values are valid until the next call
   double metrics[KERNEL_METRICS]; // sums (kernel_metric_is_mean: means weighted by latency); NaN: not measured
-  double flops, dram_bytes;       // that intensity and bound follow from: of one kernel not scaled by its presence
+  double dram_bytes;              // reads and writes
+  double intensity;               // flops/byte; of one kernel also where no kept observation has it
   double metric_latency_ms;       // of the kernels whose flops are known
   double coverage_pct;            // of the latency: kernels with all metrics; NaN: no metric set
   bool is_partial;                // some metric lacks kernels (--partial-metrics)

@@ -299,6 +299,27 @@ static void test_unions_of_device_work(void **unused)
   fixture_kernel(&fixture, start + 4 * MS + 100, start + 105000, 1000, "kernel");
   fixture_kernel(&fixture, start + 8 * MS, start + 130000, 300, "kernel"); // in no layer
   fixture_ready(&fixture);
+  ask(&fixture, "A13"); // all kernels run after their layers returned
+  assert_string_equal(fixture_summary_text(&fixture, "latency_basis"), "device");
+  ASSERT_NEAR(fixture_summary(&fixture, "asynchronous_pct"), 8.5 / 9.5 * 100); // that of relu ran before it
+  ASSERT_NEAR(fixture_number(&fixture, 0, "gpu_latency_ms"), 0.0065);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "non_gpu_latency_ms"), 0.030); // no device works meanwhile
+  ASSERT_NEAR(fixture_number(&fixture, 0, "layer_latency_ms"), 0.0365);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "layer_latency_ms"), 0.010);
+  ASSERT_NEAR(fixture_summary(&fixture, "layer_sum_ms"), 0.0465);
+  ASSERT_NEAR(fixture_summary(&fixture, "gpu_sum_ms"), 0.0075);
+  ASSERT_NEAR(fixture_summary(&fixture, "non_gpu_sum_ms"), 0.039);
+  ask(&fixture, "A2");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 0.0365);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "host_ms"), 0.030);
+  ASSERT_NEAR(fixture_summary(&fixture, "model_latency_ms"), 11); // of the same runs
+  ASSERT_NEAR(fixture_summary(&fixture, "covered_ms"), 0.0465); // 30 and 9 on the host, 0 … 6, 105 … 106, 110 … 110.5
+  ASSERT_NEAR(fixture_summary(&fixture, "outside_layers_ms"), 11 - 0.0465);
+  fixture.request.asynchronous_threshold_pct = 100;
+  ask(&fixture, "A2");
+  assert_string_equal(fixture_summary_text(&fixture, "latency_basis"), "host");
+  fixture.request.asynchronous_threshold_pct = 5;
+  fixture.request.latency_basis = "host";
   ask(&fixture, "A13");
   ASSERT_NEAR(fixture_number(&fixture, 0, "layer_latency_ms"), 0.020);
   ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 0.005);

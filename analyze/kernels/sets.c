@@ -36,12 +36,12 @@ static bool is_better(const struct view_set *a, const struct view_set *b, enum k
 }
 
 static const struct view_set *best(const struct view *view, int64_t batch_size, uint32_t mask, enum kernels_use use,
-                                   const struct view_set *like, bool with_metrics)
+                                   const struct view_set *like, bool with_metrics, bool is_serial)
 {
   const struct view_set *best = NULL;
   for (size_t i = 0; i < view->set_count; i++) {
     const struct view_set *set = &view->sets[i];
-    if (set->batch_size == batch_size && set->observation_count > 0 && !set->levels.serial &&
+    if (set->batch_size == batch_size && set->observation_count > 0 && set->levels.serial == is_serial &&
         (set->levels.mask & mask) == mask && (set->levels.metrics || !with_metrics) &&
         (best == NULL || is_better(set, best, use, like)))
       best = set;
@@ -51,36 +51,47 @@ static const struct view_set *best(const struct view *view, int64_t batch_size, 
 
 bool kernels_exist(const struct view *view, int64_t batch_size)
 {
-  return best(view, batch_size, KERNEL, KERNELS_ALONE, NULL, false) != NULL;
+  return best(view, batch_size, KERNEL, KERNELS_ALONE, NULL, false, false) != NULL;
 }
 
 bool kernels_exist_by_layer(const struct view *view, int64_t batch_size)
 {
-  return best(view, batch_size, LAYER | KERNEL, KERNELS_BY_LAYER, NULL, false) != NULL;
+  return kernels_set_by_layer(view, batch_size, false) != NULL;
 }
 
-void kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
-                        struct kernels *ret_kernels)
+const struct view_set *kernels_set_by_layer(const struct view *view, int64_t batch_size, bool is_serial)
+{
+  return best(view, batch_size, LAYER | KERNEL, KERNELS_BY_LAYER, NULL, false, is_serial);
+}
+
+enum status kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
+                               struct kernels *ret_kernels, struct error *err)
 {
   const struct view *view = question->view;
-  uint32_t mask = use == KERNELS_BY_LAYER ? LAYER | KERNEL : KERNEL;
+  bool is_by_layer = kernels_are_by_layer(use);
   *ret_kernels = (struct kernels){.use = use, .batch_size = batch_size, .model_latency_ms = NAN};
-  ret_kernels->set = best(view, batch_size, mask, use, NULL, false);
+  if (is_by_layer)
+    XSP_TRY(layer_source_choose(question, batch_size, &ret_kernels->source, err));
+  ret_kernels->layer_set = ret_kernels->source.set;
+  ret_kernels->set = best(view, batch_size, is_by_layer ? LAYER | KERNEL : KERNEL, use, NULL, false, false);
+  if (use == KERNELS_IN_LAYER && ret_kernels->layer_set != NULL && ret_kernels->layer_set->levels.serial)
+    ret_kernels->set = ret_kernels->layer_set;
   if (ret_kernels->set == NULL)
-    return;
+    return question_lacks(question, err, "there is no run with the kernel level at batch size %lld",
+                          (long long)batch_size);
   ret_kernels->from = ret_kernels->set->levels.metrics ? ret_kernels->set->levels_text : NULL;
-  ret_kernels->metric_set = best(view, batch_size, KERNEL, KERNELS_ALONE, ret_kernels->set, true); // one rule for all
-  if (use == KERNELS_BY_LAYER)
-    ret_kernels->layer_set = view_rule(view, batch_size, XSP_LEVEL_LAYER, &ret_kernels->layer_from);
+  // One rule for all analyses.
+  ret_kernels->metric_set = best(view, batch_size, KERNEL, KERNELS_ALONE, ret_kernels->set, true, false);
   ret_kernels->model_set = view_rule(view, batch_size, XSP_LEVEL_MODEL, &ret_kernels->model_from);
   ret_kernels->model_latency_ms = question_model_latency(question, ret_kernels->model_set);
+  return STATUS_OK;
 }
 
 const char *kernels_from(const struct kernels *kernels)
 {
   bool stands_in = kernels->from != NULL;
-  if (kernels->use == KERNELS_BY_LAYER)
-    stands_in |= kernels->layer_from != NULL && kernels->layer_set == kernels->set;
+  if (kernels_are_by_layer(kernels->use))
+    stands_in |= kernels->source.from != NULL && kernels->layer_set == kernels->set;
   if (kernels->use == KERNELS_BY_MODEL)
     stands_in |= kernels->model_from != NULL && kernels->model_set == kernels->set;
   return stands_in ? kernels->set->levels_text : NULL;
@@ -162,15 +173,20 @@ void kernels_summarize_outside(struct question *question, const struct kernels *
   table_summary(&question->table, "kernels_without_layer_ms", cell_real(ms));
 }
 
+static bool kernels_exist_in_layer(const struct view *view, int64_t batch_size)
+{
+  return kernels_exist_by_layer(view, batch_size) || kernels_set_by_layer(view, batch_size, true) != NULL;
+}
+
 enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
                            struct error *err)
 {
-  if (use == KERNELS_BY_LAYER)
-    XSP_TRY(question_batch(question, kernels_exist_by_layer, "both the layer and the kernel level", err));
+  if (kernels_are_by_layer(use))
+    XSP_TRY(question_batch(question, use == KERNELS_BY_LAYER ? kernels_exist_by_layer : kernels_exist_in_layer, "both the layer and the kernel level", err));
   else
     XSP_TRY(question_batch(question, kernels_exist, "the kernel level", err));
   XSP_TRY(kernels_load(question, question->batch_size, use, ret_kernels, err));
-  if (use == KERNELS_BY_LAYER && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_listed == 0)
+  if (kernels_are_by_layer(use) && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_listed == 0)
     return question_lacks(question, err, "none of its layers is a module");
   question_uses(question, ret_kernels->set);
   kernels_note(question, ret_kernels);
@@ -191,11 +207,14 @@ enum status kernels_each_batch(struct question *question,
         !kernels_exist(view, batch_size))
       continue;
     struct arena *outer = question->scratch;
+    struct cached_rows *outer_rows = question->rows;
     struct arena scratch = {0};
     question->scratch = &scratch;
+    question->rows = NULL;
     enum status status = add(question, batch_size, context, err);
     arena_done(&scratch);
     question->scratch = outer;
+    question->rows = outer_rows;
     XSP_TRY(status);
     question->batch_size = batch_size;
     ++*ret_count;

@@ -3,14 +3,18 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
 
+#include <math.h>
+
 static void summarize(struct question *question, const struct layers *layers, int64_t under_1ms, double rows_sum_ms)
 {
   const char *from;
-  const struct view_set *model = view_rule(question->view, question->batch_size, XSP_LEVEL_MODEL, &from);
+  const struct view_set *model = layers_model_set(question, layers, &from);
+  bool on_device = layers->source.on_device;
   double model_ms = question_model_latency(question, model);
+  double covered_ms = on_device ? question_value(question, layers->set, layers->covered_ms) : NAN;
   double sum_ms = layers_total(question, layers, LAYER_LATENCY);
   question_note_from(question, "model", from);
-  double outside_ms = question_difference_ms(question, model_ms, sum_ms, "time outside layers");
+  double outside_ms = question_difference_ms(question, model_ms, on_device ? covered_ms : sum_ms, "time outside layers");
   struct table_builder *table = &question->table;
   table_summary(table, "layers", cell_int((int64_t)layers->count));
   table_summary(table, "layers_under_1ms", cell_int(under_1ms));
@@ -18,23 +22,35 @@ static void summarize(struct question *question, const struct layers *layers, in
     table_summary(table, "sum_ms", cell_real(sum_ms));
   summarize_sums(question, sum_ms, rows_sum_ms);
   table_summary(table, "model_latency_ms", cell_real(model_ms));
+  table_summary(table, "model_latency_from", cell_text(from));
   table_summary(table, "outside_layers_ms", cell_real(outside_ms));
+  if (on_device)
+    table_summary(table, "covered_ms", cell_real(covered_ms));
+  layer_source_summarize(question, &layers->source);
+  if (sum_ms > covered_ms * (1 + 1e-9))
+    table_note(table,
+               "layers add up to %.4g times the time that they cover: they overlap, on several streams, devices or threads, or "
+               "their work ends after the observation",
+               sum_ms / covered_ms);
 }
 
 // Returns the layer's latency.
 static double put_row(struct question *question, const struct layers *layers, const struct layer *layer)
 {
   struct table_builder *table = &question->table;
-  double alloc_bytes = layer_alloc(question, layers, layer);
+  double alloc_bytes = layer_value(question, layers, layer, LAYER_ALLOC);
+  double host_ms = layer_value(question, layers, layer, LAYER_HOST);
   struct figure latency = layer_latency(question, layers, layer);
   table_row(table);
   put_layer(table, layer);
   table_put(table, "layer_shape", "", "shape", cell_text(layer->shape));
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
+  table_put_optional(table, "host_ms", "ms", "on the host", cell_real(host_ms));
   table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(alloc_bytes));
   put_spread(table, &latency);
   put_partial(table, layer->present < layers->observation_count);
-  put_from(table, "latency_from", "from", layers->from);
+  put_from(table, "latency_from", "from", layers->source.from);
+  put_basis(table, &layers->source);
   return latency.value;
 }
 
@@ -43,7 +59,7 @@ static enum status answer(struct question *question, struct error *err)
   struct layers layers;
   int64_t under_1ms = 0;
   double rows_sum_ms = 0;
-  XSP_TRY(layers_answer(question, &layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &layers, err));
   put_row(question, &layers, &(struct layer){0});
   table_declared(&question->table, layers.count);
   for (size_t i = 0; i < layers.count; i++) {

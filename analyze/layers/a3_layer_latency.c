@@ -14,7 +14,8 @@ static double put_row(struct question *question, const struct layers *layers, co
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
   put_spread(table, &latency);
   put_partial(table, layer->present < layers->observation_count);
-  put_from(table, "latency_from", "from", layers->from);
+  put_from(table, "latency_from", "from", layers->source.from);
+  put_basis(table, &layers->source);
   return latency.value;
 }
 
@@ -22,12 +23,13 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
   double rows_sum_ms = 0;
-  XSP_TRY(layers_answer(question, &layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &layers, err));
   put_row(question, &layers, &(struct layer){0});
   table_declared(&question->table, layers.count);
   for (size_t i = 0; i < layers.count; i++)
     rows_sum_ms += put_row(question, &layers, &layers.items[i]);
   summarize_sums(question, layers_total(question, &layers, LAYER_LATENCY), rows_sum_ms);
+  layer_source_summarize(question, &layers.source);
   thirds_summarize(&question->table, layers_thirds(question, &layers, LAYER_LATENCY));
   return STATUS_OK;
 }

@@ -9,14 +9,14 @@ static void put_row(struct question *question, const struct layers *layers, cons
   table_row(table);
   table_put(table, "layer_index", "", "index", cell_int(layer->index));
   table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(layer_alloc(question, layers, layer)));
+  table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(layer_value(question, layers, layer, LAYER_ALLOC)));
   put_partial(table, layer->present < layers->observation_count);
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
-  XSP_TRY(layers_answer(question, &layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_REST, &layers, err));
   XSP_TRY(layers_need_alloc(question, &layers, err));
   for (size_t i = 0; i < layers.count; i++)
     put_row(question, &layers, &layers.items[i]);

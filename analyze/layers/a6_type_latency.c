@@ -39,10 +39,10 @@ static double convolutions_ms(struct question *question, struct type_latencies *
 enum status type_latencies_load(struct question *question, struct type_latencies *ret, struct error *err)
 {
   *ret = (struct type_latencies){0};
-  XSP_TRY(layers_answer(question, &ret->layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &ret->layers, err));
   types_load(question, &ret->layers, LAYER_LATENCY, &ret->types);
   double ms = convolutions_ms(question, ret);
-  const struct view_set *model = view_rule(question->view, question->batch_size, XSP_LEVEL_MODEL, &ret->model_from);
+  const struct view_set *model = layers_model_set(question, &ret->layers, &ret->model_from);
   ret->convolution_pct_of_layers = types_share_pct(ms, ret->types.total);
   ret->convolution_pct_of_model = types_share_pct(ms, question_model_latency(question, model));
   return STATUS_OK;
@@ -56,7 +56,8 @@ static void put_row(struct table_builder *table, const struct type_latencies *la
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency->value));
   table_put(table, "latency_pct", "%", "share", cell_real(types_share_pct(latency->value, latencies->types.total)));
   put_spread(table, latency);
-  put_from(table, "latency_from", "from", latencies->layers.from);
+  put_from(table, "latency_from", "from", latencies->layers.source.from);
+  put_basis(table, &latencies->layers.source);
 }
 
 static enum status answer(struct question *question, struct error *err)
@@ -77,6 +78,8 @@ static enum status answer(struct question *question, struct error *err)
   if (latencies.by_operation > 0)
     table_note(table, "convolutions: %zu of them by the model's operator, not by their type", latencies.by_operation);
   question_note_from(question, "model", latencies.model_from);
+  table_summary(table, "model_latency_from", cell_text(latencies.model_from));
+  layer_source_summarize(question, &latencies.layers.source);
   table_summary(table, "convolution_pct_of_layers", cell_real(latencies.convolution_pct_of_layers));
   table_summary(table, "convolution_pct_of_model", cell_real(latencies.convolution_pct_of_model));
   return STATUS_OK;

@@ -14,8 +14,8 @@
 struct observed {
   struct layer_row *items;
   size_t first, end;
-  double kernels;
-  bool is_listed;
+  double kernels, covered_ms;
+  const struct layers_part *part;
 };
 
 // ---- pairing --------------------------------------------------------------------------------------------------------
@@ -25,6 +25,20 @@ static double *values_of_none(struct arena *arena, size_t count)
   for (size_t i = 0; i < count; i++)
     values[i] = NAN;
   return values;
+}
+
+static void set_on_device(struct layer *layer, const struct layer_row *item, size_t observation,
+                          size_t observation_count, struct arena *arena)
+{
+  if (layer->host_ms == NULL) {
+    layer->host_ms = values_of_none(arena, observation_count);
+    layer->executed_ms = values_of_none(arena, observation_count);
+    layer->alone_ms = values_of_none(arena, observation_count);
+  }
+  layer->host_ms[observation] = (double)item->duration_ns / 1e6;
+  layer->executed_ms[observation] = (double)item->executed_ns / 1e6;
+  layer->alone_ms[observation] = (double)item->alone_ns / 1e6;
+  layer->latency_ms[observation] = (double)(item->executed_ns + item->alone_ns) / 1e6;
 }
 
 // Layers pair by (index, name), by the name alone where no index is recorded.
@@ -48,10 +62,12 @@ static void pair_observation(struct layers *layers, struct pairing *pairing, str
       };
     item->layer = at; // list_layers turns this into its place in order
     layer->latency_ms[observation] = item->latency_ms;
+    if (observed->part->on_device)
+      set_on_device(layer, item, observation, observation_count, pairing->arena);
     layer->alloc_bytes[observation] = item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
     layer->present += observation < layers->observation_count;
-    layer->is_listed |= observed->is_listed;
+    layer->is_listed |= !observed->part->is_unlisted;
     layer->type = layer->type == NULL ? item->type : layer->type;
     layer->shape = layer->shape == NULL ? item->shape : layer->shape;
     layer->operation = layer->operation == NULL ? item->operation : layer->operation;
@@ -79,25 +95,6 @@ static struct layer *pair_all(struct layers *layers, struct pairing *pairing, st
 }
 
 // ---- from runs to layers --------------------------------------------------------------------------------------------
-static enum status choose_mode(const struct question *question, const struct view_set *set, enum layer_mode *ret_mode,
-                               struct error *err)
-{
-  const char *name = question->request->layer;
-  if (name == NULL && set->run_count > 0)
-    name = set->runs[0]->run->layer;
-  *ret_mode = LAYER_OUTERMOST;
-  if (name == NULL || name[0] == 0 || strcmp(name, "outermost") == 0)
-    return STATUS_OK;
-  if (strcmp(name, "innermost") == 0)
-    *ret_mode = LAYER_INNERMOST;
-  else if (strcmp(name, "module") == 0)
-    *ret_mode = LAYER_MODULE;
-  else
-    return error_set(err, STATUS_USE, "unknown layer mode", name, "--layer outermost",
-                     "known are outermost, innermost and module");
-  return STATUS_OK;
-}
-
 // Where the values of each observation of `run` go; those that count are listed in `observed`.
 static void place_observations(struct layers_run *run, struct observed *observed, size_t *observation_count)
 {
@@ -109,7 +106,12 @@ static void place_observations(struct layers_run *run, struct observed *observed
     run->observation_of[k] = run->run->observations[k].warmup ? ROW_NONE : (uint32_t)*observation_count;
     if (!run->run->observations[k].warmup)
       observed[(*observation_count)++] =
-          (struct observed){run->rows->items, first, at, run->rows->kernels[k], !run->part->is_unlisted};
+          (struct observed){.items = run->rows->items,
+                            .first = first,
+                            .end = at,
+                            .kernels = run->rows->kernels[k],
+                            .covered_ms = run->part->on_device ? run->rows->covered_ms[k] : NAN,
+                            .part = run->part};
   }
 }
 
@@ -124,6 +126,7 @@ static enum status observe(struct question *question, struct layers_part *parts,
       const struct view_run *run = parts[p].set->runs[r];
       struct layer_rows *rows = NULL;
       uint32_t *observation_of = arena_alloc_array(arena, run->observation_count + 1, sizeof *observation_of);
+      parts[p].wanted.rows |= parts[p].on_device;
       XSP_TRY(cache_layer_rows(question, run, layers->mode, &parts[p].wanted, &rows, err));
       layers->outside += p == 0 ? rows->outside : 0;
       layers->open += p == 0 ? rows->open : 0;
@@ -177,40 +180,47 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
     runs += parts[i].set->run_count;
   }
   *ret_layers = (struct layers){.set = first, .observation_count = first->observation_count};
-  XSP_TRY(choose_mode(question, first, &ret_layers->mode, err));
+  XSP_TRY(layer_mode_choose(question, first, &ret_layers->mode, err));
   struct observed *observed = arena_alloc_array(arena, all + 1, sizeof *observed);
   ret_layers->kernels = arena_alloc_array(arena, all + 1, sizeof *ret_layers->kernels);
+  ret_layers->covered_ms = arena_alloc_array(arena, all + 1, sizeof *ret_layers->covered_ms);
   ret_layers->runs = arena_alloc_array(arena, runs + 1, sizeof *ret_layers->runs);
   XSP_TRY(observe(question, parts, part_count, observed, ret_layers, err));
   struct pairing pairing;
   const struct layer *pairs = pair_all(ret_layers, &pairing, arena, observed, all);
-  for (size_t i = 0; i < all; i++)
+  for (size_t i = 0; i < all; i++) {
     ret_layers->kernels[i] = observed[i].kernels;
+    ret_layers->covered_ms[i] = observed[i].covered_ms;
+  }
   list_layers(question, &pairing, pairs, ret_layers);
   pairing_done(&pairing);
   return STATUS_OK;
 }
 
-enum status layers_load(struct question *question, const struct view_set *set, const char *from,
-                        struct layers *ret_layers, struct error *err)
+// Of one set, after the question's batch size is known.
+static enum status load_source(struct question *question, const struct layer_source *source, struct layers *ret_layers,
+                               struct error *err)
 {
   struct layers_part *part = arena_alloc(question->scratch, sizeof *part); // the layers refer to it
-  *part = (struct layers_part){.set = set};
+  *part = (struct layers_part){.set = source->set, .on_device = source->on_device};
   XSP_TRY(layers_load_parts(question, part, 1, ret_layers, err));
-  ret_layers->from = from;
+  ret_layers->source = *source;
   if (ret_layers->mode == LAYER_MODULE && ret_layers->count == 0)
     return question_lacks(question, err, "none of its layers is a module");
   return STATUS_OK;
 }
 
-enum status layers_answer(struct question *question, struct layers *ret_layers, struct error *err)
+enum status layers_answer(struct question *question, enum layers_use use, struct layers *ret_layers, struct error *err)
 {
-  const char *from;
+  struct layer_source source = {.asynchronous_pct = NAN};
   XSP_TRY(question_batch(question, view_has_layers, "the layer level", err));
-  const struct view_set *set = view_rule(question->view, question->batch_size, XSP_LEVEL_LAYER, &from);
-  question_uses(question, set);
-  question_note_from(question, "layer", from);
-  XSP_TRY(layers_load(question, set, from, ret_layers, err));
+  if (use == LAYERS_FOR_LATENCY)
+    XSP_TRY(layer_source_choose(question, question->batch_size, &source, err));
+  else
+    source.set = view_rule(question->view, question->batch_size, XSP_LEVEL_LAYER, &source.from);
+  question_uses(question, source.set);
+  question_note_from(question, "layer", source.from);
+  XSP_TRY(load_source(question, &source, ret_layers, err));
   size_t partial = 0;
   for (size_t i = 0; i < ret_layers->count; i++)
     partial += ret_layers->items[i].present < ret_layers->observation_count;
@@ -224,21 +234,17 @@ enum status layers_answer(struct question *question, struct layers *ret_layers, 
   return STATUS_OK;
 }
 
-// ---- sums -----------------------------------------------------------------------------------------------------------
-static double value_at(const struct layer *layer, enum layer_value which, size_t observation)
+const struct view_set *layers_model_set(const struct question *question, const struct layers *layers,
+                                        const char **ret_from)
 {
-  switch (which) {
-  case LAYER_LATENCY:
-    return layer->latency_ms[observation];
-  case LAYER_ALLOC:
-    return layer->alloc_bytes[observation];
-  case LAYER_KERNELS:
-    return layer->kernels[observation];
-  default:
-    return isnan(layer->latency_ms[observation]) ? NAN : 1;
-  }
+  const struct layer_source *source = &layers->source;
+  if (!source->on_device)
+    return view_rule(question->view, question->batch_size, XSP_LEVEL_MODEL, ret_from);
+  *ret_from = source->set->levels_text;
+  return source->set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL) ? source->set : NULL;
 }
 
+// ---- sums -----------------------------------------------------------------------------------------------------------
 struct layers layers_of_part(const struct layers *layers, const struct layers_part *part)
 {
   struct layers of = *layers;
@@ -248,15 +254,10 @@ struct layers layers_of_part(const struct layers *layers, const struct layers_pa
   return of;
 }
 
-// Those of the chosen set; NULL of an empty layer.
-static const double *values_in(const struct layers *layers, const double *values)
-{
-  return values == NULL ? NULL : values + layers->first_observation;
-}
-
 struct figure layer_latency(struct question *question, const struct layers *layers, const struct layer *layer)
 {
-  return question_figure(question, layers->set, values_in(layers, layer->latency_ms));
+  const double *values = layer->latency_ms; // NULL of an empty layer
+  return question_figure(question, layers->set, values == NULL ? NULL : values + layers->first_observation);
 }
 
 void put_layer(struct table_builder *table, const struct layer *layer)
@@ -266,14 +267,29 @@ void put_layer(struct table_builder *table, const struct layer *layer)
   table_put(table, "layer_type", "", "type", cell_text(layer->type));
 }
 
-double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer)
+static const double *values_of(const struct layer *layer, enum layer_value which)
 {
-  return question_value(question, layers->set, values_in(layers, layer->alloc_bytes));
+  switch (which) {
+  case LAYER_ALLOC:
+    return layer->alloc_bytes;
+  case LAYER_KERNELS:
+    return layer->kernels;
+  case LAYER_HOST:
+    return layer->host_ms;
+  case LAYER_EXECUTED:
+    return layer->executed_ms;
+  case LAYER_ALONE:
+    return layer->alone_ms;
+  default:
+    return layer->latency_ms;
+  }
 }
 
-double layer_kernels(struct question *question, const struct layers *layers, const struct layer *layer)
+double layer_value(struct question *question, const struct layers *layers, const struct layer *layer,
+                   enum layer_value which)
 {
-  return question_value(question, layers->set, values_in(layers, layer->kernels));
+  const double *values = values_of(layer, which);
+  return question_value(question, layers->set, values == NULL ? NULL : values + layers->first_observation);
 }
 
 double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
@@ -281,13 +297,16 @@ double *layers_sums(const struct question *question, const struct layers *layers
 {
   size_t observations = layers->observation_count;
   double *sums = values_of_none(question->scratch, group_count * observations);
-  for (size_t k = 0; k < layers->count; k++)
+  for (size_t k = 0; k < layers->count; k++) {
+    const double *values = values_of(&layers->items[k], which);
     for (size_t i = 0; i < observations; i++) {
-      double value = value_at(&layers->items[k], which, layers->first_observation + i);
+      double value = values == NULL ? NAN : values[layers->first_observation + i];
       double *sum = &sums[(group_of != NULL ? group_of[k] : 0) * observations + i];
+      value = which == LAYER_ONE && !isnan(value) ? 1 : value;
       if (!isnan(value))
         *sum = isnan(*sum) ? value : *sum + value;
     }
+  }
   return sums;
 }
 

@@ -3,7 +3,7 @@
 #ifndef XSP_ANALYZE_LAYERS_LAYERS_H
 #define XSP_ANALYZE_LAYERS_LAYERS_H
 
-#include "analyze/layers/rows.h"
+#include "analyze/layers/source.h"
 
 struct layer {                          // one layer of the workload: a row of A2
   uint32_t name;                        // string id
@@ -12,12 +12,16 @@ struct layer {                          // one layer of the workload: a row of A
   const char *operation;                // the model's operator, where the type names an implementation; NULL: unknown
   // One value per observation, those of the first set first; NaN: absent, or not measured.
   double *latency_ms, *alloc_bytes, *kernels;
+  // Where a part is on the device basis (else NULL): the span's duration, the union of its executions, and its time on the host
+  // while no device works for its process. The latter two add up to latency_ms.
+  double *host_ms, *executed_ms, *alone_ms;
   size_t present; // observations of the first set that have it
   bool is_listed; // a listed set has it
 };
 struct layers_part { // a set whose layers are paired with those of others
   const struct view_set *set;
   struct device_rows_wanted wanted;
+  bool on_device;           // the basis of its latencies
   bool is_unlisted;         // layers that only such sets have are no rows
   size_t first_observation; // filled in
 };
@@ -30,36 +34,40 @@ struct layers_run { // one run of a part, as it was loaded
 struct layers {
   const struct view_set *set; // the first
   enum layer_mode mode;
-  const char *from;         // latency_from
+  struct layer_source source;
   struct layer *items;      // in execution order; those that no listed set has come last
   size_t count, listed;
   size_t observation_count; // of the first set, or of the chosen part
   size_t first_observation; // of the chosen part; 0
   double *kernels;          // per observation: all category kernel, in layers or not
+  double *covered_ms;       // per observation, on the device basis: while some layer is on the host or executes
   size_t outside, open;     // layers left out: in no observation, never finished
   struct layers_run *runs;  // of all parts
   size_t run_count;
 };
 
-enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };
+enum layer_value { LAYER_LATENCY, LAYER_ONE, LAYER_ALLOC, LAYER_KERNELS, LAYER_HOST, LAYER_EXECUTED, LAYER_ALONE };
+enum layers_use { LAYERS_FOR_LATENCY, LAYERS_FOR_REST }; // the rest: counts and memory, never of serialised sets
 
-// Loads the layers of `set`. The mode is the request's, else the run's default, else outermost.
-enum status layers_load(struct question *question, const struct view_set *set, const char *from,
-                        struct layers *ret_layers, struct error *err) MUST_CHECK;
-// As above, of several sets at once, which pair with each other. The first decides the mode. The parts must live as long
-// as the layers.
+// Loads the layers of sets, which pair with each other. The mode is the request's, else the first set's default. The parts
+// must live as long as the layers.
 enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
                               struct layers *ret_layers, struct error *err) MUST_CHECK;
-// As layers_load, for the question's batch size, after question_batch; fills the question's run set and notes.
-enum status layers_answer(struct question *question, struct layers *ret_layers, struct error *err) MUST_CHECK;
+// Chooses the batch size and the set, loads its layers, fills the question's run set and notes.
+enum status layers_answer(struct question *question, enum layers_use use, struct layers *ret_layers,
+                          struct error *err) MUST_CHECK;
+// The set that model latencies come from which layers are compared with: that of the layers themselves on the device basis.
+const struct view_set *layers_model_set(const struct question *question, const struct layers *layers,
+                                        const char **ret_from);
 
 // The layers as one part of them has them: sums and latencies are then of its observations.
 struct layers layers_of_part(const struct layers *layers, const struct layers_part *part);
 
 struct figure layer_latency(struct question *question, const struct layers *layers, const struct layer *layer);
 void put_layer(struct table_builder *table, const struct layer *layer); // the columns index, name and type
-double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer); // NaN: unknown
-double layer_kernels(struct question *question, const struct layers *layers, const struct layer *layer);
+// Another value; NaN: unknown.
+double layer_value(struct question *question, const struct layers *layers, const struct layer *layer,
+                   enum layer_value which);
 
 // One sum per (group, observation), row by row; NaN where no layer of the group has the value. Layers that lack it are
 // left out. `group_of`: each layer's group (NULL: all are in group 0).

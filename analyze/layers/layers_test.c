@@ -103,13 +103,7 @@ static void test_a3_to_a7(void **unused)
   assert_string_equal(fixture_text(&fixture, 0, "layer_type"), "Conv");
   ASSERT_NEAR(fixture_number(&fixture, 0, "alloc_pct"), 50);
   ASSERT_NEAR(fixture_number(&fixture, 3, "alloc_bytes"), NAN);
-  ASSERT_NEAR(fixture_summary(&fixture, "sum_ms"), (1 + 2 / 2.0 + 3 + 4) * 1e-4);
   assert_true(fixture_has_note(&fixture, "1 of 4 layers"));
-  fixture.request.statistic = "median";
-  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
-  ASSERT_NEAR(fixture_number(&fixture, 1, "latency_ms"), 2e-4); // by itself, where it is
-  ASSERT_NEAR(fixture_summary(&fixture, "sum_ms"), (8 + 10) / 2.0 * 1e-4);
-  ASSERT_NEAR(fixture_summary(&fixture, "rows_sum_ms"), 10e-4);
   fixture_done(&fixture);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the layers of one run in the chosen mode, with their own times, positions, tags and kernel counts. Called by
 // layers.c, which pairs them across observations.
-#include "analyze/layers/rows.h"
-
+#include "analyze/layers/device_time.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -24,6 +23,10 @@ struct work {
   uint32_t *above;                // by row: the nearest layer above it; ROW_NONE
   uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
   uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
+  struct layer_row *all;          // layers that count, in observations or not
+  size_t all_count;
+  struct device_time device_time; // where device rows are asked for
+  bool has_device_time;
   struct layer_rows *rows;
 };
 
@@ -97,11 +100,12 @@ static int compare_items(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-// All finished layers of observations in order; their positions; then only those that count themselves are kept.
+// All finished layers in order, their positions in the observation; then only those that count themselves are kept, and of
+// these only those of observations become rows.
 static void list_items(struct work *work)
 {
   const struct store_spans *spans = &work->columns->spans;
-  struct layer_row *items = work->rows->items;
+  struct layer_row *all = work->all;
   size_t count = 0;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->level[i] != XSP_LEVEL_LAYER)
@@ -111,10 +115,9 @@ static void list_items(struct work *work)
     bool is_outside = !run_columns_observation(work->columns, i, &observation);
     work->rows->open += is_open;
     work->rows->outside += is_outside && !is_open;
-    if (is_open || is_outside)
-      continue;
-    items[count++] = (struct layer_row){.row = (uint32_t)i,
-                                        .observation = (int32_t)observation,
+    if (!is_open)
+      all[count++] = (struct layer_row){.row = (uint32_t)i,
+                                        .observation = is_outside ? -1 : (int32_t)observation,
                                         .name = spans->name[i],
                                         .start_ns = spans->start_ns[i],
                                         .duration_ns = spans->duration_ns[i],
@@ -122,35 +125,65 @@ static void list_items(struct work *work)
                                         .alloc_bytes = NAN,
                                         .layer = ROW_NONE};
   }
-  qsort(items, count, sizeof *items, compare_items);
-  size_t kept = 0;
+  qsort(all, count, sizeof *all, compare_items);
   int64_t position = 0;
   for (size_t i = 0; i < count; i++) {
-    position = i > 0 && items[i].observation == items[i - 1].observation ? position + 1 : 0;
-    struct layer_row item = items[i];
+    position = i > 0 && all[i].observation == all[i - 1].observation ? position + 1 : 0;
+    struct layer_row item = all[i];
     item.index = position;
     if (work->counts_as[item.row] != item.row)
       continue;
-    work->item_of[item.row] = (uint32_t)kept;
-    items[kept++] = item;
+    all[work->all_count++] = item;
+    if (item.observation < 0)
+      continue;
+    work->item_of[item.row] = (uint32_t)work->rows->count;
+    work->rows->items[work->rows->count++] = item;
   }
-  work->rows->count = kept;
 }
 
-// Takes nested layers that count off those they are nested in: the union of their times, on one track.
+static int compare_starts(const void *left, const void *right)
+{
+  const struct layer_row *a = left, *b = right;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  if (a->duration_ns != b->duration_ns)
+    return a->duration_ns > b->duration_ns ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+// While a device works for layers of the process.
+static int64_t busy_ns(const struct work *work, uint32_t row, int64_t from_ns, int64_t to_ns)
+{
+  return work->has_device_time
+             ? device_time_within_ns(&work->device_time, work->columns->spans.track_id[row], from_ns, to_ns)
+             : 0;
+}
+
+static void find_alone(struct work *work)
+{
+  for (size_t i = 0; i < work->rows->count; i++) {
+    struct layer_row *item = &work->rows->items[i];
+    int64_t end_ns = saturate_add(item->start_ns, item->duration_ns);
+    item->alone_ns = item->duration_ns - busy_ns(work, item->row, item->start_ns, end_ns);
+  }
+}
+
+// Takes nested layers that count off those they are nested in, in an observation or not: the union of their times, on one
+// track.
 static void leave_own_time(struct work *work)
 {
   const struct store_spans *spans = &work->columns->spans;
   int64_t *reach = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *reach); // since the outer one's start
   int64_t *nested = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *nested);
-  for (size_t i = 0; i < work->rows->count; i++) {
-    const struct layer_row *item = &work->rows->items[i];
+  qsort(work->all, work->all_count, sizeof *work->all, compare_starts);
+  for (size_t i = 0; i < work->all_count; i++) {
+    const struct layer_row *item = &work->all[i];
     uint32_t above = work->above[item->row];
     uint32_t outer_row = above == ROW_NONE ? ROW_NONE : work->counts_as[above];
     uint32_t outer_at = outer_row == ROW_NONE ? ROW_NONE : work->item_of[outer_row];
     if (outer_at == ROW_NONE || spans->track_id[outer_row] != spans->track_id[item->row])
       continue;
-    const struct layer_row *outer = &work->rows->items[outer_at];
+    struct layer_row *outer = &work->rows->items[outer_at];
     int64_t from = item->start_ns > outer->start_ns ? saturate_subtract(item->start_ns, outer->start_ns) : 0;
     int64_t to = saturate_subtract(saturate_add(item->start_ns, item->duration_ns), outer->start_ns);
     to = to < outer->duration_ns ? to : outer->duration_ns;
@@ -158,6 +191,7 @@ static void leave_own_time(struct work *work)
     if (to <= from)
       continue;
     nested[outer_at] += to - from;
+    outer->alone_ns -= to - from - busy_ns(work, outer_row, outer->start_ns + from, outer->start_ns + to);
     reach[outer_at] = to;
   }
   for (size_t i = 0; i < work->rows->count; i++)
@@ -236,7 +270,7 @@ static uint32_t *rows_of_none(struct work *work)
   return memset(array, 0xff, count * sizeof *array);
 }
 
-static enum status find_layers(struct work *work, struct arena *arena, struct error *err)
+static enum status find_layers(struct work *work, bool with_devices, struct arena *arena, struct error *err)
 {
   const struct store_spans *spans = &work->columns->spans;
   struct layer_rows *rows = work->rows;
@@ -244,6 +278,7 @@ static enum status find_layers(struct work *work, struct arena *arena, struct er
   for (size_t i = 0; i < spans->count; i++)
     layers += spans->level[i] == XSP_LEVEL_LAYER;
   rows->items = arena_alloc_array(arena, layers + 1, sizeof *rows->items);
+  work->all = arena_alloc_array(work->arena, layers + 1, sizeof *work->all);
   rows->kernels = arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *rows->kernels);
   work->above = rows_of_none(work);
   work->counts_as = rows_of_none(work);
@@ -251,6 +286,10 @@ static enum status find_layers(struct work *work, struct arena *arena, struct er
   find_above(work);
   decide_counting(work);
   list_items(work);
+  work->has_device_time = with_devices;
+  if (with_devices)
+    XSP_TRY(device_time_load(work->columns, work->counts_as, work->arena, &work->device_time, err));
+  find_alone(work);
   if (work->mode != LAYER_OUTERMOST)
     leave_own_time(work);
   spread_items(work);
@@ -268,6 +307,9 @@ static void find_devices(struct work *work, struct arena *arena)
     if (device->item != ROW_NONE && work->rows->items[device->item].observation != (int32_t)device->observation)
       device->item = ROW_NONE;
   }
+  work->rows->covered_ms =
+      arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *work->rows->covered_ms);
+  device_time_finish(work->columns, work->all, work->all_count, &work->device_time, work->arena, work->rows);
 }
 
 enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
@@ -279,18 +321,19 @@ enum status layer_rows_load(struct store *store, const struct view_run *run, con
   struct work work = {.columns = &columns, .mode = choice->mode, .arena = &temporary, .rows = ret_rows};
   uint32_t wanted_columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
                             STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
-  if (choice->mode != LAYER_OUTERMOST)
+  if (choice->mode != LAYER_OUTERMOST || wanted->rows)
     wanted_columns |= STORE_BIT(STORE_TRACK_ID);
   *ret_rows = (struct layer_rows){0};
   enum status status = run_columns_load(store, run, wanted_columns, &temporary, &columns, err);
   if (status == STATUS_OK && choice->computing_only)
     find_idle(&work);
   if (status == STATUS_OK)
-    status = find_layers(&work, arena, err);
+    status = find_layers(&work, wanted->rows, arena, err);
   if (status == STATUS_OK && wanted->rows)
     find_devices(&work, arena);
   if (status == STATUS_OK && wanted->metrics)
     status = device_rows_metrics(&columns, arena, &ret_rows->devices, err);
+  device_time_done(&work.device_time);
   arena_done(&temporary);
   return status;
 }

@@ -12,7 +12,10 @@ struct layer_row { // one layer span that counts in the chosen mode
   bool is_indexed;
   int64_t index; // recorded, else the position
   int64_t start_ns, duration_ns;
-  double latency_ms, alloc_bytes, kernels; // NaN: not measured
+  double latency_ms, alloc_bytes, kernels; // on the host, without nested layers that count; NaN: not measured
+  // Where device rows are asked for: the union of its executions, and its time on the host while no device works for a layer of
+  // its process. Their sum is its latency on the device basis.
+  int64_t executed_ns, alone_ns;
   const char *type, *shape, *operation;    // of the store
   uint32_t layer;                          // layers.c: which of the paired layers it is
 };
@@ -22,7 +25,10 @@ struct layer_rows {
   double *kernels;            // per observation of the run
   size_t outside;             // layers that are in no observation
   size_t open;                // layers that never finished
-  struct device_rows devices; // where they are asked for
+  // where device rows are asked for
+  struct device_rows devices;
+  double *covered_ms;          // per observation of the run: while some layer is on the host or executes
+  double executed_ms, late_ms; // of all executions in layers, and the part after their layer returned; without warm-up
 };
 enum layer_mode { LAYER_OUTERMOST, LAYER_INNERMOST, LAYER_MODULE };
 

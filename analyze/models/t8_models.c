@@ -48,7 +48,7 @@ enum status model_summary_load(struct survey *survey, const struct survey_item *
   ret->has_layers = true;
   ret->layer_batch = question->batch_size;
   ret->convolution_pct = latencies.convolution_pct_of_model;
-  ret->layer_from = survey_text(survey, latencies.types.count > 0 ? latencies.layers.from : NULL);
+  ret->layer_from = survey_text(survey, latencies.types.count > 0 ? latencies.layers.source.from : NULL);
   if (latencies.types.count > 0) {
     size_t dominant = latencies.types.order[0];
     ret->dominant_type = survey_text(survey, latencies.types.names[dominant]);

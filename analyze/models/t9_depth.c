@@ -125,10 +125,10 @@ static enum status load_layers(struct survey *survey, const struct survey_item *
   struct layer_rooflines rooflines;
   struct layer_metrics metrics;
   XSP_TRY(survey_question(survey, item, depth->batch_size, true, &question, err));
-  enum status status = layers_answer(question, &layers, err);
+  enum status status = layers_answer(question, LAYERS_FOR_LATENCY, &layers, err);
   depth->has_layers = status == STATUS_OK;
   if (status == STATUS_OK) {
-    depth->layer_from = survey_text(survey, layers.count > 0 ? layers.from : NULL);
+    depth->layer_from = survey_text(survey, layers.count > 0 ? layers.source.from : NULL);
     depth->latency_stage = layers_thirds(question, &layers, LAYER_LATENCY).stage;
     status = layers_need_alloc(question, &layers, err);
     depth->has_alloc = status == STATUS_OK;
@@ -160,7 +160,7 @@ enum status model_depth_load(struct survey *survey, const struct survey_item *it
       .latency_ms = NAN,
       .latency = {.occurrence = NAN},
       .kernels = {.gpu_pct = NAN,
-                  .figures = {.latency = {.value = NAN}, .metrics = {NAN, NAN, NAN, NAN, NAN}},
+                  .figures = {.latency = {.value = NAN}, .metrics = {NAN, NAN, NAN, NAN}},
                   .point = {.intensity = NAN, .throughput_flops_per_s = NAN}},
       .flops = NAN,
       .roof = {NULL, NAN, NAN, NAN},

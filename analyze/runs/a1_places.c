@@ -2,7 +2,7 @@
 // The observations of a run in the order of time on their tracks and in their processes; see a1_places.h.
 #include "analyze/runs/a1_places.h"
 
-#include "base/interner.h"
+#include "analyze/run_columns.h"
 #include "base/saturate.h"
 #include "base/sorted.h"
 
@@ -10,24 +10,6 @@
 #include <string.h>
 
 #define AT_PROCESS (UINT64_C(1) << 32) // place.at of process 0; below it are track ids
-
-static enum status number_processes(struct question *question, const struct view_run *run, struct places *places,
-                                    struct error *err)
-{
-  struct store_track *tracks;
-  size_t count;
-  XSP_TRY(store_tracks(question->view->store, run->run->run_id, question->scratch, &tracks, &count, err));
-  struct interner processes = {0};
-  for (size_t i = 0; i < count; i++) {
-    const char *host = tracks[i].host != NULL ? tracks[i].host : "";
-    const char *name = arena_format(question->scratch, "%lld %s", (long long)tracks[i].process_id, host);
-    uint32_t process = interner_at(&processes, name, strlen(name));
-    *map_at(&places->process_of, map_number((uint64_t)tracks[i].track_id), NULL) = process;
-  }
-  places->process_count = interner_count(&processes);
-  interner_done(&processes);
-  return STATUS_OK;
-}
 
 uint32_t places_process(const struct places *places, uint32_t track_id)
 {
@@ -55,7 +37,8 @@ enum status places_load(struct question *question, const struct view_run *run, c
                         struct places *ret_places, struct error *err)
 {
   *ret_places = (struct places){0};
-  XSP_TRY(number_processes(question, run, ret_places, err));
+  XSP_TRY(run_processes_load(question->view->store, run->run->run_id, question->scratch, &ret_places->process_of,
+                             &ret_places->process_count, err));
   struct place *items = arena_alloc_array(question->scratch, 2 * run->observation_count + 1, sizeof *items);
   size_t count = 0;
   for (size_t i = 0; i < run->observation_count; i++) {

@@ -197,7 +197,7 @@ static bool put_layer_row(struct question *question, const struct sides *sides, 
 {
   struct table_builder *table = &question->table;
   double deeper_ms = layer_latency(question, &sides->deep, layer).value;
-  double kernels = layer_kernels(question, &sides->deep, layer);
+  double kernels = layer_value(question, &sides->deep, layer, LAYER_KERNELS);
   struct figure latency = layer_latency(question, &sides->shallow, layer);
   double overhead_ms = difference_of_runs_ms(deeper_ms, latency.value);
   table_row(table);

@@ -69,11 +69,17 @@ static enum status read_request(const struct invocation *invocation, struct anal
                      "there is no grouping '%s'", request->by);
   request->cold = invocation_has(invocation, "cold");
   request->partial_metrics = invocation_has(invocation, "partial-metrics");
+  request->latency_basis = invocation_value(invocation, "latency-basis");
+  if (request->latency_basis != NULL && strcmp(request->latency_basis, "host") != 0 &&
+      strcmp(request->latency_basis, "device") != 0)
+    return error_set(err, STATUS_USE, "wrong use", "--latency-basis", "--latency-basis host, or device",
+                     "there is no basis '%s'", request->latency_basis);
   request->optimal = invocation_value(invocation, "optimal");
   request->base = invocation_value(invocation, "base");
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
   XSP_TRY(invocation_double(invocation, "optimal-threshold", 0, 1e6, &request->optimal_threshold_pct, err));
+  XSP_TRY(invocation_double(invocation, "asynchronous-threshold", 0, 100, &request->asynchronous_threshold_pct, err));
   return invocation_double(invocation, "latency-threshold", 0, 100, &request->latency_threshold_pct, err);
 }
 
@@ -175,6 +181,12 @@ static const struct option_description options[] = {
     {"latency-threshold", 0, "PERCENT", "5", false,
      "A kernel is bound by latency where it reaches less than this of both the peak arithmetic throughput and the "
      "memory bandwidth."},
+    {"latency-basis", 0, "BASIS", NULL, false,
+     "Of layers: host, the spans' own time, or device, the time of their work on devices and on the host without it. "
+     "Without it: device where launches return before the work is done."},
+    {"asynchronous-threshold", 0, "PERCENT", "5", false,
+     "Layer latencies are on the device basis where more than this of the device time in layers comes after they "
+     "returned."},
     {"partial-metrics", 0, NULL, NULL, false,
      "Give sums of metrics over those kernels that have them, also where others lack them. Such rows are marked."},
     {0},

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time that any of many intervals covers, and how much of it lies within another interval.
+#ifndef XSP_ANALYZE_LAYERS_BUSY_H
+#define XSP_ANALYZE_LAYERS_BUSY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct busy_interval {
+  int64_t start_ns, end_ns;
+  int64_t before_ns; // filled in: covered by those before it
+};
+struct busy { // disjoint, rising; {0}: nothing is covered
+  struct busy_interval *items;
+  size_t count;
+};
+
+// Sorts and merges `intervals` in place; they stay the caller's.
+struct busy busy_of(struct busy_interval *intervals, size_t count);
+int64_t busy_within_ns(const struct busy *busy, int64_t from_ns, int64_t to_ns); // of [from, to); O(log n)
+
+#endif
