@@ -98,8 +98,6 @@ static void summarize(struct table_builder *table, const struct names *names)
   table_summary(table, "distinct_names", cell_int((int64_t)names->count));
   table_summary(table, "kernel_latency_ms", cell_real(names->all.latency.value));
   table_summary(table, "model_latency_ms", cell_real(names->kernels.model_latency_ms));
-  if (names->kernels.model_set == NULL)
-    table_note(table, "there is no run with the model level: shares of the model are not given");
 }
 
 static enum status answer_by_name(struct question *question, struct error *err)
@@ -107,7 +105,9 @@ static enum status answer_by_name(struct question *question, struct error *err)
   struct names names = {0};
   struct roofs roofs;
   double rows_sum_ms = 0;
-  XSP_TRY(kernels_answer(question, KERNELS_ALONE, &names.kernels, err));
+  XSP_TRY(kernels_answer(question, KERNELS_ALONE, false, &names.kernels, err));
+  if (names.kernels.model_set == NULL)
+    return question_lacks(question, err, "there is no run with the model level, which the kernels' share is of");
   question_note_from(question, "model", names.kernels.model_from);
   XSP_TRY(roofs_load(question, &roofs, err));
   names_find(question, &names);

@@ -42,10 +42,10 @@ void put_kernel_layer(struct table_builder *table, const struct kernel_layer *ro
   put_from(table, "model_latency_from", "model from", row->model_from);
 }
 
-enum status kernel_layers_load(struct question *question, struct kernels *ret_kernels, struct roofs *ret_roofs,
-                               struct error *err)
+enum status kernel_layers_load(struct question *question, bool needs_metrics, struct kernels *ret_kernels,
+                               struct roofs *ret_roofs, struct error *err)
 {
-  XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, ret_kernels, err));
+  XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, needs_metrics, ret_kernels, err));
   question_note_from(question, "layer", ret_kernels->source.from);
   question_note_from(question, "model", ret_kernels->model_from);
   return roofs_load(question, ret_roofs, err);
@@ -68,7 +68,7 @@ static enum status answer(struct question *question, struct error *err)
   struct kernels kernels;
   struct roofs roofs;
   double rows_sum_ms = 0;
-  XSP_TRY(kernel_layers_load(question, &kernels, &roofs, err));
+  XSP_TRY(kernel_layers_load(question, false, &kernels, &roofs, err));
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
   put_kernel_layer(&question->table, &(struct kernel_layer){.layer = &(struct layer){0}, .figures = kernel_figures_none, .source = &kernels.source});
   table_declared(&question->table, groups.count);

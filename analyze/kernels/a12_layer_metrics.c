@@ -13,7 +13,7 @@ static double metric_of(const struct kernel_figures *figures, size_t series)
   return series == SERIES_DRAM ? figures->dram_bytes : figures->metrics[metrics[series]];
 }
 
-bool layer_metrics_find(struct question *question, const struct kernels *kernels, struct layer_metrics *ret)
+void layer_metrics_find(struct question *question, const struct kernels *kernels, struct layer_metrics *ret)
 {
   struct kernel_groups groups = kernels_group_by_third(question, kernels);
   struct kernel_figures thirds[3], all = kernels_figures_in_layers(question, kernels);
@@ -25,8 +25,6 @@ bool layer_metrics_find(struct question *question, const struct kernels *kernels
       pct[third] = share_pct(metric_of(&thirds[third], series), metric_of(&all, series));
     ret->thirds[series] = thirds_of(pct);
   }
-  return kernels->has_metric[KERNEL_FLOPS] || kernels->has_metric[KERNEL_DRAM_READ] ||
-         kernels->has_metric[KERNEL_DRAM_WRITE];
 }
 
 // ---- the answer -----------------------------------------------------------------------------------------------------
@@ -64,9 +62,9 @@ static enum status answer(struct question *question, struct error *err)
   };
   struct kernels kernels;
   struct layer_metrics metrics;
-  XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, &kernels, err));
-  if (!layer_metrics_find(question, &kernels, &metrics))
-    return question_lacks(question, err, "no kernel has flops, dram_read_bytes or dram_write_bytes");
+  XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, true, &kernels, err));
+  XSP_TRY(kernels_need_metrics(question, &kernels, err));
+  layer_metrics_find(question, &kernels, &metrics);
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
   put_row(&question->table, &kernels, &(struct layer){0}, &kernel_figures_none);
   table_declared(&question->table, groups.count);

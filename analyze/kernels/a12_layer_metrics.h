@@ -11,7 +11,7 @@ struct layer_metrics {
   struct thirds thirds[SERIES_COUNT];
 };
 
-// Of kernels loaded with KERNELS_BY_LAYER. False: none of them has a metric.
-bool layer_metrics_find(struct question *question, const struct kernels *kernels, struct layer_metrics *ret);
+// Of kernels loaded with KERNELS_BY_LAYER.
+void layer_metrics_find(struct question *question, const struct kernels *kernels, struct layer_metrics *ret);
 
 #endif

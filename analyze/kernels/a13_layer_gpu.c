@@ -90,7 +90,7 @@ static enum status answer(struct question *question, struct error *err)
   struct kernels kernels;
   size_t negative = 0;
   double rows_sum_ms = 0;
-  XSP_TRY(kernels_answer(question, KERNELS_IN_LAYER, &kernels, err));
+  XSP_TRY(kernels_answer(question, KERNELS_IN_LAYER, false, &kernels, err));
   question_note_from(question, "layer", kernels.source.from);
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
   put_row(table, &kernels, &(struct row){.layer = &(struct layer){0}});

@@ -9,25 +9,30 @@
 #include <math.h>
 
 // ---- loading --------------------------------------------------------------------------------------------------------
-static bool has_kernels(const struct question *question)
+static bool has_any(const struct question *question, bool (*has_levels)(const struct view *view, int64_t batch_size))
 {
   const struct view *view = question->view;
   for (size_t i = 0; i < view->set_count; i++)
     if ((question->request->batch == 0 || view->sets[i].batch_size == question->request->batch) &&
-        kernels_exist_by_layer(view, view->sets[i].batch_size))
+        has_levels(view, view->sets[i].batch_size))
       return true;
   return false;
 }
 
 enum status layer_rooflines_load(struct question *question, struct layer_rooflines *ret, struct error *err)
 {
-  *ret = (struct layer_rooflines){.has_kernels = has_kernels(question)};
+  bool has_metrics = has_any(question, kernels_exist_by_layer_with_metrics);
+  *ret = (struct layer_rooflines){.has_kernels = has_any(question, kernels_exist_by_layer)};
   if (ret->has_kernels) {
     const struct kernels *kernels = &ret->kernels;
-    XSP_TRY(kernel_layers_load(question, &ret->kernels, &ret->roofs, err));
+    XSP_TRY(kernel_layers_load(question, has_metrics, &ret->kernels, &ret->roofs, err));
     ret->count = kernels->layers_listed;
     const struct view_set *set = kernels->layer_set != NULL ? kernels->layer_set : kernels->set;
-    return flops_layers_load(question, &kernels->layers, set, &ret->work, err);
+    XSP_TRY(flops_layers_load(question, &kernels->layers, set, &ret->work, err));
+    if (!kernels_have_metrics(kernels) && ret->work.known == 0)
+      return question_lacks(question, err, "no kernel has flops, dram_read_bytes or dram_write_bytes, and the shapes of its "
+                                           "layers are not recorded");
+    return STATUS_OK;
   }
   XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &ret->layers, err));
   XSP_TRY(flops_layers_load(question, &ret->layers, ret->layers.set, &ret->work, err));

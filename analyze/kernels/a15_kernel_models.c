@@ -63,8 +63,6 @@ static enum status add_batch(struct question *question, int64_t batch_size, void
   question_uses(question, kernels.set);
   kernels_note(question, &kernels);
   question_note_from(question, "model", kernels.model_from);
-  if (kernels.model_set == NULL)
-    table_note(&question->table, "there is no run with the model level: shares of the model are not given");
   answer->has_metrics |= kernels.has_metric[KERNEL_FLOPS];
   return STATUS_OK;
 }

@@ -41,7 +41,9 @@ static enum status answer(struct question *question, bool with_roofs, struct err
   const struct analyze_request *request = question->request;
   struct kernels kernels;
   struct roofs roofs;
-  XSP_TRY(kernels_answer(question, KERNELS_ALONE, &kernels, err));
+  XSP_TRY(kernels_answer(question, KERNELS_ALONE, with_roofs, &kernels, err));
+  if (with_roofs)
+    XSP_TRY(kernels_need_metrics(question, &kernels, err));
   XSP_TRY(roofs_load(question, &roofs, err));
   struct kernel_groups groups = kernels_group_each(question, &kernels);
   size_t shown = request->sort == NULL && request->top > 0 ? (size_t)request->top : SIZE_MAX; // --top drops the others

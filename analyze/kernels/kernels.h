@@ -71,9 +71,14 @@ bool kernels_exist(const struct view *view, int64_t batch_size);
 // The set with layers and kernels, serialised or not; NULL.
 const struct view_set *kernels_set_by_layer(const struct view *view, int64_t batch_size, bool is_serial);
 bool kernels_exist_by_layer(const struct view *view, int64_t batch_size);
-// Chooses the batch size (question_batch), loads, fills the question's run set and notes.
-enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
-                           struct error *err) MUST_CHECK;
+bool kernels_exist_by_layer_with_metrics(const struct view *view, int64_t batch_size);
+// Chooses the batch size (question_batch; `needs_metrics`: among those with metrics), loads, fills the question's run set and
+// notes.
+enum status kernels_answer(struct question *question, enum kernels_use use, bool needs_metrics,
+                           struct kernels *ret_kernels, struct error *err) MUST_CHECK;
+bool kernels_have_metrics(const struct kernels *kernels); // flops or DRAM traffic
+enum status kernels_need_metrics(const struct question *question, const struct kernels *kernels,
+                                 struct error *err) MUST_CHECK; // else STATUS_NO
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
 // Notes which metrics a roofline needs and no kernel has.
 void kernels_note_lacking(struct question *question, const struct kernels *kernels);

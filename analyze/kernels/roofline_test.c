@@ -104,14 +104,8 @@ static void test_a9_without_metrics_or_roofs(void **unused)
   (void)unused;
   struct fixture fixture;
   three_kernels(&fixture, v100, 2, false);
-  ask(&fixture, "A9");
-  assert_int_equal(fixture.tables[0].row_count, 3);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), NAN);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 1);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "peak_flops_per_s"), 15.7e12);
-  assert_null(fixture_text(&fixture, 0, "bound"));
-  ASSERT_NEAR(fixture_number(&fixture, 0, "above_roof"), NAN);
-  assert_true(fixture_has_note(&fixture, "no kernel has flops or dram_read_bytes and dram_write_bytes"));
+  assert_int_equal(fixture_ask(&fixture, "A9"), STATUS_NO);
+  assert_non_null(strstr(fixture.error.why, "metrics of kernels"));
   fixture_done(&fixture);
 
   const struct store_system_value radeon[] = {{.key = "gpu", .text = "AMD Radeon Graphics"}};
@@ -260,7 +254,7 @@ static void test_a12_needs_metrics(void **unused)
   kernel(&fixture, start + 100, MS, NULL);
   fixture_ready(&fixture);
   assert_int_equal(fixture_ask(&fixture, "A12"), STATUS_NO);
-  assert_non_null(strstr(fixture.error.why, "dram_read_bytes"));
+  assert_non_null(strstr(fixture.error.why, "metrics of kernels"));
   fixture_done(&fixture);
 }
 
@@ -303,12 +297,7 @@ static void test_a14_without_metrics(void **unused)
   (void)unused;
   struct fixture fixture;
   three_kernels(&fixture, v100, 2, false);
-  ask(&fixture, "A14");
-  assert_int_equal(fixture.tables[0].row_count, 1);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 3);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), NAN);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "above_roof"), NAN);
-  assert_true(fixture_has_note(&fixture, "no kernel has flops"));
+  assert_int_equal(fixture_ask(&fixture, "A14"), STATUS_NO); // nor are shapes known, of which flops would follow
   fixture_done(&fixture);
 }
 

@@ -173,18 +173,57 @@ void kernels_summarize_outside(struct question *question, const struct kernels *
   table_summary(&question->table, "kernels_without_layer_ms", cell_real(ms));
 }
 
+static bool has_metric_set(const struct view *view, int64_t batch_size)
+{
+  const struct view_set *set = best(view, batch_size, KERNEL, KERNELS_ALONE, NULL, true, false);
+  return set != NULL;
+}
+
+static bool exist_with_metrics(const struct view *view, int64_t batch_size)
+{
+  return kernels_exist(view, batch_size) && has_metric_set(view, batch_size);
+}
+
+bool kernels_exist_by_layer_with_metrics(const struct view *view, int64_t batch_size)
+{
+  return kernels_exist_by_layer(view, batch_size) && has_metric_set(view, batch_size);
+}
+
 static bool kernels_exist_in_layer(const struct view *view, int64_t batch_size)
 {
   return kernels_exist_by_layer(view, batch_size) || kernels_set_by_layer(view, batch_size, true) != NULL;
 }
 
-enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
-                           struct error *err)
+bool kernels_have_metrics(const struct kernels *kernels)
 {
+  return kernels->has_metric[KERNEL_FLOPS] || kernels->has_metric[KERNEL_DRAM_READ] ||
+         kernels->has_metric[KERNEL_DRAM_WRITE];
+}
+
+enum status kernels_need_metrics(const struct question *question, const struct kernels *kernels, struct error *err)
+{
+  return kernels_have_metrics(kernels)
+             ? STATUS_OK
+             : question_lacks(question, err, "no kernel has flops, dram_read_bytes or dram_write_bytes");
+}
+
+static enum status choose_batch(struct question *question, enum kernels_use use, bool needs_metrics, struct error *err)
+{
+  if (needs_metrics && kernels_are_by_layer(use))
+    return question_batch(question, kernels_exist_by_layer_with_metrics,
+                          "the layer and the kernel level and metrics of kernels", err);
+  if (needs_metrics)
+    return question_batch(question, exist_with_metrics, "the kernel level and metrics of kernels", err);
   if (kernels_are_by_layer(use))
-    XSP_TRY(question_batch(question, use == KERNELS_BY_LAYER ? kernels_exist_by_layer : kernels_exist_in_layer, "both the layer and the kernel level", err));
-  else
-    XSP_TRY(question_batch(question, kernels_exist, "the kernel level", err));
+    return question_batch(question, use == KERNELS_BY_LAYER ? kernels_exist_by_layer : kernels_exist_in_layer,
+                          "both the layer and the kernel level", err);
+  return question_batch(question, kernels_exist, "the kernel level", err);
+}
+
+enum status kernels_answer(struct question *question, enum kernels_use use, bool needs_metrics,
+                           struct kernels *ret_kernels, struct error *err)
+{
+  XSP_TRY(choose_batch(question, use, needs_metrics, err));
   XSP_TRY(kernels_load(question, question->batch_size, use, ret_kernels, err));
   if (kernels_are_by_layer(use) && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_listed == 0)
     return question_lacks(question, err, "none of its layers is a module");
@@ -200,12 +239,17 @@ enum status kernels_each_batch(struct question *question,
 {
   const struct view *view = question->view;
   int64_t only = question->request->batch;
+  size_t without_model = 0;
   *ret_count = 0;
   for (size_t i = 0; i < view->set_count; i++) { // sets are ordered by batch size
     int64_t batch_size = view->sets[i].batch_size;
     if ((i > 0 && view->sets[i - 1].batch_size == batch_size) || (only != 0 && batch_size != only) ||
         !kernels_exist(view, batch_size))
       continue;
+    if (view_rule(view, batch_size, XSP_LEVEL_MODEL, NULL) == NULL) {
+      without_model++;
+      continue;
+    }
     struct arena *outer = question->scratch;
     struct cached_rows *outer_rows = question->rows;
     struct arena scratch = {0};
@@ -219,6 +263,10 @@ enum status kernels_each_batch(struct question *question,
     question->batch_size = batch_size;
     ++*ret_count;
   }
+  if (*ret_count == 0 && without_model > 0)
+    return question_lacks(question, err, "there is no run with the model level, which the kernels' share is of");
+  if (without_model > 0)
+    table_note(&question->table, "batch sizes without a run with the model level, left out: %zu", without_model);
   if (*ret_count == 0 && only != 0)
     return question_lacks(question, err, "there is no run with the kernel level at batch size %lld", (long long)only);
   if (*ret_count == 0)

@@ -140,7 +140,8 @@ static enum status load_layers(struct survey *survey, const struct survey_item *
   status = layer_rooflines_load(question, &rooflines, err);
   if (status != STATUS_OK)
     return survey_check(survey, item, status == STATUS_NO ? STATUS_OK : status);
-  if (rooflines.has_kernels && layer_metrics_find(question, &rooflines.kernels, &metrics)) {
+  if (rooflines.has_kernels && kernels_have_metrics(&rooflines.kernels)) {
+    layer_metrics_find(question, &rooflines.kernels, &metrics);
     depth->flops_stage = metrics.thirds[SERIES_FLOPS].stage;
     depth->traffic_stage = metrics.thirds[SERIES_DRAM].stage;
   }
