@@ -17,7 +17,8 @@ const struct analysis *const analyses[] = {
 
 void analyze_request_init(struct analyze_request *request)
 {
-  *request = (struct analyze_request){.optimal_threshold_pct = 5, .latency_threshold_pct = 5, .asynchronous_threshold_pct = 5};
+  *request =
+      (struct analyze_request){.optimal_threshold_pct = 5, .latency_threshold_pct = 5, .asynchronous_threshold_pct = 5};
 }
 
 const struct analysis *analyze_find(const char *id)
@@ -26,6 +27,11 @@ const struct analysis *analyze_find(const char *id)
     if (strcasecmp(analyses[i]->id, id) == 0)
       return analyses[i];
   return NULL;
+}
+
+bool analysis_is_over_all(const struct analysis *analysis, const struct analyze_request *request)
+{
+  return analysis->answer_all != NULL && (analysis->answer == NULL || request->by != NULL);
 }
 
 static enum status sort_table(struct table *table, const char *key, struct arena *arena, struct error *err)
@@ -54,8 +60,8 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
   if (analysis == NULL)
     return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze",
                      "known are L0, A1 to A15 and T8 to T11");
-  XSP_TRY((analysis->answer_all != NULL ? survey_run : question_each)(analysis, stores, store_count, request, arena,
-                                                                      ret_tables, ret_count, err));
+  XSP_TRY((analysis_is_over_all(analysis, request) ? survey_run : question_each)(analysis, stores, store_count, request,
+                                                                                 arena, ret_tables, ret_count, err));
   struct table *first = &(*ret_tables)[0];
   note_left_out(first, request->left_out, request->left_out_count, arena);
   note_left_out(first, first->left_out, first->left_out_count, arena);

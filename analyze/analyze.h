@@ -15,20 +15,23 @@ struct analyze_cache {
   struct arena arena;
   struct cached_rows *rows;
 };
+#define ANALYZE_METRICS_MOST 8
 struct analyze_request {
-  int64_t batch;                // 0: the default rule
-  const char *layer;            // "outermost", "innermost", "module"; NULL: the run's default
-  const char *statistic;        // "mean", "median", "min", "max", "pNN", "trimmed:F", "trimmed-each:F"; NULL: trimmed:0.2
-  const char *sort;             // key; NULL: the analysis's own order
-  int64_t top;                  // 0: all
-  const char *by;               // L0: "layer"; else NULL
-  double optimal_threshold_pct; // 5
-  const char *optimal;          // "latency<=10ms", or NULL
-  double latency_threshold_pct; // 5
+  int64_t batch;         // 0: the default rule
+  const char *layer;     // "outermost", "innermost", "module"; NULL: the run's default
+  const char *statistic; // "mean", "median", "min", "max", "pNN", "trimmed:F", "trimmed-each:F"; NULL: trimmed:0.2
+  const char *sort;      // key; NULL: the analysis's own order
+  int64_t top;           // 0: all
+  const char *by;        // L0: "layer"; A10: "batch", "system", "framework", "experiment"; else NULL
+  double optimal_threshold_pct;      // 5
+  const char *optimal;               // "latency<=10ms", or NULL
+  double latency_threshold_pct;      // 5
   double asynchronous_threshold_pct; // 5
   const char *latency_basis;         // of layers: "host" or "device"; NULL: by that threshold
-  bool partial_metrics;         // sums of metrics over those kernels that have them, where others lack them
-  struct analyze_cache *cache;  // NULL: none
+  const char *const *metrics; // further metrics of kernels, by their tags: --metric; at most ANALYZE_METRICS_MOST
+  size_t metric_count;
+  bool partial_metrics;        // sums of metrics over those kernels that have them, where others lack them
+  struct analyze_cache *cache; // NULL: none
   const char *base;            // T10: the framework that others are normalised to, "NAME" or "NAME==VERSION"; else NULL
   bool cold;                   // the first inferences of fresh processes, in place of all other runs
   bool computing_only;         // layers of category constant, variable, input, output and control are left out
@@ -45,10 +48,12 @@ struct analysis {
   const char *needs; // "L": for help and for the status-1 message
   // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);
-  // Instead of `answer`: fills one table over all experiments of all files (analyze/models/survey.h).
+  // Fills one table over all experiments of all files (analyze/models/survey.h): instead of `answer` if that is NULL, else where
+  // the request has `by`.
   enum status (*answer_all)(struct survey *survey, struct error *err);
 };
-extern const struct analysis *const analyses[];      // ends with NULL
+extern const struct analysis *const analyses[]; // ends with NULL
+bool analysis_is_over_all(const struct analysis *analysis, const struct analyze_request *request);
 const struct analysis *analyze_find(const char *id); // case-insensitive; NULL
 
 // Runs one analysis, applies --sort and --top. Stores must be correlated (correlate_ensure). STATUS_NO where the files lack
@@ -61,7 +66,7 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
 struct statistic {
   int kind;
   int64_t numerator, denominator; // the part that is trimmed, or a percentile
-}; // private to statistics.c
+};                                // private to statistics.c
 bool statistic_parse(const char *text, struct statistic *ret_statistic);
 // True for the default, `mean` and `trimmed:F`: whole observations are left out, by their own latency, and every figure is the
 // mean over the others, so that figures add up. False: each figure is the statistic of its own values.

@@ -39,7 +39,7 @@ enum status cache_layer_rows(struct question *question, const struct view_run *r
   struct arena *arena = cache == NULL ? question->scratch : &cache->arena;
   struct cached_rows *entry = arena_alloc(arena, sizeof *entry);
   *entry = (struct cached_rows){.store = store, .run_id = run->run->run_id, .choice = choice, .wanted = *wanted};
-  XSP_TRY(layer_rows_load(store, run, &choice, wanted, arena, &entry->rows, err));
+  XSP_TRY(layer_rows_load(store, run, &choice, wanted, question->request, arena, &entry->rows, err));
   entry->next = *list;
   *list = entry;
   *ret_rows = &entry->rows;

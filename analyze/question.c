@@ -149,48 +149,6 @@ double question_difference_ms(struct question *question, double a_ms, double b_m
   return difference;
 }
 
-// ---- shared columns -------------------------------------------------------------------------------------------------
-void put_batch(struct table_builder *table, int64_t batch_size)
-{
-  table_put(table, "batch_size", "", "batch", cell_int_if(batch_size != 0, batch_size));
-}
-
-void put_spread(struct table_builder *table, const struct figure *figure)
-{
-  bool is_known = figure->occurring != NULL;
-  double least_ms = NAN, most_ms = NAN;
-  for (size_t i = 0; i < figure->count; i++) {
-    least_ms = fmin(least_ms, figure->occurring[i]);
-    most_ms = fmax(most_ms, figure->occurring[i]);
-  }
-  table_put(table, "n", "", "n", cell_int_if(is_known, (int64_t)figure->count));
-  table_put(table, "min_ms", "ms", "min", cell_real(least_ms));
-  table_put(table, "max_ms", "ms", "max", cell_real(most_ms));
-  table_put(table, "cv_pct", "%", "cv", cell_real(statistic_cv_pct(figure->occurring, figure->count)));
-  table_put(table, "present", "", "present", cell_int_if(is_known, (int64_t)figure->present));
-  table_put(table, "occurrence_ms", "ms", "where present", cell_real(figure->occurrence));
-}
-
-void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms)
-{
-  if (!question_is_by_value(question))
-    return;
-  table_summary(&question->table, "sum_ms", cell_real(sum_ms));
-  table_summary(&question->table, "rows_sum_ms", cell_real(rows_sum_ms));
-  table_note(&question->table, "each figure is the statistic of its own values: rows do not add up to the statistic of the "
-                               "sums (sum_ms), which percentages are of");
-}
-
-void put_partial(struct table_builder *table, bool is_partial)
-{
-  table_put_optional(table, "partial", "", "partial", is_partial ? cell_bool(true) : (struct table_cell){0});
-}
-
-void put_from(struct table_builder *table, const char *key, const char *label, const char *from)
-{
-  table_put_optional(table, key, "", label, cell_text(from));
-}
-
 // ---- from a question to a table -------------------------------------------------------------------------------------
 static bool pools_batches(const struct question *question)
 {
@@ -222,6 +180,7 @@ static void finish(struct question *question, struct table *ret_table)
   if (pools_batches(question))
     table_note(table,
                "observations of different batch sizes are pooled: the batch size, and throughput, are not known");
+  note_above_100(table);
   int64_t *run_ids = arena_alloc_array(arena, runs + 1, sizeof *run_ids);
   size_t at = 0;
   for (size_t i = 0; i < question->used_count; i++)

@@ -41,8 +41,11 @@ bool statistic_parse(const char *text, struct statistic *ret_statistic)
     const char *name;
     int kind;
     int64_t numerator, denominator;
-  } plain[] = {{"trimmed", KIND_TRIMMED, 2, 10}, {"mean", KIND_TRIMMED, 0, 1}, {"median", KIND_MEDIAN, 0, 1},
-               {"min", KIND_MIN, 0, 1},          {"max", KIND_MAX, 0, 1}};
+  } plain[] = {{"trimmed", KIND_TRIMMED, 2, 10},
+               {"mean", KIND_TRIMMED, 0, 1},
+               {"median", KIND_MEDIAN, 0, 1},
+               {"min", KIND_MIN, 0, 1},
+               {"max", KIND_MAX, 0, 1}};
   static const struct {
     const char *prefix;
     int kind;

@@ -80,10 +80,23 @@ static void test_spread(void **unused)
 static void test_bad_statistics_are_refused(void **unused)
 {
   (void)unused;
-  static const char *const bad[] = {
-      "",       "p",          "p101",        "p-1",       "p1e1",
-      "avg",    "trimmed:",   "trimmed:0.5", "trimmed:1", "trimmed:0.1x",
-      "p1.2.3", "trimmed:-0", "mean ",       "p.",        "trimmed-each:0.5", "trimmed-each", "trimmed:0.4999999999999999999"};
+  static const char *const bad[] = {"",
+                                    "p",
+                                    "p101",
+                                    "p-1",
+                                    "p1e1",
+                                    "avg",
+                                    "trimmed:",
+                                    "trimmed:0.5",
+                                    "trimmed:1",
+                                    "trimmed:0.1x",
+                                    "p1.2.3",
+                                    "trimmed:-0",
+                                    "mean ",
+                                    "p.",
+                                    "trimmed-each:0.5",
+                                    "trimmed-each",
+                                    "trimmed:0.4999999999999999999"};
   struct statistic statistic;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
     assert_false(statistic_parse(bad[i], &statistic));

@@ -204,3 +204,62 @@ bool view_has_layers(const struct view *view, int64_t batch_size)
 {
   return view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL) != NULL;
 }
+
+// ---- the same for kernels -------------------------------------------------------------------------------------------
+// 0 for the set that the definitions name first.
+static unsigned kernel_rank(uint32_t mask, bool is_for_model)
+{
+  if (mask == (MODEL_MASK | LAYER_MASK | KERNEL_MASK))
+    return is_for_model ? 1 : 0;
+  if (mask == (MODEL_MASK | KERNEL_MASK))
+    return is_for_model ? 0 : 1;
+  return is_for_model && !(mask & MODEL_MASK) ? 3 : 2;
+}
+
+static bool is_better_for_kernels(const struct view_set *a, const struct view_set *b, const struct kernel_rule *rule)
+{
+  const struct view_set *like = rule->like;
+  if (a->levels.metrics != b->levels.metrics)
+    return !a->levels.metrics;
+  if (like != NULL && (a->levels.mask == like->levels.mask) != (b->levels.mask == like->levels.mask))
+    return a->levels.mask == like->levels.mask;
+  unsigned rank_a = kernel_rank(a->levels.mask, rule->for_model);
+  unsigned rank_b = kernel_rank(b->levels.mask, rule->for_model);
+  if (rank_a != rank_b)
+    return rank_a < rank_b;
+  return level_set_count(a->levels) < level_set_count(b->levels);
+}
+
+const struct view_set *view_rule_kernels(const struct view *view, int64_t batch_size, const struct kernel_rule *rule)
+{
+  const struct view_set *best = NULL;
+  for (size_t i = 0; i < view->set_count; i++) {
+    const struct view_set *set = &view->sets[i];
+    if (set->batch_size == batch_size && set->observation_count > 0 && set->levels.serial == rule->is_serial &&
+        (set->levels.mask & rule->mask) == rule->mask && (set->levels.metrics || !rule->with_metrics) &&
+        (best == NULL || is_better_for_kernels(set, best, rule)))
+      best = set;
+  }
+  return best;
+}
+
+bool view_has_tag(const struct view *view, const struct view_set *set, const char *const *names, size_t count)
+{
+  uint32_t keys[VIEW_TAGS_MOST];
+  bool has_any = false;
+  for (size_t i = 0; i < count; i++) {
+    keys[i] = 0;
+    has_any |= store_find_string(view->store, names[i], strlen(names[i]), &keys[i]);
+  }
+  bool is_found = false;
+  for (size_t i = 0; has_any && set != NULL && i < set->run_count && !is_found; i++) {
+    struct arena arena = {0};
+    struct store_tag *tags;
+    size_t tag_count = 0;
+    enum status status =
+        store_load_tags_of(view->store, set->runs[i]->run->run_id, keys, count, &arena, &tags, &tag_count, NULL);
+    is_found = status != STATUS_OK || tag_count > 0; // who reads them next reports what is broken
+    arena_done(&arena);
+  }
+  return is_found;
+}

@@ -64,8 +64,9 @@ struct question {
 // counts as 0. NaN where no observation has the value, or `values` is NULL. docs/analyses.md, "Statistics".
 struct figure {
   double value;
-  const double *occurring; // values of the observations that have it, in question->room: until the next figure. NULL: not
-                           // measured
+  const double
+      *occurring; // values of the observations that have it, in question->room: until the next figure. NULL: not
+                  // measured
   size_t count;
   size_t present;    // kept observations that have it
   double occurrence; // their mean; NaN without any
@@ -75,6 +76,18 @@ struct figure {
 // Never a serialised one: its latencies include the waits.
 // NULL: none has the level. `*ret_from` is the row's latency_from: NULL where the set is the right one.
 const struct view_set *view_rule(const struct view *view, int64_t batch_size, unsigned level, const char **ret_from);
+// As above, for kernels: M/L/K, then M/K, then the fewest levels; sets with metrics last.
+struct kernel_rule {
+  uint32_t mask;               // levels that the set has
+  const struct view_set *like; // a set of equal levels comes first; NULL
+  bool for_model;              // M/K comes first
+  bool with_metrics;           // only sets with metrics
+  bool is_serial;              // serialised sets, instead of the others
+};
+const struct view_set *view_rule_kernels(const struct view *view, int64_t batch_size, const struct kernel_rule *rule);
+// Whether a span of the set has one of these tags, at most VIEW_TAGS_MOST names. False for no set.
+#define VIEW_TAGS_MOST 8
+bool view_has_tag(const struct view *view, const struct view_set *set, const char *const *names, size_t count);
 const struct view_set *view_find(const struct view *view, int64_t batch_size, struct level_set levels);
 
 // Model latency and throughput per batch size, from the sets that the rule gives.
@@ -120,13 +133,16 @@ double share_pct(double part, double whole);            // NaN where the whole i
 double difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
 
 // ---- columns that several analyses share ----------------------------------------------------------------------------
-void put_batch(struct table_builder *table, int64_t batch_size);                     // 0: null
-void put_spread(struct table_builder *table, const struct figure *figure); // n, min, max, cv, present; not measured: null
+void put_batch(struct table_builder *table, int64_t batch_size); // 0: null
+void put_spread(struct table_builder *table,
+                const struct figure *figure); // n, min, max, cv, present; not measured: null
 // Where figures do not add up: the statistic of the sums, the sum of the rows, and a note.
 void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms);
-void put_partial(struct table_builder *table, bool is_partial);                      // optional: true or null
+void put_partial(struct table_builder *table, bool is_partial); // optional: true or null
 // `key` names the set that the figures come from where another should have answered. Optional.
 void put_from(struct table_builder *table, const char *key, const char *label, const char *from);
+
+void note_above_100(struct table_builder *table); // why shares are above 100 %, where some are
 
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

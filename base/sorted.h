@@ -28,7 +28,8 @@ static inline void *sorted_find(const void *key, const void *items, size_t count
                                 sorted_compare *compare)
 {
   size_t at = sorted_lower_bound(key, items, count, item_bytes, compare);
-  if (at == count) return NULL; // `items` may be NULL: no pointer is made from it
+  if (at == count)
+    return NULL; // `items` may be NULL: no pointer is made from it
   const char *item = (const char *)items + at * item_bytes;
   return compare(key, item) == 0 ? (void *)item : NULL;
 }

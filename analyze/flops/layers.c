@@ -225,7 +225,9 @@ static void read_work(struct question *question, const struct view_set *set, con
     work->items[i] =
         (struct flop_counts){amounts[0], amounts[1], amounts[2], amounts[3], amounts[4], work->items[i].element};
     work->known += isnan(flop_counts_flops(&work->items[i])) ? 0 : 1;
+    work->has_any |= flop_counts_flops(&work->items[i]) > 0;
   }
+  work->has_any |= work->known > 0 && work->known == layer_count;
 }
 
 enum status flops_layers_load(struct question *question, const struct layers *layers, const struct view_set *set,

@@ -9,6 +9,7 @@
 struct layers_work {
   struct flop_counts *items; // by layer, as layers->items; unknown where any observation's is
   size_t known;              // layers whose flops are known
+  bool has_any;              // some of them are not 0, or all are known: layers that only move data are no figure alone
 };
 
 // Counts the layers of the runs of `set`, which `layers` was loaded from (alone or with others). Layers nested in one that

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A10, kernels by name: how often each is called, what it takes of the model, and what bounds it. In long form, counts and
-// times by batch size, to be compared with other batch sizes, systems and frameworks.
+// A10, kernels by name: how often each is called, what it takes of the model, and what bounds it. With --by, counts and times of
+// all experiments in long form: which kernels other batch sizes, systems and frameworks take for the same model.
 #include "analyze/a_list.h"
 #include "analyze/kernels/kernels.h"
+#include "analyze/models/survey.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static void summarize(struct table_builder *table, const struct names *names)
   table_summary(table, "model_latency_ms", cell_real(names->kernels.model_latency_ms));
 }
 
-static enum status answer_by_name(struct question *question, struct error *err)
+static enum status answer(struct question *question, struct error *err)
 {
   struct names names = {0};
   struct roofs roofs;
@@ -125,57 +126,90 @@ static enum status answer_by_name(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-// ---- by batch -------------------------------------------------------------------------------------------------------
-static void put_batch_row(struct question *question, const struct roofs *roofs, const struct names *names,
-                          const struct names_row *row)
+// ---- over all experiments, in long form -----------------------------------------------------------------------------
+static void put_long_row(struct survey *survey, const struct survey_item *item, const struct names *names,
+                         const struct names_row *row)
 {
-  struct table_builder *table = &question->table;
+  struct table_builder *table = &survey->table;
   table_row(table);
   put_batch(table, names->kernels.batch_size);
-  table_put(table, "system", "", "system", cell_text(roofs->device));
-  table_put(table, "framework", "", "framework", cell_text(question->view->experiment->framework));
+  table_put(table, "experiment", "", "experiment", cell_text(item == NULL ? NULL : item->of.name));
+  table_put(table, "system", "", "system", cell_text(item == NULL ? NULL : item->system_name));
+  table_put(table, "framework", "", "framework", cell_text(item == NULL ? NULL : item->of.experiment->framework));
   put_name(table, names, row);
   put_spread(table, &row->figures.latency);
   put_partial(table, row->figures.latency.count < names->kernels.observation_count);
-  put_from(table, "latency_from", "from", names->from);
-  put_from(table, "model_latency_from", "model from", names->kernels.model_from);
+  put_from(table, "latency_from", "from", survey_text(survey, names->from));
+  put_from(table, "model_latency_from", "model from", survey_text(survey, names->kernels.model_from));
 }
 
-static enum status add_batch(struct question *question, int64_t batch_size, void *roofs, struct error *err)
+static enum status add_batch(struct survey *survey, const struct survey_item *item, int64_t batch_size,
+                             struct error *err)
 {
+  struct question *question;
   struct names names = {0};
-  XSP_TRY(kernels_load(question, batch_size, KERNELS_ALONE, &names.kernels, err));
+  XSP_TRY(survey_question(survey, item, batch_size, false, &question, err));
+  XSP_TRY(survey_check(survey, item, kernels_load(question, batch_size, KERNELS_ALONE, &names.kernels, err)));
+  if (names.kernels.model_set == NULL) {
+    survey_note(survey, item, "without the model level, which the kernels' share is of: left out");
+    return STATUS_OK;
+  }
   names_find(question, &names);
   for (size_t i = 0; i < names.count; i++) {
     struct names_row row = names_row(&names, i);
-    put_batch_row(question, roofs, &names, &row);
+    row.name = survey_text(survey, row.name);
+    put_long_row(survey, item, &names, &row);
   }
-  question_uses(question, names.kernels.set);
-  kernels_note(question, &names.kernels);
-  question_note_from(question, "model", names.kernels.model_from);
+  survey->observations += (int64_t)names.kernels.observation_count;
+  if (names.kernels.from != NULL || names.kernels.model_from != NULL)
+    survey_note(survey, item, "latencies come from a deeper level: its overhead is included");
   return STATUS_OK;
 }
 
-static enum status answer_by_batch(struct question *question, struct error *err)
+// All batch sizes, or the one that A10 takes.
+static enum status add_experiment(struct survey *survey, const struct survey_item *item, bool by_batch,
+                                  struct error *err)
 {
-  struct roofs roofs;
-  size_t batches;
-  XSP_TRY(roofs_load(question, &roofs, err));
-  put_batch_row(question, &roofs, &(struct names){0}, &(struct names_row){0});
-  table_declared(&question->table, 0);
-  XSP_TRY(kernels_each_batch(question, add_batch, &roofs, &batches, err));
-  table_summary(&question->table, "batch_sizes", cell_int((int64_t)batches));
+  struct question *question;
+  XSP_TRY(survey_question(survey, item, survey->request->batch, false, &question, err));
+  const struct view *view = question->view;
+  enum status status = question_batch(question, kernels_exist, "the kernel level", err);
+  if (status == STATUS_NO)
+    survey_note(survey, item, "without the kernel level: left out");
+  if (status != STATUS_OK)
+    return survey_check(survey, item, status == STATUS_NO ? STATUS_OK : status);
+  for (size_t i = 0; i < view->set_count; i++) { // sets are ordered by batch size
+    int64_t batch_size = view->sets[i].batch_size;
+    bool is_wanted = batch_size == question->batch_size || (by_batch && survey->request->batch == 0);
+    if (is_wanted && kernels_exist(view, batch_size) && (i == 0 || view->sets[i - 1].batch_size != batch_size))
+      XSP_TRY(add_batch(survey, item, batch_size, err));
+  }
   return STATUS_OK;
 }
 
-static enum status answer(struct question *question, struct error *err)
+static enum status answer_by(struct survey *survey, struct error *err)
 {
-  const char *by = question->request->by;
-  if (by == NULL)
-    return answer_by_name(question, err);
-  if (strcmp(by, "batch") == 0)
-    return answer_by_batch(question, err);
-  return error_set(err, STATUS_USE, "cannot group A10", by, "--by batch", "only batch is known");
+  static const char *const known[] = {"batch", "system", "framework", "experiment"};
+  const char *by = survey->request->by;
+  bool is_known = false;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    is_known |= strcmp(by, known[i]) == 0;
+  if (!is_known)
+    return error_set(err, STATUS_USE, "cannot group A10", by, "--by batch",
+                     "known are batch, system, framework and experiment");
+  put_long_row(survey, NULL, &(struct names){.kernels.model_latency_ms = NAN},
+               &(struct names_row){.figures = kernel_figures_none});
+  table_declared(&survey->table, 0);
+  for (size_t i = 0; i < survey->count; i++) {
+    XSP_TRY(add_experiment(survey, &survey->items[i], strcmp(by, "batch") == 0, err));
+    survey_next(survey);
+  }
+  if (survey->table.row_count == 0)
+    return survey_lacks(survey, err,
+                        "no experiment has a run with the kernel level, and one with the model level, at "
+                        "such a batch size");
+  return STATUS_OK;
 }
 
-const struct analysis analysis_a10 = {.id = "A10", .title = "kernels by name", .needs = "K", .answer = answer};
+const struct analysis analysis_a10 = {
+    .id = "A10", .title = "kernels by name", .needs = "K, M", .answer = answer, .answer_all = answer_by};

@@ -17,6 +17,7 @@ struct kernel_layer kernel_layer(struct question *question, const struct kernels
       .from = kernels_from(kernels),
       .layer_from = kernels->source.from,
       .source = &kernels->source,
+      .request = question->request,
       .model_from = kernels->model_from,
   };
   kernel_groups_figures(groups, index, &row.figures);
@@ -34,6 +35,7 @@ void put_kernel_layer(struct table_builder *table, const struct kernel_layer *ro
   table_put(table, "latency_pct", "%", "of model", cell_real(row->latency_pct));
   table_put(table, "count", "", "count", cell_number(row->figures.count));
   put_metrics(table, &row->figures, &row->point);
+  put_further(table, row->request, &row->figures);
   put_spread(table, &row->figures.latency);
   put_partial(table, row->is_partial);
   put_from(table, "latency_from", "from", row->from);
@@ -70,7 +72,11 @@ static enum status answer(struct question *question, struct error *err)
   double rows_sum_ms = 0;
   XSP_TRY(kernel_layers_load(question, false, &kernels, &roofs, err));
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
-  put_kernel_layer(&question->table, &(struct kernel_layer){.layer = &(struct layer){0}, .figures = kernel_figures_none, .source = &kernels.source});
+  const struct kernel_layer empty = {.layer = &(struct layer){0},
+                                     .figures = kernel_figures_none,
+                                     .source = &kernels.source,
+                                     .request = question->request};
+  put_kernel_layer(&question->table, &empty);
   table_declared(&question->table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_layer row = kernel_layer(question, &kernels, &groups, &roofs, i);

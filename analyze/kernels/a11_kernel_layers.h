@@ -14,6 +14,7 @@ struct kernel_layer {
   bool is_partial;
   const char *from, *layer_from, *model_from;
   const struct layer_source *source; // of layer_ms
+  const struct analyze_request *request;
 };
 
 // Layer `index`; valid until the next call. `groups`: by layer.

@@ -21,16 +21,19 @@ void layer_metrics_find(struct question *question, const struct kernels *kernels
     kernel_groups_figures(&groups, third, &thirds[third]);
   for (size_t series = 0; series < SERIES_COUNT; series++) {
     double pct[3];
-    for (size_t third = 0; third < 3; third++)
-      pct[third] = share_pct(metric_of(&thirds[third], series), metric_of(&all, series));
+    for (size_t third = 0; third < 3; third++) {
+      bool is_empty = thirds[third].latency.count == 0; // no layer is in it
+      pct[third] = share_pct(is_empty ? 0 : metric_of(&thirds[third], series), metric_of(&all, series));
+    }
     ret->thirds[series] = thirds_of(pct);
   }
 }
 
 // ---- the answer -----------------------------------------------------------------------------------------------------
-static void put_row(struct table_builder *table, const struct kernels *kernels, const struct layer *layer,
+static void put_row(struct question *question, const struct kernels *kernels, const struct layer *layer,
                     const struct kernel_figures *figures)
 {
+  struct table_builder *table = &question->table;
   const double *metrics = figures->metrics;
   table_row(table);
   put_layer(table, layer);
@@ -39,6 +42,7 @@ static void put_row(struct table_builder *table, const struct kernels *kernels, 
   table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(metrics[KERNEL_DRAM_WRITE]));
   table_put(table, "dram_bytes", "bytes", "DRAM", cell_number(figures->dram_bytes));
   put_coverage(table, figures);
+  put_further(table, question->request, figures);
   put_partial(table, layer->present < kernels->observation_count);
 }
 
@@ -66,12 +70,12 @@ static enum status answer(struct question *question, struct error *err)
   XSP_TRY(kernels_need_metrics(question, &kernels, err));
   layer_metrics_find(question, &kernels, &metrics);
   struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
-  put_row(&question->table, &kernels, &(struct layer){0}, &kernel_figures_none);
+  put_row(question, &kernels, &(struct layer){0}, &kernel_figures_none);
   table_declared(&question->table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_figures figures;
     kernel_groups_figures(&groups, i, &figures);
-    put_row(&question->table, &kernels, &kernels.layers.items[i], &figures);
+    put_row(question, &kernels, &kernels.layers.items[i], &figures);
   }
   for (size_t series = 0; series < SERIES_COUNT; series++)
     summarize(&question->table, keys[series], &metrics.thirds[series]);

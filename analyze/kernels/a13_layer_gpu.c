@@ -62,8 +62,12 @@ static double gpu_sum_ms(struct question *question, const struct kernels *kernel
     return layers_total(question, &kernels->layer_side, LAYER_EXECUTED);
   size_t observations = kernels->observation_count;
   double *sums = arena_alloc_array(question->scratch, observations + 1, sizeof *sums);
+  for (size_t i = 0; i < observations; i++)
+    sums[i] = NAN;
   for (size_t i = 0; i < kernels->layers_listed * observations; i++)
-    sums[i % observations] += isnan(kernels->layer_gpu_ms[i]) ? 0 : kernels->layer_gpu_ms[i];
+    if (!isnan(kernels->layer_gpu_ms[i]))
+      sums[i % observations] =
+          isnan(sums[i % observations]) ? kernels->layer_gpu_ms[i] : sums[i % observations] + kernels->layer_gpu_ms[i];
   return question_value(question, kernels->set, sums);
 }
 

@@ -29,14 +29,15 @@ enum status layer_rooflines_load(struct question *question, struct layer_rooflin
     ret->count = kernels->layers_listed;
     const struct view_set *set = kernels->layer_set != NULL ? kernels->layer_set : kernels->set;
     XSP_TRY(flops_layers_load(question, &kernels->layers, set, &ret->work, err));
-    if (!kernels_have_metrics(kernels) && ret->work.known == 0)
-      return question_lacks(question, err, "no kernel has flops, dram_read_bytes or dram_write_bytes, and the shapes of its "
-                                           "layers are not recorded");
+    if (!kernels_have_metrics(kernels) && !ret->work.has_any)
+      return question_lacks(question, err,
+                            "no kernel has flops, dram_read_bytes or dram_write_bytes, and the shapes of its "
+                            "layers are not recorded");
     return STATUS_OK;
   }
   XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &ret->layers, err));
   XSP_TRY(flops_layers_load(question, &ret->layers, ret->layers.set, &ret->work, err));
-  if (ret->work.known == 0)
+  if (!ret->work.has_any)
     return question_lacks(question, err,
                           "there is no run with the layer and kernel levels, and the shapes of its layers "
                           "are not recorded");
@@ -115,6 +116,7 @@ static struct kernel_layer layer_alone(struct question *question, const struct l
       .is_partial = layer->present < layers->observation_count,
       .layer_from = layers->source.from,
       .source = &layers->source,
+      .request = question->request,
   };
   struct figure latency = layer_latency(question, layers, layer);
   row.layer_ms = latency.value;

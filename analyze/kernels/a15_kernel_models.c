@@ -35,14 +35,16 @@ enum status kernel_model_load(struct question *question, int64_t batch_size, con
   return STATUS_OK;
 }
 
-static void put_row(struct table_builder *table, const struct kernel_model *model)
+static void put_row(struct question *question, const struct kernel_model *model)
 {
+  struct table_builder *table = &question->table;
   table_row(table);
   put_batch(table, model->batch_size);
   table_put(table, "model_latency_ms", "ms", "latency", cell_real(model->model_ms));
   put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, model->gpu_pct);
   table_put(table, "count", "", "count", cell_number(model->figures.count));
   put_metrics(table, &model->figures, &model->point);
+  put_further(table, question->request, &model->figures);
   put_spread(table, &model->figures.latency);
   put_from(table, "latency_from", "from", model->from);
   put_from(table, "model_latency_from", "model from", model->model_from);
@@ -59,7 +61,7 @@ static enum status add_batch(struct question *question, int64_t batch_size, void
   struct kernels kernels;
   XSP_TRY(kernels_load(question, batch_size, KERNELS_BY_MODEL, &kernels, err));
   struct kernel_model model = kernel_model(question, &kernels, &answer->roofs);
-  put_row(&question->table, &model);
+  put_row(question, &model);
   question_uses(question, kernels.set);
   kernels_note(question, &kernels);
   question_note_from(question, "model", kernels.model_from);

@@ -17,6 +17,7 @@ static void put_row(struct question *question, const struct kernels *kernels, co
   table_put(table, "layer_name", "", "layer", cell_text(layer == NULL ? NULL : layer->name_text));
   table_put(table, "latency_ms", "ms", "latency", cell_real(figures->latency.value));
   put_metrics(table, figures, &point);
+  put_further(table, question->request, figures);
   put_spread(table, &figures->latency);
   put_partial(table, kernel->present < kernels->observation_count);
   put_from(table, "latency_from", "from", kernels_from(kernels));
@@ -49,8 +50,7 @@ static enum status answer(struct question *question, bool with_roofs, struct err
   size_t shown = request->sort == NULL && request->top > 0 ? (size_t)request->top : SIZE_MAX; // --top drops the others
   int64_t under_1ms = 0;
   double rows_sum_ms = 0;
-  put_row(question, &kernels, &roofs, &(struct kernel){.layer = KERNEL_NO_LAYER}, &kernel_figures_none,
-          with_roofs);
+  put_row(question, &kernels, &roofs, &(struct kernel){.layer = KERNEL_NO_LAYER}, &kernel_figures_none, with_roofs);
   table_declared(table, shown < groups.count ? shown : groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_figures figures;

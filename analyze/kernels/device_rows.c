@@ -137,15 +137,38 @@ static void add_precisions(struct device_rows *devices, struct arena *arena)
   }
 }
 
-enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
-                                struct error *err)
+struct metric_kind metric_kind_of(const char *tag)
+{
+  static const struct {
+    const char *ending;
+    struct metric_kind kind;
+  } kinds[] = {{"_pct", {true, "%"}},        {"_bytes_per_s", {true, "bytes/s"}},
+               {"_per_s", {true, "1/s"}},    {"_w", {true, "W"}},
+               {"_mhz", {true, "MHz"}},      {"_celsius", {true, "°C"}},
+               {"registers", {true, ""}},    {"shared_bytes", {true, "bytes"}},
+               {"_bytes", {false, "bytes"}}, {"_flops", {false, "flops"}},
+               {"_ns", {false, "ns"}},       {"_ms", {false, "ms"}},
+               {"_j", {false, "J"}}};
+  size_t length = strlen(tag);
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    size_t ending = strlen(kinds[i].ending);
+    if (length >= ending && strcmp(tag + length - ending, kinds[i].ending) == 0)
+      return kinds[i].kind;
+  }
+  return (struct metric_kind){false, ""}; // a count
+}
+
+enum status device_rows_metrics(const struct run_columns *columns, const struct analyze_request *request,
+                                struct arena *arena, struct device_rows *devices, struct error *err)
 {
   const char *names[KERNEL_METRICS] = {"flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct"};
   uint32_t keys[KERNEL_METRICS];
   for (size_t i = 0; i < PRECISION_COUNT; i++)
     names[KERNEL_FLOPS_BY_PRECISION + i] = precision_tags[i];
+  for (size_t i = 0; i < request->metric_count; i++)
+    names[KERNEL_FURTHER + i] = request->metrics[i];
   for (size_t i = 0; i < KERNEL_METRICS; i++)
-    if (!store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]))
+    if (names[i] == NULL || !store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0;
   struct store_tag *tags;
   size_t count;

@@ -13,14 +13,16 @@ enum kernel_metric { // tags of kernels
   KERNEL_DRAM_WRITE,
   KERNEL_OCCUPANCY, // per cent
   KERNEL_FLOPS_BY_PRECISION,
-  KERNEL_METRICS = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // in the order of enum precision
+  KERNEL_FURTHER = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // after those in the order of enum precision: --metric
+  KERNEL_METRICS = KERNEL_FURTHER + ANALYZE_METRICS_MOST,
 };
 
-// Of a group the mean weighted by latency, not the sum.
-static inline bool kernel_metric_is_mean(size_t metric)
-{
-  return metric == KERNEL_OCCUPANCY;
-}
+// How the metric of a tag adds up over kernels, and its unit, by the tag's name.
+struct metric_kind {
+  bool is_mean; // weighted by latency: shares, rates, sizes of a launch; else a sum
+  const char *unit;
+};
+struct metric_kind metric_kind_of(const char *tag);
 
 #define DEVICE_COPY UINT32_MAX
 
@@ -28,8 +30,8 @@ struct device_row {
   int64_t start_ns, duration_ns;
   uint32_t observation : 31; // index within the run; warm-up is left out
   uint32_t is_execution : 1; // on a device: not a primitive that ran on the CPU
-  uint32_t item;        // the layer it is in, of the same observation; ROW_NONE
-  uint32_t name;        // of a kernel; DEVICE_COPY for copies and memory sets
+  uint32_t item;             // the layer it is in, of the same observation; ROW_NONE
+  uint32_t name;             // of a kernel; DEVICE_COPY for copies and memory sets
   uint32_t row;
 };
 struct device_rows_wanted {
@@ -48,7 +50,7 @@ bool device_row_counts(const struct run_columns *columns, size_t row);
 void device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
                       struct device_rows *ret_devices);
 // Reads the kernels' tags.
-enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
-                                struct error *err) MUST_CHECK;
+enum status device_rows_metrics(const struct run_columns *columns, const struct analyze_request *request,
+                                struct arena *arena, struct device_rows *devices, struct error *err) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of kernels and their figures: one sum per observation, then the statistic; and the columns that A8, A10, A11 and
-// A15 share. Works group by group in scratch of one value per observation.
+// Groups of kernels and their figures: one sum per observation, then the statistic. Works group by group in scratch of one
+// value per observation.
 #include "analyze/kernels/kernels.h"
 
 #include "base/saturate.h"
@@ -68,8 +68,7 @@ static void start_scratch(struct question *question, struct kernel_groups *group
   scratch->calls = arena_alloc_array(arena, room + 1, sizeof *scratch->calls);
   scratch->touched = arena_alloc_array(arena, room + 1, sizeof *scratch->touched);
   scratch->values_ms = arena_alloc_array(arena, room + 1, sizeof *scratch->values_ms);
-  scratch->sorted =
-      arena_alloc_array(arena, (room > metric_room ? room : metric_room) + 1, sizeof *scratch->sorted);
+  scratch->sorted = arena_alloc_array(arena, (room > metric_room ? room : metric_room) + 1, sizeof *scratch->sorted);
   if (kernels->metric_set == NULL)
     return;
   scratch->latency_ms = arena_alloc_array(arena, kernels->count + 1, sizeof *scratch->latency_ms);
@@ -281,17 +280,18 @@ static double coverage_pct(const struct kernel_groups *groups, size_t group)
 {
   const struct group_scratch *scratch = groups->scratch;
   double covered = 0, all = 0;
+  bool has_any = false;
   for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++) {
     double latency_ms = scratch->latency_ms[groups->row[g]];
-    bool is_covered = true, has_any = false;
+    bool is_covered = true;
     for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++) {
       has_any |= scratch->metrics[m] != NULL;
       is_covered &= scratch->metrics[m] == NULL || !isnan(scratch->metrics[m][groups->row[g]]);
     }
     all += isnan(latency_ms) ? 0 : latency_ms;
-    covered += isnan(latency_ms) || !is_covered || !has_any ? 0 : latency_ms;
+    covered += isnan(latency_ms) || !is_covered ? 0 : latency_ms;
   }
-  return share_pct(covered, all);
+  return has_any ? share_pct(covered, all) : NAN;
 }
 
 static double read_sum(struct kernel_groups *groups, size_t metric)
@@ -302,6 +302,12 @@ static double read_sum(struct kernel_groups *groups, size_t metric)
     scratch->sums[metric][scratch->touched[i]] = 0;
   }
   return reduce(groups, scratch->sorted);
+}
+
+static bool is_mean(const struct analyze_request *request, size_t metric)
+{
+  return metric == KERNEL_OCCUPANCY ||
+         (metric >= KERNEL_FURTHER && metric_kind_of(request->metrics[metric - KERNEL_FURTHER]).is_mean);
 }
 
 static void read_metrics(struct kernel_groups *groups, size_t group, const struct sums *sums,
@@ -315,7 +321,7 @@ static void read_metrics(struct kernel_groups *groups, size_t group, const struc
     if (scratch->metrics[m] == NULL)
       continue;
     double value = read_sum(groups, m);
-    if (kernel_metric_is_mean(m)) { // weighed by latency; nothing has no mean
+    if (is_mean(groups->question->request, m)) { // weighed by latency; nothing has no mean
       double covered = covered_ms(groups, group, m, &weighed);
       value = covered > 0 ? weighed / covered : NAN;
       if (groups->kind == GROUPS_EACH)
@@ -335,8 +341,8 @@ static void read_metrics(struct kernel_groups *groups, size_t group, const struc
   if (groups->kind == GROUPS_EACH && scratch->metrics[KERNEL_FLOPS] != NULL && !isnan(ret_figures->dram_bytes)) {
     size_t kernel = groups->row[groups->first[group]]; // a call's own: sums may be 0
     ret_figures->intensity =
-        roof_intensity(scratch->metrics[KERNEL_FLOPS][kernel], scratch->metrics[KERNEL_DRAM_READ][kernel] +
-                                                                   scratch->metrics[KERNEL_DRAM_WRITE][kernel]);
+        roof_intensity(scratch->metrics[KERNEL_FLOPS][kernel],
+                       scratch->metrics[KERNEL_DRAM_READ][kernel] + scratch->metrics[KERNEL_DRAM_WRITE][kernel]);
   }
   ret_figures->coverage_pct = coverage_pct(groups, group);
 }
@@ -345,12 +351,12 @@ const struct kernel_figures kernel_figures_none = {
     .count = NAN,
     .latency = {.value = NAN, .occurrence = NAN},
     .metric_latency_ms = NAN,
-    .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
+    .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
     .dram_bytes = NAN,
     .intensity = NAN,
     .coverage_pct = NAN,
 };
-_Static_assert(KERNEL_METRICS == 8, "kernel_figures_none has as many");
+_Static_assert(KERNEL_METRICS == 16, "kernel_figures_none has as many");
 
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures)
 {
@@ -360,57 +366,4 @@ void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct ke
   read_latencies(groups, ret_figures);
   if (groups->kernels->metric_set != NULL)
     read_metrics(groups, group, &sums, ret_figures);
-}
-
-// ---- under a roof ---------------------------------------------------------------------------------------------------
-void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
-                  struct kernel_point *ret_point)
-{
-  const double *metrics = figures->metrics;
-  struct kernel_point point = {.roof = roofs_choose(roofs, metrics + KERNEL_FLOPS_BY_PRECISION)};
-  point.intensity = figures->intensity;
-  point.throughput_flops_per_s = roof_throughput_flops_per_s(metrics[KERNEL_FLOPS], figures->metric_latency_ms);
-  point.bound = roof_bound(point.roof, point.intensity);
-  point.precision = isnan(metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision;
-  point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], figures->dram_bytes,
-                                                 figures->metric_latency_ms, question->request->latency_threshold_pct);
-  point.above_roof = roof_is_exceeded(point.roof, point.intensity, point.throughput_flops_per_s);
-  *ret_point = point;
-}
-
-void put_coverage(struct table_builder *table, const struct kernel_figures *figures)
-{
-  table_put(table, "metric_coverage_pct", "%", "covered", cell_real(figures->coverage_pct));
-  table_put_optional(table, "partial_metrics", "", "partial metrics",
-                     figures->is_partial ? cell_bool(true) : (struct table_cell){0});
-}
-
-void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
-{
-  const double *metrics = figures->metrics;
-  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(metrics[KERNEL_DRAM_READ]));
-  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(metrics[KERNEL_DRAM_WRITE]));
-  table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(metrics[KERNEL_OCCUPANCY]));
-  table_put(table, "arithmetic_intensity", "flops/byte", "intensity", cell_real(point->intensity));
-  table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
-            cell_real(point->throughput_flops_per_s));
-  table_put(table, "bound", "", "bound", cell_text(point->bound));
-  put_coverage(table, figures);
-}
-
-void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, double gpu_pct)
-{
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(kernel_ms));
-  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(gpu_ms));
-  table_put(table, "non_gpu_latency_ms", "ms", "non-GPU", cell_real(non_gpu_ms));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(gpu_pct));
-}
-
-void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
-{
-  table_put(table, "flops", "flops", "flops", cell_number(figures->metrics[KERNEL_FLOPS]));
-  put_traffic(table, figures, point);
-  table_put(table, "is_latency_bound", "", "latency-bound", point->is_latency_bound);
-  table_put(table, "precision", "", "precision", cell_text(point->precision));
-  table_put(table, "above_roof", "", "above roof", point->above_roof);
 }

@@ -33,22 +33,22 @@ struct kernel_calls { // executions in one set, by kernel: kernel k's are first[
 struct kernels {
   enum kernels_use use;
   int64_t batch_size;
-  const struct view_set *set;                 // whose latencies are reported
-  const struct view_set *metric_set;          // whose metrics are reported; NULL: none
-  const struct view_set *layer_set;           // whose layer latencies are reported (by layer); NULL: none
-  struct layer_source source;                 // of these latencies
-  const struct view_set *model_set;           // whose model latency is reported; NULL: none
-  const char *from, *model_from;              // NULL: these are the sets that should answer
-  struct kernel *items;                       // in execution order; those that only metric runs have come last
-  size_t count, measured;                     // measured: with a latency
-  const char **names;                         // different kernel names
+  const struct view_set *set;        // whose latencies are reported
+  const struct view_set *metric_set; // whose metrics are reported; NULL: none
+  const struct view_set *layer_set;  // whose layer latencies are reported (by layer); NULL: none
+  struct layer_source source;        // of these latencies
+  const struct view_set *model_set;  // whose model latency is reported; NULL: none
+  const char *from, *model_from;     // NULL: these are the sets that should answer
+  struct kernel *items;              // in execution order; those that only metric runs have come last
+  size_t count, measured;            // measured: with a latency
+  const char **names;                // different kernel names
   size_t name_count;
-  struct layers layers;     // paired over all sets at once
-  struct layers layer_side; // the same as layer_set has them
-  size_t layers_listed;     // layers that `set` or `layer_set` has: they come first
-  size_t observation_count; // of `set`
-  double *gpu_ms;           // per observation: union of all kernels, copies and memory sets
-  double *layer_gpu_ms;     // the same by layer and observation (by layer); NaN where the layer is not
+  struct layers layers;               // paired over all sets at once
+  struct layers layer_side;           // the same as layer_set has them
+  size_t layers_listed;               // layers that `set` or `layer_set` has: they come first
+  size_t observation_count;           // of `set`
+  double *gpu_ms;                     // per observation: union of all kernels, copies and memory sets
+  double *layer_gpu_ms;               // the same by layer and observation (by layer); NaN where the layer is not
   double *outside_ms, *outside_count; // per observation: kernels in no layer
   double model_latency_ms;            // NaN: unknown
   bool has_metric[KERNEL_METRICS];    // any kernel of the metric set has it
@@ -78,7 +78,7 @@ enum status kernels_answer(struct question *question, enum kernels_use use, bool
                            struct kernels *ret_kernels, struct error *err) MUST_CHECK;
 bool kernels_have_metrics(const struct kernels *kernels); // flops or DRAM traffic
 enum status kernels_need_metrics(const struct question *question, const struct kernels *kernels,
-                                 struct error *err) MUST_CHECK; // else STATUS_NO
+                                 struct error *err) MUST_CHECK;              // else STATUS_NO
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
 // Notes which metrics a roofline needs and no kernel has.
 void kernels_note_lacking(struct question *question, const struct kernels *kernels);
@@ -92,7 +92,7 @@ void kernels_summarize_outside(struct question *question, const struct kernels *
 // The rows' latency_from: the set, if another one should have answered; else NULL.
 const char *kernels_from(const struct kernels *kernels);
 
-struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer);   // of layer_set
+struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer); // of layer_set
 double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer); // union; of `set`
 
 // ---- groups ---------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ struct kernel_groups {
 struct kernel_figures {
   double count;                   // calls in an observation
   struct figure latency;          // in ms; its values are valid until the next call
-  double metrics[KERNEL_METRICS]; // sums (kernel_metric_is_mean: means weighted by latency); NaN: not measured
+  double metrics[KERNEL_METRICS]; // sums (metric_kind.is_mean: means weighted by latency); NaN: not measured
   double dram_bytes;              // reads and writes
   double intensity;               // flops/byte; of one kernel also where no kept observation has it
   double metric_latency_ms;       // of the kernels whose flops are known
@@ -137,6 +137,9 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
 // Kernels added up, the union of device work, the rest of the latency; what gpu_pct is of is the analysis's own.
 void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, double gpu_pct);
 void put_coverage(struct table_builder *table, const struct kernel_figures *figures); // of the latency, by metrics
+// A column for each further metric of the request.
+void put_further(struct table_builder *table, const struct analyze_request *request,
+                 const struct kernel_figures *figures);
 // DRAM reads and writes, occupancy, and the point under the roof.
 void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
 // The same, with flops before and more about the point after them.

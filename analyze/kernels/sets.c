@@ -5,53 +5,12 @@
 
 #include <math.h>
 
-#define MODEL XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
 #define LAYER XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
 #define KERNEL XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
 
-// 0 for the set that the definitions name first.
-static unsigned rank(uint32_t mask, enum kernels_use use)
-{
-  bool is_for_model = use == KERNELS_BY_MODEL;
-  if (mask == (MODEL | LAYER | KERNEL))
-    return is_for_model ? 1 : 0;
-  if (mask == (MODEL | KERNEL))
-    return is_for_model ? 0 : 1;
-  return is_for_model && !(mask & MODEL) ? 3 : 2;
-}
-
-// `like`: a set whose levels are best of all; NULL.
-static bool is_better(const struct view_set *a, const struct view_set *b, enum kernels_use use,
-                      const struct view_set *like)
-{
-  if (a->levels.metrics != b->levels.metrics)
-    return !a->levels.metrics;
-  if (like != NULL && (a->levels.mask == like->levels.mask) != (b->levels.mask == like->levels.mask))
-    return a->levels.mask == like->levels.mask;
-  unsigned rank_a = rank(a->levels.mask, use);
-  unsigned rank_b = rank(b->levels.mask, use);
-  if (rank_a != rank_b)
-    return rank_a < rank_b;
-  return level_set_count(a->levels) < level_set_count(b->levels);
-}
-
-static const struct view_set *best(const struct view *view, int64_t batch_size, uint32_t mask, enum kernels_use use,
-                                   const struct view_set *like, bool with_metrics, bool is_serial)
-{
-  const struct view_set *best = NULL;
-  for (size_t i = 0; i < view->set_count; i++) {
-    const struct view_set *set = &view->sets[i];
-    if (set->batch_size == batch_size && set->observation_count > 0 && set->levels.serial == is_serial &&
-        (set->levels.mask & mask) == mask && (set->levels.metrics || !with_metrics) &&
-        (best == NULL || is_better(set, best, use, like)))
-      best = set;
-  }
-  return best;
-}
-
 bool kernels_exist(const struct view *view, int64_t batch_size)
 {
-  return best(view, batch_size, KERNEL, KERNELS_ALONE, NULL, false, false) != NULL;
+  return view_rule_kernels(view, batch_size, &(struct kernel_rule){.mask = KERNEL}) != NULL;
 }
 
 bool kernels_exist_by_layer(const struct view *view, int64_t batch_size)
@@ -61,7 +20,7 @@ bool kernels_exist_by_layer(const struct view *view, int64_t batch_size)
 
 const struct view_set *kernels_set_by_layer(const struct view *view, int64_t batch_size, bool is_serial)
 {
-  return best(view, batch_size, LAYER | KERNEL, KERNELS_BY_LAYER, NULL, false, is_serial);
+  return view_rule_kernels(view, batch_size, &(struct kernel_rule){.mask = LAYER | KERNEL, .is_serial = is_serial});
 }
 
 enum status kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
@@ -73,7 +32,8 @@ enum status kernel_sets_choose(struct question *question, int64_t batch_size, en
   if (is_by_layer)
     XSP_TRY(layer_source_choose(question, batch_size, &ret_kernels->source, err));
   ret_kernels->layer_set = ret_kernels->source.set;
-  ret_kernels->set = best(view, batch_size, is_by_layer ? LAYER | KERNEL : KERNEL, use, NULL, false, false);
+  const struct kernel_rule rule = {.mask = is_by_layer ? LAYER | KERNEL : KERNEL, .for_model = use == KERNELS_BY_MODEL};
+  ret_kernels->set = view_rule_kernels(view, batch_size, &rule);
   if (use == KERNELS_IN_LAYER && ret_kernels->layer_set != NULL && ret_kernels->layer_set->levels.serial)
     ret_kernels->set = ret_kernels->layer_set;
   if (ret_kernels->set == NULL)
@@ -81,7 +41,10 @@ enum status kernel_sets_choose(struct question *question, int64_t batch_size, en
                           (long long)batch_size);
   ret_kernels->from = ret_kernels->set->levels.metrics ? ret_kernels->set->levels_text : NULL;
   // One rule for all analyses.
-  ret_kernels->metric_set = best(view, batch_size, KERNEL, KERNELS_ALONE, ret_kernels->set, true, false);
+  const struct kernel_rule metric_rule = {.mask = KERNEL, .like = ret_kernels->set, .with_metrics = true};
+  ret_kernels->metric_set = view_rule_kernels(view, batch_size, &metric_rule);
+  if (ret_kernels->metric_set == NULL && question->request->metric_count > 0)
+    ret_kernels->metric_set = ret_kernels->set; // registers and the like are known of any run
   ret_kernels->model_set = view_rule(view, batch_size, XSP_LEVEL_MODEL, &ret_kernels->model_from);
   ret_kernels->model_latency_ms = question_model_latency(question, ret_kernels->model_set);
   return STATUS_OK;
@@ -129,12 +92,26 @@ static void note_coverage(struct question *question, const struct kernels *kerne
              "%.4g %% of the kernels' time lacks metrics: another kernel ran in the metric runs, or a metric was not "
              "measured; %s",
              100 - all.coverage_pct,
-             question->request->partial_metrics ? "figures with partial_metrics are of the other kernels"
-                                                : "sums over such kernels are not given (--partial-metrics gives the rest)");
+             question->request->partial_metrics
+                 ? "figures with partial_metrics are of the other kernels"
+                 : "sums over such kernels are not given (--partial-metrics gives the rest)");
+}
+
+static void note_further(struct question *question, const struct kernels *kernels)
+{
+  for (size_t i = 0; i < question->request->metric_count; i++) {
+    const char *name = question->request->metrics[i];
+    if (kernels->has_metric[KERNEL_FURTHER + i])
+      table_note(&question->table, "%s of several kernels: the %s", name,
+                 metric_kind_of(name).is_mean ? "mean, weighted by latency" : "sum");
+    else
+      table_note(&question->table, "no kernel has the metric %s", name);
+  }
 }
 
 void kernels_note(struct question *question, const struct kernels *kernels)
 {
+  note_further(question, kernels);
   struct table_builder *table = &question->table;
   question_note_from(question, "kernel", kernels->from);
   if (kernels->metric_set != NULL && kernels->metric_set != kernels->set) {
@@ -173,20 +150,25 @@ void kernels_summarize_outside(struct question *question, const struct kernels *
   table_summary(&question->table, "kernels_without_layer_ms", cell_real(ms));
 }
 
-static bool has_metric_set(const struct view *view, int64_t batch_size)
+// Of the set whose metrics would be reported, any that rooflines are made of.
+static bool has_metrics(const struct view *view, int64_t batch_size, uint32_t mask)
 {
-  const struct view_set *set = best(view, batch_size, KERNEL, KERNELS_ALONE, NULL, true, false);
-  return set != NULL;
+  static const char *const tags[] = {"flops",        "dram_read_bytes", "dram_write_bytes", "flops_half",
+                                     "flops_single", "flops_double",    "flops_tensor"};
+  const struct view_set *set = view_rule_kernels(view, batch_size, &(struct kernel_rule){.mask = mask});
+  const struct kernel_rule rule = {.mask = KERNEL, .like = set, .with_metrics = true};
+  return set != NULL &&
+         view_has_tag(view, view_rule_kernels(view, batch_size, &rule), tags, sizeof tags / sizeof tags[0]);
 }
 
 static bool exist_with_metrics(const struct view *view, int64_t batch_size)
 {
-  return kernels_exist(view, batch_size) && has_metric_set(view, batch_size);
+  return has_metrics(view, batch_size, KERNEL);
 }
 
 bool kernels_exist_by_layer_with_metrics(const struct view *view, int64_t batch_size)
 {
-  return kernels_exist_by_layer(view, batch_size) && has_metric_set(view, batch_size);
+  return has_metrics(view, batch_size, LAYER | KERNEL);
 }
 
 static bool kernels_exist_in_layer(const struct view *view, int64_t batch_size)

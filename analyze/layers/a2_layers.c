@@ -14,7 +14,8 @@ static void summarize(struct question *question, const struct layers *layers, in
   double covered_ms = on_device ? question_value(question, layers->set, layers->covered_ms) : NAN;
   double sum_ms = layers_total(question, layers, LAYER_LATENCY);
   question_note_from(question, "model", from);
-  double outside_ms = question_difference_ms(question, model_ms, on_device ? covered_ms : sum_ms, "time outside layers");
+  double outside_ms =
+      question_difference_ms(question, model_ms, on_device ? covered_ms : sum_ms, "time outside layers");
   struct table_builder *table = &question->table;
   table_summary(table, "layers", cell_int((int64_t)layers->count));
   table_summary(table, "layers_under_1ms", cell_int(under_1ms));
@@ -29,7 +30,8 @@ static void summarize(struct question *question, const struct layers *layers, in
   layer_source_summarize(question, &layers->source);
   if (sum_ms > covered_ms * (1 + 1e-9))
     table_note(table,
-               "layers add up to %.4g times the time that they cover: they overlap, on several streams, devices or threads, or "
+               "layers add up to %.4g times the time that they cover: they overlap, on several streams, devices or "
+               "threads, or "
                "their work ends after the observation",
                sum_ms / covered_ms);
 }

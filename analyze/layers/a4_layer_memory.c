@@ -16,7 +16,7 @@ static void put_row(struct question *question, const struct layers *layers, cons
 static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
-  XSP_TRY(layers_answer(question, LAYERS_FOR_REST, &layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_MEMORY, &layers, err));
   XSP_TRY(layers_need_alloc(question, &layers, err));
   for (size_t i = 0; i < layers.count; i++)
     put_row(question, &layers, &layers.items[i]);

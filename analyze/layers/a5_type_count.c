@@ -17,7 +17,7 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
   struct types types;
-  XSP_TRY(layers_answer(question, LAYERS_FOR_REST, &layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_COUNT, &layers, err));
   types_load(question, &layers, LAYER_ONE, &types);
   put_row(&question->table, &types, NULL, NAN);
   table_declared(&question->table, types.count);

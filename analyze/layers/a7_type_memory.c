@@ -16,7 +16,7 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
   struct types types;
-  XSP_TRY(layers_answer(question, LAYERS_FOR_REST, &layers, err));
+  XSP_TRY(layers_answer(question, LAYERS_FOR_MEMORY, &layers, err));
   XSP_TRY(layers_need_alloc(question, &layers, err));
   types_load(question, &layers, LAYER_ALLOC, &types);
   for (size_t i = 0; i < types.count; i++)

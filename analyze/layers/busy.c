@@ -38,7 +38,8 @@ struct busy busy_of(struct busy_interval *intervals, size_t count)
 // Covered before an instant.
 static int64_t covered_until_ns(const struct busy *busy, int64_t time_ns)
 {
-  size_t at = busy->count == 0 ? 0 : sorted_lower_bound_i64(time_ns, &busy->items->start_ns, busy->count, sizeof *busy->items);
+  size_t at =
+      busy->count == 0 ? 0 : sorted_lower_bound_i64(time_ns, &busy->items->start_ns, busy->count, sizeof *busy->items);
   if (at == 0)
     return 0;
   const struct busy_interval *last = &busy->items[at - 1]; // the last one that starts before

@@ -35,8 +35,8 @@ enum status device_time_load(const struct run_columns *columns, const uint32_t *
   const struct store_spans *spans = &columns->spans;
   uint32_t layer;
   *ret = (struct device_time){0};
-  XSP_TRY(run_processes_load(columns->store, columns->run->run->run_id, arena, &ret->process_of, &ret->process_count,
-                             err));
+  XSP_TRY(
+      run_processes_load(columns->store, columns->run->run->run_id, arena, &ret->process_of, &ret->process_count, err));
   size_t processes = ret->process_count + 1; // one more where no track is known
   size_t *first = arena_alloc_array(arena, processes + 2, sizeof *first);
   for (size_t i = 0; i < spans->count; i++)

@@ -4,12 +4,12 @@
 #ifndef XSP_ANALYZE_LAYERS_DEVICE_TIME_H
 #define XSP_ANALYZE_LAYERS_DEVICE_TIME_H
 
-#include "analyze/layers/rows.h"
+#include "analyze/layers/layer_row.h"
 
 struct busy;
-struct device_time {      // device_time_done frees it, also after an error
-  struct map process_of;  // by track id
-  struct busy *of;        // by process: the union of its layers' executions, of all observations
+struct device_time {     // device_time_done frees it, also after an error
+  struct map process_of; // by track id
+  struct busy *of;       // by process: the union of its layers' executions, of all observations
   size_t process_count;
 };
 

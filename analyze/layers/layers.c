@@ -210,14 +210,24 @@ static enum status load_source(struct question *question, const struct layer_sou
   return STATUS_OK;
 }
 
+static bool has_alloc(const struct view *view, int64_t batch_size)
+{
+  static const char *const tag[] = {"alloc_bytes"};
+  return view_has_tag(view, view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL), tag, 1);
+}
+
 enum status layers_answer(struct question *question, enum layers_use use, struct layers *ret_layers, struct error *err)
 {
   struct layer_source source = {.asynchronous_pct = NAN};
-  XSP_TRY(question_batch(question, view_has_layers, "the layer level", err));
-  if (use == LAYERS_FOR_LATENCY)
+  if (use == LAYERS_FOR_LATENCY) {
+    XSP_TRY(layer_source_batch(question, err));
     XSP_TRY(layer_source_choose(question, question->batch_size, &source, err));
-  else
+  } else {
+    bool needs_alloc = use == LAYERS_FOR_MEMORY;
+    XSP_TRY(question_batch(question, needs_alloc ? has_alloc : view_has_layers,
+                           needs_alloc ? "layers that have alloc_bytes" : "the layer level", err));
     source.set = view_rule(question->view, question->batch_size, XSP_LEVEL_LAYER, &source.from);
+  }
   question_uses(question, source.set);
   question_note_from(question, "layer", source.from);
   XSP_TRY(load_source(question, &source, ret_layers, err));

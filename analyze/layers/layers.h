@@ -35,7 +35,7 @@ struct layers {
   const struct view_set *set; // the first
   enum layer_mode mode;
   struct layer_source source;
-  struct layer *items;      // in execution order; those that no listed set has come last
+  struct layer *items; // in execution order; those that no listed set has come last
   size_t count, listed;
   size_t observation_count; // of the first set, or of the chosen part
   size_t first_observation; // of the chosen part; 0
@@ -47,7 +47,11 @@ struct layers {
 };
 
 enum layer_value { LAYER_LATENCY, LAYER_ONE, LAYER_ALLOC, LAYER_KERNELS, LAYER_HOST, LAYER_EXECUTED, LAYER_ALONE };
-enum layers_use { LAYERS_FOR_LATENCY, LAYERS_FOR_REST }; // the rest: counts and memory, never of serialised sets
+enum layers_use {
+  LAYERS_FOR_LATENCY,
+  LAYERS_FOR_COUNT,
+  LAYERS_FOR_MEMORY
+}; // count and memory: by the level rule alone
 
 // Loads the layers of sets, which pair with each other. The mode is the request's, else the first set's default. The parts
 // must live as long as the layers.

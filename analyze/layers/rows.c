@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the layers of one run in the chosen mode, with their own times, positions, tags and kernel counts. Called by
 // layers.c, which pairs them across observations.
+#include "analyze/layers/rows.h"
+
 #include "analyze/layers/device_time.h"
 #include "base/saturate.h"
 
@@ -313,8 +315,8 @@ static void find_devices(struct work *work, struct arena *arena)
 }
 
 enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
-                            const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
-                            struct error *err)
+                            const struct device_rows_wanted *wanted, const struct analyze_request *request,
+                            struct arena *arena, struct layer_rows *ret_rows, struct error *err)
 {
   struct arena temporary = {0};
   struct run_columns columns;
@@ -332,7 +334,7 @@ enum status layer_rows_load(struct store *store, const struct view_run *run, con
   if (status == STATUS_OK && wanted->rows)
     find_devices(&work, arena);
   if (status == STATUS_OK && wanted->metrics)
-    status = device_rows_metrics(&columns, arena, &ret_rows->devices, err);
+    status = device_rows_metrics(&columns, request, arena, &ret_rows->devices, err);
   device_time_done(&work.device_time);
   arena_done(&temporary);
   return status;

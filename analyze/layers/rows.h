@@ -3,33 +3,8 @@
 #ifndef XSP_ANALYZE_LAYERS_ROWS_H
 #define XSP_ANALYZE_LAYERS_ROWS_H
 
-#include "analyze/kernels/device_rows.h"
+#include "analyze/layers/layer_row.h"
 
-struct layer_row { // one layer span that counts in the chosen mode
-  uint32_t row;
-  int32_t observation; // index within the run
-  uint32_t name;
-  bool is_indexed;
-  int64_t index; // recorded, else the position
-  int64_t start_ns, duration_ns;
-  double latency_ms, alloc_bytes, kernels; // on the host, without nested layers that count; NaN: not measured
-  // Where device rows are asked for: the union of its executions, and its time on the host while no device works for a layer of
-  // its process. Their sum is its latency on the device basis.
-  int64_t executed_ns, alone_ns;
-  const char *type, *shape, *operation;    // of the store
-  uint32_t layer;                          // layers.c: which of the paired layers it is
-};
-struct layer_rows {
-  struct layer_row *items; // by observation, then start, longer first, then file order
-  size_t count;
-  double *kernels;            // per observation of the run
-  size_t outside;             // layers that are in no observation
-  size_t open;                // layers that never finished
-  // where device rows are asked for
-  struct device_rows devices;
-  double *covered_ms;          // per observation of the run: while some layer is on the host or executes
-  double executed_ms, late_ms; // of all executions in layers, and the part after their layer returned; without warm-up
-};
 enum layer_mode { LAYER_OUTERMOST, LAYER_INNERMOST, LAYER_MODULE };
 
 struct layer_choice { // which layer spans count
@@ -37,8 +12,9 @@ struct layer_choice { // which layer spans count
   bool computing_only; // see struct analyze_request
 };
 
+// `request`: names further metrics.
 enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
-                            const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
-                            struct error *err) MUST_CHECK;
+                            const struct device_rows_wanted *wanted, const struct analyze_request *request,
+                            struct arena *arena, struct layer_rows *ret_rows, struct error *err) MUST_CHECK;
 
 #endif

@@ -4,7 +4,6 @@
 #include "analyze/layers/source.h"
 
 #include "analyze/cache.h"
-#include "analyze/kernels/kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -50,6 +49,31 @@ static enum status asynchronous_pct(struct question *question, const struct view
   return STATUS_OK;
 }
 
+static bool has_set(const struct view *view, int64_t batch_size, bool is_serial)
+{
+  const struct kernel_rule rule = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL),
+                                   .is_serial = is_serial};
+  return view_rule_kernels(view, batch_size, &rule) != NULL;
+}
+
+static bool has_source(const struct view *view, int64_t batch_size)
+{
+  return view_has_layers(view, batch_size) || has_set(view, batch_size, true);
+}
+
+static bool has_device_source(const struct view *view, int64_t batch_size)
+{
+  return has_set(view, batch_size, false) || has_set(view, batch_size, true);
+}
+
+enum status layer_source_batch(struct question *question, struct error *err)
+{
+  const char *basis = question->request->latency_basis;
+  if (basis != NULL && strcmp(basis, "device") == 0)
+    return question_batch(question, has_device_source, "the layer and the kernel level", err);
+  return question_batch(question, has_source, "the layer level", err);
+}
+
 enum status layer_source_choose(struct question *question, int64_t batch_size, struct layer_source *ret,
                                 struct error *err)
 {
@@ -57,8 +81,10 @@ enum status layer_source_choose(struct question *question, int64_t batch_size, s
   const struct analyze_request *request = question->request;
   bool wants_host = request->latency_basis != NULL && strcmp(request->latency_basis, "host") == 0;
   bool wants_device = request->latency_basis != NULL && !wants_host;
-  const struct view_set *deep = kernels_set_by_layer(view, batch_size, false);
-  const struct view_set *serial = kernels_set_by_layer(view, batch_size, true);
+  struct kernel_rule rule = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)};
+  const struct view_set *deep = view_rule_kernels(view, batch_size, &rule);
+  rule.is_serial = true;
+  const struct view_set *serial = view_rule_kernels(view, batch_size, &rule);
   *ret = (struct layer_source){.asynchronous_pct = NAN};
   ret->set = view_rule(view, batch_size, XSP_LEVEL_LAYER, &ret->from);
   XSP_TRY(asynchronous_pct(question, deep, &ret->asynchronous_pct, err));
@@ -74,8 +100,9 @@ enum status layer_source_choose(struct question *question, int64_t batch_size, s
   }
   ret->on_device = wants_device || (is_asynchronous && !wants_host);
   if (wants_device && ret->set == NULL)
-    return question_lacks(question, err, "there is no run with both the layer and the kernel level at this batch size, "
-                                         "which layer latencies on devices need");
+    return question_lacks(question, err,
+                          "there is no run with both the layer and the kernel level at this batch size, "
+                          "which layer latencies on devices need");
   return STATUS_OK;
 }
 
@@ -95,8 +122,9 @@ void layer_source_summarize(struct question *question, const struct layer_source
   table_summary(table, "latency_basis", cell_text(layer_source_basis(source)));
   table_summary(table, "asynchronous_pct", cell_real(source->asynchronous_pct));
   if (source->on_device)
-    table_note(table,
-               "%.3g %% of the device time in layers comes after they returned on the host: a layer's latency is that of its "
-               "work on devices, and its time on the host while none works (--latency-basis host gives the spans' own)",
-               isnan(source->asynchronous_pct) ? 0.0 : source->asynchronous_pct);
+    table_note(
+        table,
+        "%.3g %% of the device time in layers comes after they returned on the host: a layer's latency is that of its "
+        "work on devices, and its time on the host while none works (--latency-basis host gives the spans' own)",
+        isnan(source->asynchronous_pct) ? 0.0 : source->asynchronous_pct);
 }

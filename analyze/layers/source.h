@@ -12,6 +12,8 @@ struct layer_source {
   double asynchronous_pct;    // of the device time in layers: after they returned on the host; NaN: none, or not asked
 };
 
+// Chooses the batch size, among those with layers (and kernels, for the device basis).
+enum status layer_source_batch(struct question *question, struct error *err) MUST_CHECK;
 // STATUS_NO where the request wants the device basis and no run has both layers and kernels.
 enum status layer_source_choose(struct question *question, int64_t batch_size, struct layer_source *ret,
                                 struct error *err) MUST_CHECK;

@@ -35,7 +35,11 @@ enum status model_summary_load(struct survey *survey, const struct survey_item *
   struct question *question;
   struct batches batches;
   struct type_latencies latencies;
-  *ret = (struct model_summary){.online_ms = NAN, .online = {.occurrence = NAN}, .maximum_per_s = NAN, .convolution_pct = NAN, .dominant_pct = NAN};
+  *ret = (struct model_summary){.online_ms = NAN,
+                                .online = {.occurrence = NAN},
+                                .maximum_per_s = NAN,
+                                .convolution_pct = NAN,
+                                .dominant_pct = NAN};
   XSP_TRY(survey_question(survey, item, 0, false, &question, err));
   XSP_TRY(survey_check(survey, item, question_batches(question, &batches, err)));
   if (batches.count > 0)

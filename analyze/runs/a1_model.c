@@ -90,8 +90,9 @@ static enum status answer(struct question *question, struct error *err)
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
     if (point->is_overlapping)
-      table_note(&question->table,
-                 "predictions overlap: throughput is their number over the time that they cover, latency is each one's own");
+      table_note(
+          &question->table,
+          "predictions overlap: throughput is their number over the time that they cover, latency is each one's own");
     has_several_from |= !level_set_equal(point->set->levels, batches.points[0].set->levels);
     question->batch_size = point->batch_size;
   }

@@ -57,6 +57,28 @@ static enum status split_arguments(const struct invocation *invocation, struct q
   return STATUS_OK;
 }
 
+// "a,b" as a list, in place of the commas.
+static enum status read_metrics(const struct invocation *invocation, struct analyze_request *request, struct error *err)
+{
+  static const char *names[ANALYZE_METRICS_MOST];
+  static char text[512];
+  const char *given = invocation_value(invocation, "metric");
+  if (given == NULL)
+    return STATUS_OK;
+  if (strlen(given) >= sizeof text)
+    return error_set(err, STATUS_USE, "wrong use", "--metric", "fewer names", "the list is too long");
+  memcpy(text, given, strlen(given) + 1);
+  char *rest = text;
+  for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+    if (name[0] == 0 || request->metric_count == ANALYZE_METRICS_MOST)
+      return error_set(err, STATUS_USE, "wrong use", "--metric", "--metric l2_read_bytes,power_w",
+                       name[0] == 0 ? "a name is empty" : "at most %d metrics", ANALYZE_METRICS_MOST);
+    names[request->metric_count++] = name;
+  }
+  request->metrics = names;
+  return STATUS_OK;
+}
+
 static enum status read_request(const struct invocation *invocation, struct analyze_request *request, struct error *err)
 {
   analyze_request_init(request);
@@ -64,7 +86,11 @@ static enum status read_request(const struct invocation *invocation, struct anal
   request->statistic = invocation_value(invocation, "stat");
   request->sort = invocation_value(invocation, "sort");
   request->by = invocation_value(invocation, "by");
-  if (request->by != NULL && strcmp(request->by, "layer") != 0 && strcmp(request->by, "batch") != 0)
+  static const char *const groupings[] = {"layer", "batch", "system", "framework", "experiment"};
+  bool is_known = request->by == NULL;
+  for (size_t i = 0; i < sizeof groupings / sizeof groupings[0] && !is_known; i++)
+    is_known = strcmp(request->by, groupings[i]) == 0;
+  if (!is_known)
     return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0, or --by batch, for A10",
                      "there is no grouping '%s'", request->by);
   request->cold = invocation_has(invocation, "cold");
@@ -76,6 +102,7 @@ static enum status read_request(const struct invocation *invocation, struct anal
                      "there is no basis '%s'", request->latency_basis);
   request->optimal = invocation_value(invocation, "optimal");
   request->base = invocation_value(invocation, "base");
+  XSP_TRY(read_metrics(invocation, request, err));
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
   XSP_TRY(invocation_double(invocation, "optimal-threshold", 0, 1e6, &request->optimal_threshold_pct, err));
@@ -84,10 +111,10 @@ static enum status read_request(const struct invocation *invocation, struct anal
 }
 
 // Tables over many files are worth having without the one that is broken.
-static bool are_all_over_all(const struct question *question)
+static bool are_all_over_all(const struct question *question, const struct analyze_request *request)
 {
   for (size_t i = 0; i < question->id_count; i++)
-    if (analyze_find(question->ids[i])->answer_all == NULL)
+    if (!analysis_is_over_all(analyze_find(question->ids[i]), request))
       return false;
   return true;
 }
@@ -134,8 +161,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(reader_format(invocation, &format, err));
   XSP_TRY(read_request(invocation, &request, err));
   XSP_TRY(split_arguments(invocation, &question, err));
-  enum status status =
-      reader_files_open(question.paths, question.path_count, are_all_over_all(&question), &question.files, err);
+  enum status status = reader_files_open(question.paths, question.path_count, are_all_over_all(&question, &request),
+                                         &question.files, err);
   request.left_out = question.files.left_out.items;
   request.left_out_count = question.files.left_out.count;
   if (status == STATUS_OK)
@@ -170,7 +197,9 @@ static const struct option_description options[] = {
     {"sort", 0, "KEY", NULL, false, "Sort by this column: numbers falling, text rising."},
     {"top", 0, "N", NULL, false, "Only the first N rows."},
     {"by", 0, "WHAT", NULL, false,
-     "L0: `layer` gives the overhead by layer. A10: `batch` gives counts and times for every batch size."},
+     "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework` or `experiment` gives counts and "
+     "times "
+     "of the experiments of all files in one table; `batch` at every batch size."},
     {"base", 0, "FRAMEWORK", NULL, false,
      "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the one with "
      "most models."},
@@ -187,6 +216,8 @@ static const struct option_description options[] = {
     {"asynchronous-threshold", 0, "PERCENT", "5", false,
      "Layer latencies are on the device basis where more than this of the device time in layers comes after they "
      "returned."},
+    {"metric", 0, "NAME,...", NULL, false,
+     "Further metrics of kernels, named as their tags are, in A8, A9, A11, A12, A14 and A15."},
     {"partial-metrics", 0, NULL, NULL, false,
      "Give sums of metrics over those kernels that have them, also where others lack them. Such rows are marked."},
     {0},

@@ -74,7 +74,7 @@ static enum status answer_all(const struct asked *asked, const struct timeline *
   size_t batch_count = batch_sizes(timeline->runs, timeline->run_count, batches);
   for (size_t i = 0; analyses[i] != NULL; i++) {
     const char *id = analyses[i]->id;
-    if (analyses[i]->answer_all != NULL)
+    if (analyses[i]->answer == NULL)
       continue; // over many files: only `xsp analyze` has it
     if (!is_per_batch(id) || batch_count == 0)
       XSP_TRY(answer(asked, id, 0, NULL, err));

@@ -75,6 +75,19 @@ static void empty_spread(const struct people *people)
     empty_column(people, keys[k]);
 }
 
+// Where nothing is absent from any observation, these repeat the latency and the number of observations.
+static void empty_presence(const struct people *people)
+{
+  size_t present = find_column(people->table, "present"), partial = find_column(people->table, "partial");
+  bool is_any_partial = false;
+  for (size_t row = 0; row < people->table->row_count && partial < people->table->column_count; row++)
+    is_any_partial |= cell_at(people, row, partial)->type == CELL_BOOL;
+  if (present == people->table->column_count || is_any_partial)
+    return;
+  empty_column(people, "present");
+  empty_column(people, "occurrence_ms");
+}
+
 // Operators of some frameworks are their own type.
 static void empty_repeated_types(const struct people *people)
 {
@@ -140,6 +153,8 @@ static void empty_noted(const struct people *people)
     empty_column(people, "latency_from");
   empty_column(people, "model_latency_from");
   empty_column(people, "layer_latency_from");
+  if (common_cell(people, "latency_basis") != NULL) // that of the devices is in a note
+    empty_column(people, "latency_basis");
   if (!(people->table->noted & TABLE_NOTED_ROOFS))
     return;
   for (size_t k = 0; k < COUNT(roofs) && (are_single || are_unknown); k++)
@@ -190,7 +205,10 @@ static void drop_entries(const struct people *people)
     bool is_twice = text_is_one_of(entry->key, "dram_read_stage", "dram_write_stage", "dram_stage");
     bool is_rare = text_is_one_of(entry->key, "cold_batch", "cold_count", "cold_median_ms", "cold_min_ms",
                                   "cold_max_ms", "load_median_ms", "cold_start_median_ms", "load_ms");
-    if (!is_twice && !(is_rare && entry->value.type == CELL_NULL))
+    // A note says it where it matters.
+    bool is_noted = text_is_one_of(entry->key, "latency_basis", "model_latency_from") ||
+                    (strcmp(entry->key, "asynchronous_pct") == 0 && entry->value.type == CELL_NULL);
+    if (!is_twice && !is_noted && !(is_rare && entry->value.type == CELL_NULL))
       summary[kept++] = *entry;
   }
   table->summary = summary;
@@ -208,6 +226,7 @@ void table_for_people(const struct table *table, struct arena *arena, struct tab
     memcpy(people.rows, table->rows, count * sizeof *people.rows);
   ret_table->rows = people.rows;
   empty_spread(&people);
+  empty_presence(&people);
   empty_repeated_types(&people);
   empty_noted(&people);
   drop_entries(&people);

@@ -62,7 +62,7 @@ export const count = (value: number) => grouped[0].format(value);
 // "trimmed:0.2" in words; other statistics as they are.
 export function statisticWords(statistic: string): string {
   const share = Number(/^trimmed:([\d.]+)$/.exec(statistic)?.[1] ?? NaN);
-  return Number.isNaN(share) ? statistic : `trimmed mean, ${digits(100 * share)} % left out at each end`;
+  return Number.isNaN(share) ? statistic : `mean without the fastest and the slowest ${digits(100 * share)} % of observations`;
 }
 export const plural = (value: number, word: string) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 
@@ -80,6 +80,8 @@ const LABELS: Record<string, string> = {
   min_ms: "min",
   max_ms: "max",
   cv_pct: "cv",
+  occurrence_ms: "where present",
+  metric_coverage_pct: "metrics cover",
   dram_read_bytes: "DRAM read",
   dram_write_bytes: "DRAM written",
   achieved_occupancy_pct: "occupancy",

@@ -58,7 +58,10 @@ const inSelection: TableColumn<Row> = {
 };
 
 // Spread and origin of a figure come last.
-const LAST = ["n", "min_ms", "max_ms", "cv_pct", "latency_from", "layer_latency_from", "model_latency_from"];
+const LAST = [
+  ...["n", "min_ms", "max_ms", "cv_pct", "present", "occurrence_ms"],
+  ...["latency_from", "layer_latency_from", "model_latency_from", "latency_basis"],
+];
 const inOrder = (keys: string[]) => [
   ...keys.filter((key) => !LAST.includes(key)),
   ...LAST.filter((key) => keys.includes(key)),

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of one run and what ran on devices in them, as rows.h loads them.
+#ifndef XSP_ANALYZE_LAYERS_LAYER_ROW_H
+#define XSP_ANALYZE_LAYERS_LAYER_ROW_H
+
+#include "analyze/kernels/device_rows.h"
+
+struct layer_row { // one layer span that counts in the chosen mode
+  uint32_t row;
+  int32_t observation; // index within the run
+  uint32_t name;
+  bool is_indexed;
+  int64_t index; // recorded, else the position
+  int64_t start_ns, duration_ns;
+  double latency_ms, alloc_bytes, kernels; // on the host, without nested layers that count; NaN: not measured
+  // Where device rows are asked for: the union of its executions, and its time on the host while no device works for a layer of
+  // its process. Their sum is its latency on the device basis.
+  int64_t executed_ns, alone_ns;
+  const char *type, *shape, *operation; // of the store
+  uint32_t layer;                       // layers.c: which of the paired layers it is
+};
+struct layer_rows {
+  struct layer_row *items; // by observation, then start, longer first, then file order
+  size_t count;
+  double *kernels; // per observation of the run
+  size_t outside;  // layers that are in no observation
+  size_t open;     // layers that never finished
+  // where device rows are asked for
+  struct device_rows devices;
+  double *covered_ms;          // per observation of the run: while some layer is on the host or executes
+  double executed_ms, late_ms; // of all executions in layers, and the part after their layer returned; without warm-up
+};
+
+#endif
