@@ -229,7 +229,8 @@ static void count_kernels(struct work *work)
 
 static enum status read_tags(struct work *work, struct error *err)
 {
-  static const char *const names[] = {"layer_index", "layer_type", "layer_shape", "alloc_bytes", "operator"};
+  static const char *const names[] = {"layer_index", "layer_type", "layer_shape",
+                                      "alloc_bytes", "operator",   "alloc_own_bytes"};
   enum { NAMES = sizeof names / sizeof names[0] };
   struct store *store = work->columns->store;
   uint32_t keys[NAMES];
@@ -245,11 +246,13 @@ static enum status read_tags(struct work *work, struct error *err)
     if (row == ROW_NONE || work->item_of[row] == ROW_NONE)
       continue;
     struct layer_row *item = &work->rows->items[work->item_of[row]];
-    if (tag->key == keys[3] && tag->type != STORE_TEXT) { // what nested layers allocated too
+    bool counts_itself = work->counts_as[row] == row;
+    // Sources whose layers report what no layer within them allocated say so by a second tag: then nested layers add theirs.
+    if (tag->key == keys[counts_itself ? 3 : 5] && tag->key != 0 && tag->type != STORE_TEXT) {
       double bytes = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
       item->alloc_bytes = isnan(item->alloc_bytes) ? bytes : item->alloc_bytes + bytes;
     }
-    if (work->counts_as[row] != row)
+    if (!counts_itself)
       continue;
     if (tag->key == keys[0] && tag->type == STORE_INT) {
       item->is_indexed = true;

@@ -92,9 +92,7 @@ static void tag_all(struct xsp_site *site, const struct layer_key *key, const st
   if (layer_shape(key->outputs, true, shape, sizeof shape))
     xsp_site_tag_string(site, "layer_shape", shape);
   tag_text(site, "provider", facts->provider);
-  bool has_subgraph = facts->operator_type != NULL && text_is_one_of(facts->operator_type, "If", "Loop", "Scan");
-  if (!has_subgraph) // whose nodes report their memory themselves
-    tag_number(site, "alloc_bytes", facts->alloc_bytes);
+  tag_number(site, "alloc_bytes", facts->alloc_bytes);
   if (layer_shape(facts->inputs, false, shape, sizeof shape))
     xsp_site_tag_string(site, "input_shape", shape);
   tag_number(site, "parameter_bytes", facts->parameter_bytes);

@@ -35,6 +35,7 @@ static void close_layer(struct sweep *sweep)
 {
   const struct open_layer *layer = &sweep->layers.items[--sweep->layers.count];
   import_tag_int(sweep->kineto->import, layer->span_id, sweep->kineto->strings.alloc_bytes, layer->bytes);
+  import_tag_int(sweep->kineto->import, layer->span_id, sweep->kineto->strings.alloc_own_bytes, layer->bytes);
 }
 
 static void close_ended(struct sweep *sweep, int64_t time_ns)

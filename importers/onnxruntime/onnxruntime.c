@@ -123,21 +123,11 @@ static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, 
     import_tag_text(import, span_id, reading->keys[rule], import_slice(import, text));
 }
 
-// The nodes of its subgraph report their memory themselves.
-static bool has_subgraph(const struct trace_event *event)
-{
-  const struct trace_argument *type = trace_find(event, "op_name");
-  return type != NULL &&
-         (slice_is(type->value.raw, "If") || slice_is(type->value.raw, "Loop") || slice_is(type->value.raw, "Scan"));
-}
-
 static void tag_node(struct reading *reading, int64_t span_id, const struct trace_event *event)
 {
-  bool has_memory = !has_subgraph(event);
   for (size_t i = 0; i < event->argument_count; i++)
     for (size_t rule = 0; rule < NODE_TAGS; rule++)
-      if (slice_is(event->arguments[i].key, node_tags[rule].argument) &&
-          (has_memory || strcmp(node_tags[rule].key, "alloc_bytes") != 0))
+      if (slice_is(event->arguments[i].key, node_tags[rule].argument))
         tag_argument(reading, span_id, rule, &event->arguments[i].value);
 }
 
