@@ -5,7 +5,7 @@ import dataclasses
 import pathlib
 import re
 
-from kernel_answers import statistic
+from analysis_rules import Statistic, mean
 from scripted import UNIX_START, Script
 
 SCATTER = (1.0, 0.9, 1.02, 1.4, 0.98)  # of the model's latency: without the least and the largest, the value itself
@@ -13,6 +13,11 @@ LAYER_SCATTER = (1.0, 0.8, 1.5)        # of three: the median
 WARMUP = 3.0
 IDLE = ("constant", "variable", "input", "output", "control")
 STAGES = "BME"
+
+
+def trimmed(values):
+    """Of observations that differ by one factor, whose values are therefore in one order."""
+    return mean(Statistic().cut(sorted(values)))
 
 
 @dataclasses.dataclass
@@ -93,7 +98,7 @@ class Model:
 
     # ---- what must come out --------------------------------------------------------------------------------------------
     def model_ms(self, batch):
-        return statistic([round(self.latency[batch] * factor * 1e6) / 1e6 for factor in SCATTER], "trimmed:0.2")
+        return trimmed([round(self.latency[batch] * factor * 1e6) / 1e6 for factor in SCATTER])
 
     def throughput(self, batch):
         return 1000 * batch / self.model_ms(batch)
@@ -117,7 +122,7 @@ class Model:
     def layer_ms(self, batch, chosen=lambda layer: True):
         sums = [sum(round(layer.ms * batch * factor * 1e6) for layer in self.layers if chosen(layer)) / 1e6
                 for factor in LAYER_SCATTER]
-        return statistic(sums, "trimmed:0.2")
+        return trimmed(sums)
 
     def convolution_pct(self, batch):
         return 100 * self.layer_ms(batch, lambda layer: re.search("conv(?!ert|ers)", layer.type, re.I)) / self.model_ms(batch)
