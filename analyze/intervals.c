@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Closed-form statistics of differences: Welch, Yuen, paired differences, and Student's t. Called by L0, A1 and the
+// comparison of `xsp profile`'s variants. No tables, no random numbers.
+#include "analyze/intervals.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIDENCE 0.95
+#define DRIFT_CONFIDENCE 0.99
+#define DRIFT_LEAST 9    // observations
+#define TRIMMED_LEAST 8  // observations
+#define PAIRED_LEAST 3   // runs
+#define LEAST_T sqrt(3.) // below it the continued fraction converges slowly
+
+// ---- Student's t ----------------------------------------------------------------------------------------------------
+// ln Γ(x + 1/2) - ln Γ(x). The difference of two lgamma loses digits where both are large.
+static double log_gamma_step(double x)
+{
+  if (x < 100)
+    return lgamma(x + 0.5) - lgamma(x);
+  return 0.5 * log(x) - 1 / (8 * x) + 1 / (192 * x * x * x); // Stirling; the next term is 1/(640 x^5)
+}
+
+// P(|T| > t) for t >= LEAST_T: the incomplete beta function I_x(a, 1/2) by its continued fraction (DLMF 8.17.22), evaluated
+// from the front (Lentz).
+static double student_tail(double t, double degrees)
+{
+  double a = degrees / 2, b = 0.5, x = degrees / (degrees + t * t);
+  double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), fraction = d;
+  for (double m = 1;; m++) {
+    double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / (1 + even * d);
+    c = 1 + even / c;
+    fraction *= c * d;
+    double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / (1 + odd * d);
+    c = 1 + odd / c;
+    fraction *= c * d;
+    if (!(fabs(c * d - 1) > 1e-15)) // NaN too
+      break;
+  }
+  double log_beta = lgamma(b) - log_gamma_step(a), square = t * t;
+  return exp(-a * log1p(square / degrees) + b * log(square / (degrees + square)) - log_beta) * fraction / a;
+}
+
+double student_quantile(double confidence, double degrees)
+{
+  double low = LEAST_T, high = 2 * LEAST_T;
+  while (student_tail(high, degrees) > 1 - confidence) {
+    low = high;
+    high *= 2;
+  }
+  for (;;) {
+    double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high)
+      return middle;
+    *(student_tail(middle, degrees) > 1 - confidence ? &low : &high) = middle;
+  }
+}
+
+// ---- means and their errors -----------------------------------------------------------------------------------------
+static double mean_of(const double *values, size_t count)
+{
+  double sum = 0;
+  for (size_t i = 0; i < count; i++)
+    sum += values[i];
+  return sum / (double)count;
+}
+
+static double squares_about_mean(const double *values, size_t count)
+{
+  double mean = mean_of(values, count), sum = 0;
+  for (size_t i = 0; i < count; i++)
+    sum += (values[i] - mean) * (values[i] - mean);
+  return sum;
+}
+
+struct estimate estimate_mean(const double *values, size_t count)
+{
+  double n = (double)count;
+  if (count < 2)
+    return (struct estimate){count == 1 ? values[0] : NAN, NAN, NAN};
+  return (struct estimate){mean_of(values, count), squares_about_mean(values, count) / (n * (n - 1)), n - 1};
+}
+
+static int compare(const void *left, const void *right)
+{
+  double a = *(const double *)left;
+  double b = *(const double *)right;
+  return a < b ? -1 : a > b;
+}
+
+struct estimate estimate_trimmed(const double *values, size_t count)
+{
+  if (count < TRIMMED_LEAST)
+    return estimate_mean(values, count);
+  size_t cut = count / 5, kept = count - 2 * cut;
+  double *sorted = memory_new(count, sizeof *sorted);
+  memcpy(sorted, values, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, compare);
+  double mean = mean_of(sorted + cut, kept);
+  for (size_t i = 0; i < cut; i++) { // winsorised
+    sorted[i] = sorted[cut];
+    sorted[count - 1 - i] = sorted[count - 1 - cut];
+  }
+  double h = (double)kept;
+  struct estimate estimate = {mean, squares_about_mean(sorted, count) / (h * (h - 1)), h - 1};
+  free(sorted);
+  return estimate;
+}
+
+struct estimate estimate_difference(struct estimate a, struct estimate b)
+{
+  double sum = a.squared_error + b.squared_error;
+  double degrees =
+      sum * sum / (a.squared_error * a.squared_error / a.degrees + b.squared_error * b.squared_error / b.degrees);
+  return (struct estimate){a.mean - b.mean, sum, degrees};
+}
+
+double estimate_reach(struct estimate estimate, double confidence)
+{
+  if (!(estimate.squared_error > 0))
+    return estimate.squared_error; // 0: all values are equal; NaN
+  return student_quantile(confidence, estimate.degrees) * sqrt(estimate.squared_error);
+}
+
+// ---- differences of samples -----------------------------------------------------------------------------------------
+// The k-th runs of both sides are of one moment: both have started before the next pair starts.
+static bool are_paired(const struct sample *a, const struct sample *b)
+{
+  if (a->run_count != b->run_count || a->run_starts == NULL || b->run_starts == NULL)
+    return false;
+  for (size_t i = 1; i < a->run_count; i++) {
+    int64_t before[] = {a->run_starts[i - 1], b->run_starts[i - 1]}, next[] = {a->run_starts[i], b->run_starts[i]};
+    for (int k = 0; k < 4; k++)
+      if (before[k / 2] >= next[k % 2])
+        return false;
+  }
+  return true;
+}
+
+static struct estimate estimate_pairs(const struct sample *a, const struct sample *b)
+{
+  double *differences = memory_new(a->run_count, sizeof *differences);
+  for (size_t i = 0; i < a->run_count; i++)
+    differences[i] = a->run_latencies[i] - b->run_latencies[i];
+  struct estimate estimate = estimate_mean(differences, a->run_count);
+  free(differences);
+  return estimate;
+}
+
+struct interval interval_of_difference(const struct sample *a, const struct sample *b)
+{
+  struct estimate error;
+  enum interval_from from = INTERVAL_OBSERVATIONS;
+  if (a->run_count >= PAIRED_LEAST && b->run_count >= PAIRED_LEAST) {
+    from = are_paired(a, b) ? INTERVAL_PAIRED_RUNS : INTERVAL_RUNS;
+    error = from == INTERVAL_PAIRED_RUNS ? estimate_pairs(a, b)
+                                         : estimate_difference(estimate_mean(a->run_latencies, a->run_count),
+                                                               estimate_mean(b->run_latencies, b->run_count));
+  } else {
+    bool is_trimmed = a->count >= TRIMMED_LEAST && b->count >= TRIMMED_LEAST;
+    struct estimate (*estimate)(const double *, size_t) = is_trimmed ? estimate_trimmed : estimate_mean;
+    error = estimate_difference(estimate(a->values, a->count), estimate(b->values, b->count));
+  }
+  double difference = a->latency - b->latency, reach = estimate_reach(error, CONFIDENCE);
+  return (struct interval){difference - reach, difference + reach, isnan(reach) ? INTERVAL_NONE : from};
+}
+
+const char *interval_from_name(enum interval_from from)
+{
+  static const char *const names[] = {NULL, "paired runs", "runs", "observations"};
+  return names[from];
+}
+
+bool sample_has_drift(const struct sample *sample, double threshold, double *ret_first, double *ret_last)
+{
+  size_t third = sample->count / 3;
+  *ret_first = *ret_last = NAN;
+  if (sample->count < DRIFT_LEAST)
+    return false;
+  struct estimate first = estimate_mean(sample->values, third);
+  struct estimate last = estimate_mean(sample->values + sample->count - third, third);
+  struct estimate drift = estimate_difference(last, first);
+  *ret_first = first.mean;
+  *ret_last = last.mean;
+  return fabs(drift.mean) > threshold && fabs(drift.mean) > estimate_reach(drift, DRIFT_CONFIDENCE);
+}

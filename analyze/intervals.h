@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Intervals of differences between two sets of latencies, in closed form: Student's t over pairs, runs or observations
+// (docs/analyses.md, "Intervals"). Pure: plain arrays in, figures out; any thread. Values are of one unit, and so are figures.
+#ifndef XSP_ANALYZE_INTERVALS_H
+#define XSP_ANALYZE_INTERVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// An estimated mean. The square of its standard error is NaN where there are fewer than two values.
+struct estimate {
+  double mean, squared_error, degrees; // degrees of freedom of the error
+};
+struct estimate estimate_mean(const double *values, size_t count);
+// From 8 values on: the mean without ⌊0.2·count⌋ values at each end, its error by Yuen's winsorised variance (Biometrika 61,
+// 1974). With fewer values: estimate_mean.
+struct estimate estimate_trimmed(const double *values, size_t count);
+// a - b of independent samples, with Welch's degrees of freedom (Biometrika 34, 1947).
+struct estimate estimate_difference(struct estimate a, struct estimate b);
+// Half the width of the interval around the mean. NaN without an error. confidence: as of student_quantile.
+double estimate_reach(struct estimate estimate, double confidence);
+// The t that |T| exceeds with probability 1 - confidence, for T of Student's distribution. confidence: 0.95 to 1 (exclusive);
+// degrees: 1 or more, need not be whole.
+double student_quantile(double confidence, double degrees);
+
+// Latencies of one set. Arrays are the caller's.
+struct sample {
+  double latency;       // the set's figure, by the question's statistic
+  const double *values; // of observations, in order of start
+  size_t count;
+  const double *run_latencies; // the same statistic over each run, in order of start
+  const int64_t *run_starts;   // NULL: not on one clock, so that runs are never paired
+  size_t run_count;
+};
+enum interval_from { INTERVAL_NONE, INTERVAL_PAIRED_RUNS, INTERVAL_RUNS, INTERVAL_OBSERVATIONS };
+struct interval {
+  double low, high; // 95 %; NaN: fewer than two values on a side
+  enum interval_from from;
+};
+// Of a.latency - b.latency, around that difference.
+struct interval interval_of_difference(const struct sample *a, const struct sample *b);
+const char *interval_from_name(enum interval_from from); // "paired runs", "runs", "observations"; NULL: none
+// Whether the means of the first and last third of at least 9 observations differ, with 99 % confidence, and by more than
+// `threshold`. The means are filled in where there are as many observations, else NaN.
+bool sample_has_drift(const struct sample *sample, double threshold, double *ret_first, double *ret_last);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Intervals of differences. Expected values: scipy 1.17.1, stats.t.isf, ttest_ind(equal_var=False, trim=…) and ttest_rel with
+// their confidence_interval(0.95).
+#include "analyze/intervals.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NEAR(a, b) assert_true(fabs((a) - (double)(b)) <= 1e-11 * fabs((double)(b)))
+
+static void test_student_quantile(void **unused)
+{
+  (void)unused;
+  static const double known[][3] = {
+      {0.95, 1, 12.706204736174694},       {0.95, 1.5, 6.016663104427929},   {0.95, 4.7, 2.62072607535317},
+      {0.95, 10, 2.228138851986274},       {0.95, 29.3, 2.044320421500141},  {0.95, 199.5, 1.9719263079015248},
+      {0.95, 12345.6, 1.9601561582595104}, {0.95, 1e6, 1.959966356814107},   {0.99, 1, 63.656741162871526},
+      {0.99, 1.5, 17.820310514462804},     {0.99, 4.7, 4.1678920401190584},  {0.99, 10, 3.16927267261695},
+      {0.99, 29.3, 2.754420171610263},     {0.99, 199.5, 2.600697167082714}, {0.99, 200.5, 2.600572020984024},
+      {0.99, 12345.6, 2.5762276044252137}, {0.99, 1e6, 2.5758342201053344},
+  };
+  for (size_t i = 0; i < COUNT(known); i++)
+    NEAR(student_quantile(known[i][0], known[i][1]), known[i][2]);
+}
+
+static const double before[] = {10.2, 9.8, 11.1, 9.9};
+static const double after[] = {12.5, 10.9, 11.8, 14.1, 13.0};
+static const double slow[] = {20.1, 19.7, 21.4, 20.6, 35.0, 20.2, 19.9, 20.8, 20.3, 21.0, 20.5};
+static const double fast[] = {19.0, 18.7, 19.9, 19.3, 18.9, 40.0, 19.1, 18.8, 19.5};
+static const double drifting[] = {155.2, 201.7, 262.9, 341.0, 494.3};
+static const double below_it[] = {150.1, 199.0, 255.5, 338.8, 487.2};
+static const int64_t turns[][5] = {{0, 30, 40, 70, 80}, {10, 20, 50, 60, 90}}; // M, M/L, M/L, M, …: pairs
+static const int64_t blocks[][5] = {{0, 10, 20, 30, 40}, {50, 60, 70, 80, 90}};
+
+static struct sample of_values(double latency, const double *values, size_t count)
+{
+  return (struct sample){.latency = latency, .values = values, .count = count};
+}
+
+static struct sample of_runs(double latency, const double *runs, const int64_t *starts)
+{
+  return (struct sample){
+      .latency = latency, .values = runs, .count = 5, .run_latencies = runs, .run_starts = starts, .run_count = 5};
+}
+
+static void expect(struct sample a, struct sample b, enum interval_from from, double low, double high)
+{
+  struct interval interval = interval_of_difference(&a, &b);
+  assert_int_equal(interval.from, from);
+  NEAR(interval.low, low);
+  NEAR(interval.high, high);
+  struct interval opposite = interval_of_difference(&b, &a);
+  assert_true(opposite.low == -interval.high && opposite.high == -interval.low);
+}
+
+static void test_few_observations_by_welch(void **unused)
+{
+  (void)unused;
+  expect(of_values(12.46, after, 5), of_values(10.25, before, 4), INTERVAL_OBSERVATIONS, 0.703298268310389,
+         3.7167017316896125);
+  // The interval is around the difference of the figures, whatever their statistic is.
+  expect(of_values(112.46, after, 5), of_values(10.25, before, 4), INTERVAL_OBSERVATIONS, 100.703298268310389,
+         103.7167017316896125);
+  assert_string_equal(interval_from_name(INTERVAL_OBSERVATIONS), "observations");
+}
+
+static void test_outliers_do_not_widen_eight_observations(void **unused)
+{
+  (void)unused;
+  double a = estimate_trimmed(slow, 11).mean, b = estimate_trimmed(fast, 9).mean;
+  NEAR(a - b, 1.2857142857142847);
+  NEAR(estimate_trimmed(fast, 9).degrees, 6); // 9 without one at each end, less one
+  expect(of_values(a, slow, 11), of_values(b, fast, 9), INTERVAL_OBSERVATIONS, 0.7054526084616755, 1.865975962966894);
+  // Seven on one side: no winsorising on the other either.
+  struct sample few = of_values(0, fast, 7), many = of_values(0, slow, 11);
+  struct estimate plain = estimate_difference(estimate_mean(slow, 11), estimate_mean(fast, 7));
+  assert_true(interval_of_difference(&many, &few).high == estimate_reach(plain, 0.95));
+  assert_true(estimate_trimmed(fast, 7).squared_error == estimate_mean(fast, 7).squared_error);
+}
+
+static void test_paired_runs_cancel_drift(void **unused)
+{
+  (void)unused;
+  struct sample a = of_runs(291.02, drifting, turns[0]), b = of_runs(286.12, below_it, turns[1]);
+  expect(a, b, INTERVAL_PAIRED_RUNS, 1.905812806120554, 7.894187193879434);
+  static const double by_welch[] = {-188.91101911405602, 198.71101911405597};
+  b.run_starts = blocks[1]; // one after the other
+  expect(a, b, INTERVAL_RUNS, by_welch[0], by_welch[1]);
+  b.run_starts = turns[0]; // at the same time: still before the next pair
+  expect(a, b, INTERVAL_PAIRED_RUNS, 1.905812806120554, 7.894187193879434);
+  const int64_t late[] = {30, 31, 50, 60, 90}; // the first starts together with the second of the other side
+  b.run_starts = late;
+  expect(a, b, INTERVAL_RUNS, by_welch[0], by_welch[1]);
+  b.run_starts = NULL; // not on one clock
+  expect(a, b, INTERVAL_RUNS, by_welch[0], by_welch[1]);
+  b.run_starts = turns[1];
+  b.run_count = 4; // another number of runs
+  assert_int_equal(interval_of_difference(&a, &b).from, INTERVAL_RUNS);
+  a.run_count = b.run_count = 2; // too few: the five observations
+  expect(a, b, INTERVAL_OBSERVATIONS, by_welch[0], by_welch[1]);
+}
+
+static void test_without_two_values_there_is_no_interval(void **unused)
+{
+  (void)unused;
+  struct sample one = of_values(1, before, 1), none = of_values(NAN, NULL, 0), many = of_values(2, before, 4);
+  struct interval interval = interval_of_difference(&many, &one);
+  assert_true(isnan(interval.low) && isnan(interval.high) && interval.from == INTERVAL_NONE);
+  assert_int_equal(interval_of_difference(&none, &many).from, INTERVAL_NONE);
+  assert_null(interval_from_name(INTERVAL_NONE));
+}
+
+static void test_equal_values_give_a_point(void **unused)
+{
+  (void)unused;
+  static const double same[] = {3, 3, 3}, other[] = {5, 5, 5, 5, 5, 5, 5, 5};
+  struct sample a = of_values(5, other, 8), b = of_values(3, same, 3);
+  struct interval interval = interval_of_difference(&a, &b);
+  assert_true(interval.low == 2 && interval.high == 2 && interval.from == INTERVAL_OBSERVATIONS);
+  // One side without spread: the other's degrees of freedom.
+  b = of_values(10.25, before, 4);
+  interval = interval_of_difference(&a, &b);
+  NEAR(interval.high - interval.low, 2 * student_quantile(0.95, 3) * sqrt(estimate_mean(before, 4).squared_error));
+}
+
+static void test_drift_of_thirds(void **unused)
+{
+  (void)unused;
+  // The last third less the first is 302.33 ± 155.66 at 99 %, with 2.29 degrees of freedom.
+  const double values[] = {155, 160, 172, 0, 1000, 0, 430, 470, 494, 470};
+  struct sample sample = of_values(0, values, 9);
+  double first, last;
+  assert_true(sample_has_drift(&sample, 302, &first, &last));
+  NEAR(first, 487 / 3.0);
+  NEAR(last, 1394 / 3.0);
+  assert_false(sample_has_drift(&sample, 303, &first, &last)); // not more than the threshold
+  sample.count = 8;
+  assert_false(sample_has_drift(&sample, 0, &first, &last));
+  assert_true(isnan(first) && isnan(last));
+  sample.count = 10; // the last third is the last three of ten
+  assert_true(sample_has_drift(&sample, 302, &first, &last));
+  NEAR(last, 478);
+  const double noisy[] = {100, 300, 200, 1, 1, 1, 300, 500, 400}; // 200 ± 376
+  sample = of_values(0, noisy, 9);
+  assert_false(sample_has_drift(&sample, 10, &first, &last));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_student_quantile),
+      cmocka_unit_test(test_few_observations_by_welch),
+      cmocka_unit_test(test_outliers_do_not_widen_eight_observations),
+      cmocka_unit_test(test_paired_runs_cancel_drift),
+      cmocka_unit_test(test_without_two_values_there_is_no_interval),
+      cmocka_unit_test(test_equal_values_give_a_point),
+      cmocka_unit_test(test_drift_of_thirds),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
