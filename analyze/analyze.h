@@ -4,6 +4,7 @@
 #ifndef XSP_ANALYZE_ANALYZE_H
 #define XSP_ANALYZE_ANALYZE_H
 
+#include "analyze/intervals.h"
 #include "correlate/correlate.h"
 #include "table/table.h"
 
@@ -27,6 +28,7 @@ struct analyze_request {
   const char *optimal;               // "latency<=10ms", or NULL
   double latency_threshold_pct;      // 5
   double asynchronous_threshold_pct; // 5
+  double small_overhead_pct;         // 5, of the latency before: L0 finds no overhead that is surely smaller
   const char *latency_basis;         // of layers: "host" or "device"; NULL: by that threshold
   const char *const *metrics; // further metrics of kernels, by their tags: --metric; at most ANALYZE_METRICS_MOST
   size_t metric_count;

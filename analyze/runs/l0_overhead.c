@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// L0, leveled overhead: what each level set adds to the model latency over the set before it. By layer: what the kernel level
-// adds to each layer, and per kernel.
+// L0, leveled overhead: what each level set adds to the model latency over the set before it, with its interval and verdict. By
+// layer: what the kernel level adds to each layer, and per kernel.
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
+#include "analyze/runs/samples.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,6 +69,13 @@ static double own_pct(const struct view_set *set)
   return count == 0 ? NAN : sum / (double)count;
 }
 
+// a - b, of figures of two runs, negative ones too; within half a nanosecond 0.
+static double difference_ms(double a_ms, double b_ms)
+{
+  double difference = a_ms - b_ms;
+  return fabs(difference) < 0.5e-6 ? 0 : difference;
+}
+
 // In nanoseconds; NaN where either is unknown or there are no kernels.
 static double overhead_per_kernel_ns(double overhead_ms, double kernels)
 {
@@ -92,6 +100,8 @@ struct row {
   const struct view_set *set, *before; // before: NULL: there is none
   struct figure latency;
   double overhead_ms, overhead_pct, kernels, per_kernel_ns;
+  struct interval interval; // of overhead_ms
+  const char *verdict;
   int64_t spans, dropped;
 };
 
@@ -104,7 +114,11 @@ static void put_row(struct table_builder *table, const struct row *row)
   table_put(table, "latency_ms", "ms", "latency", cell_real(row->latency.value));
   table_put(table, "over", "", "over", cell_text(row->before == NULL ? NULL : row->before->levels_text));
   table_put(table, "overhead_ms", "ms", "overhead", cell_real(row->overhead_ms));
+  table_put(table, "overhead_low_ms", "ms", "low", cell_real(row->interval.low));
+  table_put(table, "overhead_high_ms", "ms", "high", cell_real(row->interval.high));
+  table_put(table, "interval_from", "", "interval from", cell_text(interval_from_name(row->interval.from)));
   table_put(table, "overhead_pct", "%", "overhead", cell_real(row->overhead_pct));
+  table_put(table, "verdict", "", "verdict", cell_text(row->verdict));
   table_put_optional(table, "kernels", "", "kernels", cell_number(row->kernels));
   table_put_optional(table, "overhead_per_kernel_ns", "ns", "per kernel", cell_real(row->per_kernel_ns));
   table_put(table, "spans", "", "spans", cell_int(row->spans));
@@ -113,19 +127,49 @@ static void put_row(struct table_builder *table, const struct row *row)
   put_spread(table, &row->latency);
 }
 
+// Whether the set became slower or faster while it was measured; then a note.
+static bool note_drift(struct question *question, const struct view_set *set, const struct sample *sample,
+                       double threshold_ms)
+{
+  double first_ms, last_ms;
+  char batch[48];
+  if (!sample_has_drift(sample, threshold_ms, &first_ms, &last_ms))
+    return false;
+  table_note(
+      &question->table,
+      "%s%s drifts: %.4g ms on average in its first third, %.4g ms in its last; overheads with it are not decided",
+      set->levels_text, at_batch(set->batch_size, " at batch size", batch), first_ms, last_ms);
+  return true;
+}
+
+static void judge_overhead(struct question *question, struct row *row)
+{
+  struct sample own = sample_of_set(question, row->set, 1), before = sample_of_set(question, row->before, 1);
+  double threshold_ms = before.latency * question->request->small_overhead_pct / 100;
+  bool has_drift = false;
+  row->overhead_ms = difference_ms(own.latency, before.latency);
+  row->overhead_pct = row->overhead_ms / before.latency * 100;
+  row->interval = interval_of_difference(&own, &before);
+  if (row->interval.from != INTERVAL_PAIRED_RUNS) { // pairs cancel drift
+    has_drift = note_drift(question, row->before, &before, threshold_ms);
+    has_drift |= note_drift(question, row->set, &own, threshold_ms);
+  }
+  if (row->interval.from == INTERVAL_OBSERVATIONS)
+    table_note(&question->table, "interval from observations: differences between runs are not in it");
+  row->verdict = row->interval.from == INTERVAL_NONE || has_drift ? "not decided"
+                 : row->interval.low > 0                          ? "overhead"
+                 : row->interval.high < threshold_ms              ? "none found"
+                                                                  : "not decided";
+}
+
 static enum status find_overhead(struct question *question, struct row *row, struct error *err)
 {
   const struct view_set *set = row->set, *before = set_before(question->view, set);
   row->before = before;
   row->overhead_ms = row->overhead_pct = row->kernels = row->per_kernel_ns = NAN;
-  if (before != NULL) {
-    char what[128], batch[48];
-    snprintf(what, sizeof what, "overhead of %s over %s%s", set->levels_text, before->levels_text,
-             at_batch(set->batch_size, " at batch size", batch));
-    double before_ms = question_model_latency(question, before);
-    row->overhead_ms = question_difference_ms(question, row->latency.value, before_ms, what);
-    row->overhead_pct = row->overhead_ms / before_ms * 100;
-  }
+  row->interval = (struct interval){NAN, NAN, INTERVAL_NONE};
+  if (before != NULL)
+    judge_overhead(question, row);
   if (!has_level(set, XSP_LEVEL_KERNEL))
     return STATUS_OK;
   struct layers layers; // of any mode: kernels are counted in layers or not
@@ -192,14 +236,13 @@ struct sides {
   struct layers shallow, deep; // the same layers, measured by either set
 };
 
-// Returns whether the layer's difference is negative.
-static bool put_layer_row(struct question *question, const struct sides *sides, const struct layer *layer)
+static void put_layer_row(struct question *question, const struct sides *sides, const struct layer *layer)
 {
   struct table_builder *table = &question->table;
   double deeper_ms = layer_latency(question, &sides->deep, layer).value;
   double kernels = layer_value(question, &sides->deep, layer, LAYER_KERNELS);
   struct figure latency = layer_latency(question, &sides->shallow, layer);
-  double overhead_ms = difference_of_runs_ms(deeper_ms, latency.value);
+  double overhead_ms = difference_ms(deeper_ms, latency.value);
   table_row(table);
   put_layer(table, layer);
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
@@ -209,7 +252,6 @@ static bool put_layer_row(struct question *question, const struct sides *sides, 
   table_put(table, "overhead_per_kernel_ns", "ns", "per kernel",
             cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
   put_spread(table, &latency);
-  return isnan(overhead_ms) && deeper_ms < latency.value;
 }
 
 static bool is_in(const struct layers *layers, const struct layer *layer)
@@ -223,9 +265,8 @@ static bool is_in(const struct layers *layers, const struct layer *layer)
 static void summarize(struct question *question, const struct sides *sides)
 {
   struct table_builder *table = &question->table;
-  double overhead_ms =
-      question_difference_ms(question, layers_total(question, &sides->deep, LAYER_LATENCY),
-                             layers_total(question, &sides->shallow, LAYER_LATENCY), "overhead in all layers");
+  double overhead_ms = difference_ms(layers_total(question, &sides->deep, LAYER_LATENCY),
+                                     layers_total(question, &sides->shallow, LAYER_LATENCY));
   double kernels = layers_total(question, &sides->deep, LAYER_KERNELS);
   table_summary(table, "levels", cell_text(sides->shallow.set->levels_text));
   table_summary(table, "deeper_levels", cell_text(sides->deep.set->levels_text));
@@ -249,16 +290,12 @@ static enum status answer_by_layer(struct question *question, struct error *err)
   sides.deep = layers_of_part(&sides.shallow, &parts[1]);
   put_layer_row(question, &sides, &(struct layer){0});
   table_declared(&question->table, sides.shallow.listed);
-  size_t unpaired = 0, negative = 0;
+  size_t unpaired = 0;
   for (size_t i = 0; i < sides.shallow.listed; i++) {
     const struct layer *layer = &sides.shallow.items[i];
     unpaired += !is_in(&sides.deep, layer);
-    negative += put_layer_row(question, &sides, layer);
+    put_layer_row(question, &sides, layer);
   }
-  if (negative > 0) // one note: the overhead of short layers is within the noise
-    table_note(&question->table,
-               "overhead in %zu of %zu layers: the difference is negative, within noise or not comparable; not given",
-               negative, sides.shallow.listed);
   if (unpaired > 0)
     table_note(&question->table, "%zu layers at %s have no partner at %s", unpaired, parts[0].set->levels_text,
                parts[1].set->levels_text);

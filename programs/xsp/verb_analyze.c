@@ -105,6 +105,7 @@ static enum status read_request(const struct invocation *invocation, struct anal
   XSP_TRY(read_metrics(invocation, request, err));
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
+  XSP_TRY(invocation_double(invocation, "overhead-threshold", 0, 1e6, &request->small_overhead_pct, err));
   XSP_TRY(invocation_double(invocation, "optimal-threshold", 0, 1e6, &request->optimal_threshold_pct, err));
   XSP_TRY(invocation_double(invocation, "asynchronous-threshold", 0, 100, &request->asynchronous_threshold_pct, err));
   return invocation_double(invocation, "latency-threshold", 0, 100, &request->latency_threshold_pct, err);
@@ -198,8 +199,11 @@ static const struct option_description options[] = {
     {"top", 0, "N", NULL, false, "Only the first N rows."},
     {"by", 0, "WHAT", NULL, false,
      "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework` or `experiment` gives counts and "
-     "times "
-     "of the experiments of all files in one table; `batch` at every batch size."},
+     "times of the experiments of all files in one table; `batch` at every batch size."},
+    {"overhead-threshold", 0, "PERCENT", "5", false,
+     "L0: no overhead is found where its interval ends below this share of the latency before; a drift of more than "
+     "this "
+     "leaves the verdict open."},
     {"base", 0, "FRAMEWORK", NULL, false,
      "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the one with "
      "most models."},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table for the terminal: title, context, aligned columns with their units, summary, notes. Fits the width: long
 // names are cut in the middle, then the least informative columns are left out, and the last line lists them.
+#include "base/slice.h"
 #include "report/display.h"
 #include "report/tables/tables.h"
 
@@ -69,7 +70,7 @@ static size_t total_width(const struct layout *layout)
 static size_t least_width(const struct layout *layout, size_t column, size_t least)
 {
   const char *key = layout->table->columns[column].key;
-  if (strcmp(key, "levels") == 0 || strcmp(key, "over") == 0) // words, not names
+  if (text_is_one_of(key, "levels", "over", "verdict", "interval_from")) // words, not names
     return layout->content[column];
   return strcmp(key, "kernel_name") == 0 && least > NAME_LAST ? KERNEL_LEAST : least;
 }
@@ -111,6 +112,7 @@ static const char *const dispensable[] = {
     "warmup_observations",
     "without_parent",
     "latency_from",
+    "interval_from",
     "analytic_precision",
     "precision",
     "specials",
@@ -132,6 +134,7 @@ static const char *const dispensable[] = {
     "arithmetic_throughput_flops_per_s",
     "arithmetic_intensity",
     "spans",
+    "dropped", // a note has those that are not 0
     "analytic_bytes",
     "analytic_intensity",
     "analytic_throughput_flops_per_s",
