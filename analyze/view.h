@@ -107,6 +107,9 @@ struct batches {
 };
 enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err) MUST_CHECK;
 const struct batch_point *batches_find(const struct batches *batches, int64_t batch_size); // NULL: not measured
+// Whether the interval of (1 + threshold) * latency(2b) - 2 * latency(b) is at or above 0 at the optimal batch, and below 0 at each
+// smaller one whose double was measured. `batches->optimal` must not be SIZE_MAX.
+bool batches_are_certain(struct question *question, const struct batches *batches);
 // The pure part: which batch is optimal and which of maximum throughput. threshold in per cent.
 void batches_choose(struct batches *batches, double threshold_pct, double latency_limit_ms);
 

@@ -21,6 +21,9 @@ static enum status summarize(struct question *question, const struct batches *ba
                 has_maximum ? cell_int(points[batches->maximum].batch_size) : (struct table_cell){0});
   table_summary(table, "optimal_batch",
                 has_optimal ? cell_int(points[batches->optimal].batch_size) : (struct table_cell){0});
+  bool is_by_doubling = has_optimal && question->request->optimal == NULL;
+  table_summary(table, "optimal_batch_is_certain",
+                is_by_doubling ? cell_bool(batches_are_certain(question, batches)) : (struct table_cell){0});
   XSP_TRY(cold_summarize(question, err));
   if (!has_optimal)
     table_note(table, "%s", batches->why_not_optimal);

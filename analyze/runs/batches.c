@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Throughput per batch size, the optimal batch, and the batch of an analysis. Called by A1 and, for the default of
 // --batch, by all analyses of one batch.
-#include "analyze/view.h"
+#include "analyze/runs/samples.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -158,6 +158,34 @@ enum status question_batches(struct question *question, struct batches *ret_batc
   }
   batches_choose(ret_batches, question->request->optimal_threshold_pct, limit_ms);
   return STATUS_OK;
+}
+
+// Of (1 + threshold) * latency(2b) - 2 * latency(b): not negative where doubling gains at most the threshold. NaN: too few
+// values, or the double was not measured.
+static struct interval interval_of_doubling(struct question *question, const struct batches *batches,
+                                            const struct batch_point *point)
+{
+  const struct batch_point *twice = batches_find(batches, point->batch_size * 2);
+  if (twice == NULL)
+    return (struct interval){NAN, NAN, INTERVAL_NONE};
+  struct sample once = sample_of_set(question, point->set, 2);
+  struct sample doubled = sample_of_set(question, twice->set, 1 + question->request->optimal_threshold_pct / 100);
+  return interval_of_difference(&doubled, &once);
+}
+
+bool batches_are_certain(struct question *question, const struct batches *batches)
+{
+  const struct batch_point *optimal = &batches->points[batches->optimal];
+  if (!(interval_of_doubling(question, batches, optimal).low >=
+        -ROUNDING * question_model_latency(question, optimal->set)))
+    return false;
+  for (const struct batch_point *point = batches->points; point < optimal; point++) {
+    if (point->batch_size == 0 || batches_find(batches, point->batch_size * 2) == NULL)
+      continue;
+    if (!(interval_of_doubling(question, batches, point).high < 0))
+      return false;
+  }
+  return true;
 }
 
 static size_t best_with_levels(const struct batches *batches, const struct view *view,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""L0's intervals and verdicts: random experiments against a second implementation (interval_answers.py), and examples with a
-known answer."""
+"""L0's intervals and verdicts, and the certainty of A1's optimal batch: random experiments against a second implementation
+(interval_answers.py), and examples with a known answer."""
 import math
 import pathlib
 import random
@@ -98,11 +98,17 @@ class OverheadTest(unittest.TestCase):
                 found |= {expected["verdict"], expected["interval_from"]}
             for key, value in expected.items():
                 self.near(row[key], value, row["latency_ms"], f"{where}, {key}")
-        return found
+        summary = xsp_json("analyze", "A1", self.path, "--stat", statistic, "--optimal-threshold", str(threshold), "--json")[
+            "summary"]
+        sets = {batch: runs for (batch, levels), runs in experiment.sets.items() if levels == "M"}
+        expected = interval_answers.optimal_batch_is_certain(sets, summary["optimal_batch"], threshold, statistic, is_one_clock)
+        self.assertEqual(summary["optimal_batch_is_certain"], expected, f"seed {seed}")
+        return found | {f"certain: {expected}"}
 
     def test_random_experiments(self):
         found = set().union(*(self.compare(seed) for seed in range(60)))
-        self.assertEqual(found, {"overhead", "none found", "not decided", "paired runs", "runs", "observations", None})
+        self.assertEqual(found, {"overhead", "none found", "not decided", "paired runs", "runs", "observations", None,
+                                 "certain: None", "certain: True", "certain: False"})
 
     # ---- by hand ---------------------------------------------------------------------------------------------------------
     def overhead(self, *sets, arguments=(), in_turns=True):
@@ -156,6 +162,25 @@ class OverheadTest(unittest.TestCase):
         row, notes = self.overhead([[value] for value in rising], [[value + 1] for value in rising])
         self.assertEqual((row["interval_from"], row["verdict"]), ("paired runs", "overhead"))
         self.assertNotIn("drifts", notes)
+
+    def certainty(self, sets, *arguments):
+        experiment, now = Experiment(), scripted.UNIX_START
+        for batch, latencies in sets.items():
+            now = experiment.run("M", latencies, now, batch)
+        summary = xsp_json("analyze", "A1", experiment.write(self.path), "--json", *arguments)["summary"]
+        return summary["optimal_batch"], summary["optimal_batch_is_certain"]
+
+    def test_the_optimal_batch_is_certain(self):
+        # Doubling 1 gains 2.6 %: 1.05 * 19.5 - 20 = 0.475.
+        self.assertEqual(self.certainty({1: [10] * 5, 2: [19.5] * 5}), (1, True))
+        self.assertEqual(self.certainty({1: [10] * 5, 2: [9.5, 14.5, 19.5, 24.5, 29.5]}), (1, False))
+        self.assertEqual(self.certainty({1: [10], 2: [19.5]}), (1, False), "one observation has no interval")
+        self.assertEqual(self.certainty({1: [21] * 5, 2: [40] * 5}), (1, True), "5 % is the limit: 1.05 * 40 = 42")
+        self.assertEqual(self.certainty({1: [10] * 5, 2: [19.5] * 5}, "--optimal", "latency<=15ms"), (1, None))
+        self.assertEqual(self.certainty({1: [10] * 5, 2: [14] * 5}), (None, None), "not reached")
+        # Doubling 1 gains 43 %, 2 only 1.8 %: 1.05 * 14 - 20 = -5.3 must be surely below 0.
+        self.assertEqual(self.certainty({1: [10] * 5, 2: [14] * 5, 4: [27.5] * 5}), (2, True))
+        self.assertEqual(self.certainty({1: [2, 6, 10, 14, 18], 2: [14] * 5, 4: [27.5] * 5}), (2, False))
 
 
 def row_degrees(first, second, count):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""L0's intervals, drift and verdicts a second time, straight from the definitions (docs/analyses.md). Student's t by integration over an angle, where the C code has a continued fraction."""
+"""L0's intervals, drift and verdicts, and A1's certainty of the optimal batch, a second time, straight from the definitions
+(docs/analyses.md). Student's t by integration over an angle, where the C code has a continued fraction."""
 import functools
 import math
 import statistics
@@ -68,9 +69,10 @@ def are_pairs(a, b):
     return len(a) == len(b) and all(max(one) < min(following) for one, following in zip(pairs, pairs[1:]))
 
 
-def interval(a, b, name="trimmed:0.2", is_one_clock=True):
-    """(low, high, interval_from) of the difference of two sets; None where there is none."""
-    a, b = ([(start, run) for start, run in sorted(runs) if run] for runs in (a, b))
+def interval(a, b, name="trimmed:0.2", factors=(1, 1), is_one_clock=True):
+    """(low, high, interval_from) of the difference of two sets, each times its factor; None where there is none."""
+    a, b = ([(start, [(at, factor * latency) for at, latency in run]) for start, run in sorted(runs) if run]
+            for runs, factor in zip((a, b), factors))
     figures = [[statistic([latency for _, latency in run], name) for _, run in runs] for runs in (a, b)]
     values = latencies(a), latencies(b)
     if len(a) >= 3 and len(b) >= 3:
@@ -108,3 +110,14 @@ def overhead(runs, before, name="trimmed:0.2", threshold_pct=5, is_one_clock=Tru
         verdict = "none found"
     return {"overhead_ms": figure(runs, name) - figure(before, name), "overhead_low_ms": low, "overhead_high_ms": high,
             "interval_from": source, "verdict": verdict}
+
+
+def optimal_batch_is_certain(sets, optimal, threshold_pct=5, name="trimmed:0.2", is_one_clock=True):
+    """sets: the runs by batch size."""
+    def gap(batch):
+        return interval(sets[2 * batch], sets[batch], name, (1 + threshold_pct / 100, 2), is_one_clock)
+    if optimal is None:
+        return None
+    low, _, _ = gap(optimal)
+    smaller = [gap(batch) for batch in sets if batch < optimal and 2 * batch in sets]
+    return low is not None and low >= 0 and all(high is not None and high < 0 for _, high, _ in smaller)
