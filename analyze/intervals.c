@@ -171,6 +171,19 @@ struct interval interval_of_difference(const struct sample *a, const struct samp
   return (struct interval){difference - reach, difference + reach, isnan(reach) ? INTERVAL_NONE : from};
 }
 
+struct paired_ratio ratio_of_pairs(const double *a, const double *b, size_t count)
+{
+  double *logs = memory_new(count, sizeof *logs);
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++)
+    if (a[i] > 0 && b[i] > 0)
+      logs[used++] = log(a[i] / b[i]);
+  struct estimate estimate = estimate_trimmed(logs, used);
+  double reach = estimate_reach(estimate, CONFIDENCE);
+  free(logs);
+  return (struct paired_ratio){exp(estimate.mean), exp(estimate.mean - reach), exp(estimate.mean + reach)};
+}
+
 const char *interval_from_name(enum interval_from from)
 {
   static const char *const names[] = {NULL, "paired runs", "runs", "observations"};

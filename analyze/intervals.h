@@ -40,6 +40,13 @@ struct interval {
 };
 // Of a.latency - b.latency, around that difference.
 struct interval interval_of_difference(const struct sample *a, const struct sample *b);
+// Of a[i] / b[i], which were measured at one moment, so that a disturbance of both cancels: e to the mean of ln a[i] - ln b[i] (as
+// estimate_trimmed has it), and its 95 % interval. Pairs with a value that is not above 0 are left out. NaN: no pair; low and
+// high: fewer than two.
+struct paired_ratio {
+  double ratio, low, high;
+};
+struct paired_ratio ratio_of_pairs(const double *a, const double *b, size_t count);
 const char *interval_from_name(enum interval_from from); // "paired runs", "runs", "observations"; NULL: none
 // Whether the means of the first and last third of at least 9 observations differ, with 99 % confidence, and by more than
 // `threshold`. The means are filled in where there are as many observations, else NaN.

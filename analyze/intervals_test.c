@@ -129,6 +129,31 @@ static void test_equal_values_give_a_point(void **unused)
   NEAR(interval.high - interval.low, 2 * student_quantile(0.95, 3) * sqrt(estimate_mean(before, 4).squared_error));
 }
 
+static void test_disturbances_of_both_cancel_in_ratios(void **unused)
+{
+  (void)unused;
+  double a[9], b[9];
+  for (size_t i = 0; i < 9; i++) {
+    b[i] = (double)(1 + i * i); // a machine that becomes slower all the time
+    a[i] = 1.5 * b[i];
+  }
+  struct paired_ratio ratio = ratio_of_pairs(a, b, 9);
+  NEAR(ratio.ratio, 1.5);
+  assert_true(ratio.high - ratio.low < 1e-12);
+  // Ratios 1.2, 1.5 and 1.6: their logarithms have mean ln(2.88) / 3.
+  const double some[] = {1.2, 15, 0, 1.6}, others[] = {1, 10, 1, 1}; // the third pair does not count
+  ratio = ratio_of_pairs(some, others, 4);
+  NEAR(ratio.ratio, cbrt(2.88));
+  NEAR(ratio.low, 0.9778597066934747);
+  NEAR(ratio.high, 2.070070361697322);
+  struct paired_ratio opposite = ratio_of_pairs(others, some, 4);
+  NEAR(opposite.low * ratio.high, 1);
+  ratio = ratio_of_pairs(some, others, 1);
+  NEAR(ratio.ratio, 1.2);
+  assert_true(isnan(ratio.low) && isnan(ratio.high));
+  assert_true(isnan(ratio_of_pairs(some, others, 0).ratio));
+}
+
 static void test_drift_of_thirds(void **unused)
 {
   (void)unused;
@@ -160,6 +185,7 @@ int main(void)
       cmocka_unit_test(test_paired_runs_cancel_drift),
       cmocka_unit_test(test_without_two_values_there_is_no_interval),
       cmocka_unit_test(test_equal_values_give_a_point),
+      cmocka_unit_test(test_disturbances_of_both_cancel_in_ratios),
       cmocka_unit_test(test_drift_of_thirds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

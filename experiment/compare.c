@@ -3,7 +3,7 @@
 // repetition by repetition. Called by programs/xsp/profile_print.c.
 #include "experiment/compare.h"
 
-#include "experiment/pairs.h"
+#include "analyze/analyze.h"
 #include "table/builder.h"
 
 #include <math.h>
@@ -85,7 +85,7 @@ static enum status pair(const struct comparison *comparison, size_t variant, int
     return STATUS_OK;
   XSP_TRY(load_latencies(comparison, comparison->answers[variant], batch, &own, err));
   size_t count = own.count < first->count ? own.count : first->count;
-  pairs_compare(own.values, first->values, count, comparison->arena, ret_ratio);
+  *ret_ratio = ratio_of_pairs(own.values, first->values, count);
   return STATUS_OK;
 }
 
@@ -104,7 +104,7 @@ static void put_row(struct comparison *comparison, size_t variant, int64_t batch
   table_put(table, "latency_ms", "ms", "latency", latency);
   table_put(table, "throughput_per_s", "1/s", "throughput", find_cell(answer, from, "throughput_per_s"));
   table_put(table, "latency_ratio", "", "of the first", cell_real(cell_double(&latency) / first_ms));
-  table_put(table, "paired_ratio", "", "paired", cell_real(paired->median));
+  table_put(table, "paired_ratio", "", "paired", cell_real(paired->ratio));
   table_put(table, "paired_low", "", "from", cell_real(paired->low));
   table_put(table, "paired_high", "", "to", cell_real(paired->high));
   table_put(table, "n", "", "n", find_cell(answer, from, "n"));
@@ -146,9 +146,10 @@ enum status profile_compare(const struct profile_options *options, const struct 
     return STATUS_OK;
   table_note(&comparison.table, "of the first: the latency divided by that of the first variant at that batch size");
   if (!options->sequential)
-    table_note(&comparison.table,
-               "paired: the median over repetitions of an observation divided by the first variant's of the same "
-               "repetition, with its 95 %% interval: if it includes 1, the two do not differ measurably");
+    table_note(
+        &comparison.table,
+        "paired: an observation divided by the first variant's of the same repetition, averaged over repetitions, with "
+        "its 95 %% interval: if it includes 1, the two do not differ measurably");
   struct table *answer = &tables[(*count)++];
   *answer = (struct table){.id = "variants",
                            .title = "latencies of the variants",

@@ -2,6 +2,7 @@
 """Several frameworks, or versions of one, in one `xsp profile`: one experiment each, interleaved in time, and
 distinguished by every reader. On scripted models, whose libraries are names only, and on one ONNX Runtime by two paths."""
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+import interval_answers
 import runner_session
 
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
@@ -95,7 +97,7 @@ class VariantsTest(unittest.TestCase):
         self.assertIn("noise", {note["key"] for note in info["file"]["notes"]})
 
     def test_summary_compares(self):
-        result = self.profile(self.model(), *TWICE, "--batch", "1,4", "--runs", 7, "--json")
+        result = self.profile(self.model(), *TWICE, "--batch", "1,4", "--runs", 9, "--json")
         tables = json.loads(result.stdout)
         self.assertEqual([table["analysis"] for table in tables],
                          ["A1", "A1", "L0", "L0", "A2", "A2", "A6", "A6", "variants"])
@@ -111,11 +113,11 @@ class VariantsTest(unittest.TestCase):
                 f"select o.duration_ns as ns from observation o join run r using (run_id) where not o.warmup and r.levels = 'M'"
                 f" and r.batch_size = {row['batch_size']} and r.experiment_id = {variant} order by o.start_ns")]
                 for variant in (1, 2)]
-            ratios = sorted(own / first for first, own in zip(*series))
-            self.assertEqual(len(ratios), 7)
-            self.assertAlmostEqual(row["paired_ratio"], statistics.median(ratios), 12)
-            self.assertAlmostEqual(row["paired_low"], ratios[0], 12)  # of seven: the least and the most
-            self.assertAlmostEqual(row["paired_high"], ratios[-1], 12)
+            logs = sorted(math.log(own / first) for first, own in zip(*series))
+            mean = statistics.fmean(logs[1:-1])  # of nine: without the least and the most
+            reach = interval_answers.reach(interval_answers.yuen(logs), 0.95)
+            for key, log in (("paired_ratio", mean), ("paired_low", mean - reach), ("paired_high", mean + reach)):
+                self.assertAlmostEqual(row[key], math.exp(log), 9)
         self.assertIsNone(rows[0]["paired_ratio"])
         sequential = json.loads(self.profile(self.model(), *TWICE, "--sequential", "--runs", 7, "--json").stdout)[-1]
         self.assertIsNone(sequential["rows"][1]["paired_ratio"])  # there are no pairs
