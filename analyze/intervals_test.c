@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intervals of differences. Expected values: scipy 1.17.1, stats.t.isf, ttest_ind(equal_var=False, trim=…) and ttest_rel with
 // their confidence_interval(0.95).
-#include "analyze/intervals.h"
+#include "analyze/analyze.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -176,6 +176,97 @@ static void test_drift_of_thirds(void **unused)
   assert_false(sample_has_drift(&sample, 10, &first, &last));
 }
 
+// ---- simulation -----------------------------------------------------------------------------------------------------
+#define TRIALS 10000
+#define MOST 30u
+#define PER_RUN 5u
+
+static uint64_t seed = 1;
+static double uniform(void) // above 0
+{
+  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return ((double)(seed >> 11) + 1) / 9007199254740992.0;
+}
+
+static double noisy_latency(void) // 100 with a deviation of 5
+{
+  return 100 + 5 * sqrt(-2 * log(uniform())) * cos(2 * acos(-1) * uniform());
+}
+
+static double figure(const double *values, size_t count)
+{
+  struct statistic trimmed;
+  double copy[MOST * PER_RUN];
+  memcpy(copy, values, count * sizeof *values);
+  assert_true(statistic_parse(NULL, &trimmed));
+  return statistic_apply(&trimmed, copy, count);
+}
+
+struct side {
+  double values[MOST * PER_RUN], runs[MOST];
+};
+
+static struct sample measure(struct side *side, size_t runs, size_t count, const int64_t *starts)
+{
+  for (size_t i = 0; i < runs * count; i++)
+    side->values[i] = noisy_latency();
+  for (size_t i = 0; i < runs; i++)
+    side->runs[i] = figure(side->values + i * count, count);
+  return (struct sample){figure(side->values, runs * count), side->values, runs * count, side->runs, starts, runs};
+}
+
+// Of two equal sets: how often the interval holds 0, and how often it finds an overhead, in per cent.
+static void simulate(size_t runs, size_t count, enum interval_from from)
+{
+  int64_t starts[MOST];
+  unsigned held = 0, found = 0;
+  for (size_t i = 0; i < MOST; i++)
+    starts[i] = (int64_t)i;
+  for (int trial = 0; trial < TRIALS; trial++) {
+    struct side sides[2];
+    const int64_t *clock = from == INTERVAL_PAIRED_RUNS ? starts : NULL;
+    struct sample a = measure(&sides[0], runs, count, clock), b = measure(&sides[1], runs, count, clock);
+    struct interval interval = interval_of_difference(&a, &b);
+    assert_int_equal(interval.from, from);
+    held += interval.low <= 0 && interval.high >= 0;
+    found += interval.low > 0;
+  }
+  print_message("%2zu runs of %2zu, from %s: coverage %.2f %%, false overheads %.2f %%\n", runs, count,
+                interval_from_name(from), 100. * held / TRIALS, 100. * found / TRIALS);
+  assert_in_range(held, TRIALS * 0.94, TRIALS * 0.957);
+  assert_in_range(found, TRIALS * 0.02, TRIALS * 0.028);
+}
+
+// Of two equal variants on a machine that becomes three times as slow.
+static void simulate_ratios(size_t count)
+{
+  unsigned held = 0;
+  for (int trial = 0; trial < TRIALS; trial++) {
+    double a[MOST], b[MOST];
+    for (size_t i = 0; i < count; i++) {
+      double slowness = 1 + 2 * (double)i / (double)count;
+      a[i] = slowness * noisy_latency();
+      b[i] = slowness * noisy_latency();
+    }
+    struct paired_ratio ratio = ratio_of_pairs(a, b, count);
+    held += ratio.low <= 1 && ratio.high >= 1;
+  }
+  print_message("%2zu ratios: coverage %.2f %%\n", count, 100. * held / TRIALS);
+  assert_in_range(held, TRIALS * 0.94, TRIALS * 0.957);
+}
+
+static void test_simulated_coverage(void **unused)
+{
+  (void)unused;
+  for (size_t i = 0; i < 3; i++) {
+    const size_t counts[] = {5, 10, 30};
+    simulate(1, counts[i], INTERVAL_OBSERVATIONS);
+    simulate(counts[i], PER_RUN, INTERVAL_RUNS);
+    simulate(counts[i], PER_RUN, INTERVAL_PAIRED_RUNS);
+    simulate_ratios(counts[i]);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -187,6 +278,7 @@ int main(void)
       cmocka_unit_test(test_equal_values_give_a_point),
       cmocka_unit_test(test_disturbances_of_both_cancel_in_ratios),
       cmocka_unit_test(test_drift_of_thirds),
+      cmocka_unit_test(test_simulated_coverage),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
