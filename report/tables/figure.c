@@ -117,8 +117,8 @@ void figure_put(struct buf *out, const struct table_cell *cell, const struct fig
   double shown = cell_double(cell) * style->factor;
   snprintf(text, sizeof text, "%.*f", style->decimals, shown);
   bool is_rounded_to_0 = strspn(text, "-0.") == strlen(text);
-  if (is_rounded_to_0 && shown > 0)
-    buf_format(out, "<%.*f", style->decimals, pow(10, -style->decimals)); // a small value is not shown as 0
+  if (is_rounded_to_0 && shown != 0) // a small value is not shown as 0
+    buf_format(out, "%s%.*f", shown > 0 ? "<" : ">-", style->decimals, pow(10, -style->decimals));
   else if (is_rounded_to_0)
     buf_text(out, text + (text[0] == '-')); // no "-0.000"
   else

@@ -202,6 +202,18 @@ static void test_units(void **state)
   }
 }
 
+static void test_small_values_are_not_shown_as_0(void **state)
+{
+  static const struct table_cell cells[] = {REAL(0.0001), REAL(-0.0001), REAL(0.), REAL(-0.), REAL(-0.001)};
+  static const char *const texts[] = {"<0.001", ">-0.001", "0.000", "0.000", "-0.001"};
+  struct figure_style style = figure_style("ms", 100, false);
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    buf_clear(&out);
+    figure_put(&out, &cells[i], &style);
+    assert_string_equal(out.data, texts[i]);
+  }
+}
+
 static void test_keys(void **state)
 {
   static const char *const cases[][3] = {
@@ -234,6 +246,7 @@ int main(void)
       cmocka_unit_test(test_json_is_exact),
       cmocka_unit_test(test_no_rows),
       cmocka_unit_test(test_units),
+      cmocka_unit_test(test_small_values_are_not_shown_as_0),
       cmocka_unit_test(test_keys),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
