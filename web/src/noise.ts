@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reliability of a model's figures: spread, drift and outliers of the counted observations, and the smallest difference
-// of two level sets that exceeds noise. Definitions and thresholds: docs/internals/page.md.
+// Reliability of a model's figures: spread, drift and outliers of the counted observations. Definitions and thresholds:
+// docs/internals/page.md.
 import type { Answer, Cell, RunFacts } from "./data";
-import { digits } from "./format";
 
 export const SPREAD_SOME_PCT = 6; // of the median, between the 10th and the 90th percentile
 export const SPREAD_NOISY_PCT = 20;
@@ -10,8 +9,6 @@ export const OUTLIERS_PCT = 10; // of the observations
 export const DRIFT_LEAST = 0.5; // of the spread
 const OBSERVATIONS_LEAST = 4;
 const THIRDS_LEAST = 6;
-const NORMAL_SPREAD = 2.563; // the 10th to the 90th percentile of a normal distribution, in standard deviations
-const MEDIAN_ERROR = 1.2533; // standard error of a median, in standard deviations over √n
 
 export type Verdict = "quiet" | "some noise" | "noisy" | "not known";
 export interface Noise {
@@ -95,15 +92,6 @@ function judged(noise: Noise): Noise {
   return { ...noise, verdict: words[at], reasons };
 }
 
-// Smaller differences of two sets of observations are noise: two standard errors of the difference of their medians,
-// from their robust spreads. Null: too few observations.
-export function differenceNoise_ns(a: Noise, b: Noise): number | null {
-  if (a.low_ns === null || a.high_ns === null || b.low_ns === null || b.high_ns === null) return null;
-  const variance = (noise: Noise) =>
-    (MEDIAN_ERROR * ((noise.high_ns! - noise.low_ns!) / NORMAL_SPREAD)) ** 2 / Math.max(1, noise.n);
-  return 2 * Math.sqrt(variance(a) + variance(b));
-}
-
 // The runs of a row of an analysis. A traced program's run has no batch size; a table of one size has it from the
 // spans.
 export function runsOf(
@@ -152,28 +140,6 @@ export const noiseOfRuns = (runs: RunFacts[]) =>
   once(noises, keyOf(runs), () => noiseOf(countedDurations(observationsOf(runs))));
 export const countedDurations = (observations: Observation[]) =>
   observations.filter((one) => !one.is_warmup).map((one) => one.duration_ns);
-
-export interface OverheadNoise {
-  noise_ms: number | null;
-  difference_ms: number | null; // below 0 where the analysis gives no overhead
-  is_within: boolean | null; // null: unknown
-}
-// For a row of L0: the overhead compared with the noise of its two sets.
-export function overheadNoise(runs: RunFacts[], l0: Answer, row: Record<string, Cell>): OverheadNoise | null {
-  if (row.over === null || row.over === undefined) return null;
-  const [here, over] = [row.levels, row.over].map((levels) => noiseOfRuns(runsOf(runs, l0, row.batch_size, levels)));
-  const noise = differenceNoise_ns(here, over);
-  const before = l0.table.rows.find((one) => one.levels === row.over && one.batch_size === row.batch_size)?.latency_ms,
-    difference_ms = typeof row.latency_ms === "number" && typeof before === "number" ? row.latency_ms - before : null;
-  if (noise === null || difference_ms === null) return { noise_ms: null, difference_ms, is_within: null };
-  return { noise_ms: noise / 1e6, difference_ms, is_within: Math.abs(difference_ms) <= noise / 1e6 };
-}
-export function noiseWords({ noise_ms, difference_ms, is_within }: OverheadNoise): string {
-  if (noise_ms === null || is_within === null) return "noise not known";
-  const limit = `±${digits(noise_ms, 3)} ms`;
-  if (is_within) return `within the noise (${limit})`;
-  return difference_ms! < 0 ? `faster beyond the noise (${limit})` : `above the noise (${limit})`;
-}
 
 // The system's facts about noise, in words; absent keys were not recorded.
 const SYSTEM_KEYS: [RegExp, string][] = [

@@ -199,7 +199,11 @@ function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: strin
         <Figure
           value={text(summary.optimal_batch) || "not reached"}
           label="optimal batch size"
-          notes={["doubling it gains 5 % or less", largest === null ? null : `most throughput at ${largest}`]}
+          notes={[
+            "doubling it gains 5 % or less",
+            summary.optimal_batch_is_certain === false ? "not certain: the noise leaves others" : null,
+            largest === null ? null : `most throughput at ${largest}`,
+          ]}
         />
       )}
       <Figure

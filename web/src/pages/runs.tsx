@@ -3,26 +3,17 @@
 // time and command.
 import { useMemo } from "preact/hooks";
 import { BASES, LEVELS, type Answer, type Cell, type Experiment, type Note, type RunFacts } from "../data";
-import { cell, label } from "../format";
-import {
-  noiseOfRuns,
-  noiseWords,
-  observationsOf,
-  overheadNoise,
-  runsOf,
-  type Observation,
-  type OverheadNoise,
-} from "../noise";
+import { cell } from "../format";
+import { noiseOfRuns, observationsOf, runsOf, type Observation } from "../noise";
 import { chooseRun, documentData, experiment, experimentRuns, page } from "../state";
-import { LinkedTable, text, type Row } from "../widgets/answers";
+import { LinkedTable, text } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import { answer, answers } from "../widgets/parts";
-import { AnswerFoot, DataTable, tableId, type TableColumn } from "../widgets/table";
+import { DataTable, type TableColumn } from "../widgets/table";
 import { driftText } from "./noise_panel";
 import { isInRange, openObservation, Panel, RangeNote } from "./shown";
 import { SideBySide } from "./side_by_side";
 import { Strips } from "./strips";
-import { NoiseMark } from "./waterfall";
 import { when } from "./lead";
 
 export function Runs() {
@@ -35,7 +26,7 @@ export function Runs() {
         filtered=""
         whole="Observations in it are outlined and marked in their table; everything else on this page is of whole runs."
       />
-      {l0 !== undefined && <Leveled answer={l0} />}
+      {l0 !== undefined && <LinkedTable answer={l0} caption="L0  leveled overhead" />}
       <SideBySide />
       {byLayer !== undefined && <LinkedTable answer={byLayer} caption="L0  overhead by layer" />}
       <Strips />
@@ -45,44 +36,6 @@ export function Runs() {
       {experiment.value !== undefined && <Provenance one={experiment.value} />}
       <SystemNotes />
     </WithFocus>
-  );
-}
-
-const wordsOf = (noise: OverheadNoise | null | undefined) => (noise ? noiseWords(noise) : null);
-// L0, with the noise of each difference.
-function Leveled({ answer: l0 }: { answer: Answer }) {
-  const runs = experimentRuns.value;
-  const columns = useMemo((): TableColumn<Row>[] => {
-    const noises = new Map(l0.table.rows.map((row) => [row, overheadNoise(runs, l0, row)]));
-    const own = l0.table.columns
-      .map(({ key }) => key)
-      .filter((key) => l0.table.rows.some((row) => row[key] !== null && row[key] !== undefined))
-      .map((key): TableColumn<Row> => ({
-        key,
-        label: label(key),
-        title: key,
-        isText: l0.table.rows.some((row) => typeof row[key] === "string"),
-        value: (row) => row[key] ?? null,
-      }));
-    const at = own.findIndex((column) => column.key === "overhead_pct") + 1 || own.length;
-    const noise: TableColumn<Row> = {
-      key: "noise",
-      label: "noise",
-      title: "difference of two equal sets by chance (two standard errors of the difference of their medians)",
-      isText: true,
-      value: (row) => wordsOf(noises.get(row)),
-      show: (row) => <NoiseMark noise={noises.get(row) ?? null} />,
-    };
-    return [...own.slice(0, at), ...(l0.table.rows.length > 1 ? [noise] : []), ...own.slice(at)];
-  }, [l0, runs]);
-  return (
-    <DataTable
-      id={tableId(l0)}
-      caption="L0  leveled overhead"
-      rows={l0.table.rows}
-      columns={columns}
-      foot={<AnswerFoot answer={l0} />}
-    />
   );
 }
 

@@ -4,21 +4,20 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { levelOf, LEVELS, loadRun, type Answer, type Cell, type RunFacts } from "../data";
 import { cell, digits, time } from "../format";
-import { observationsOf, noiseWords, overheadNoise, type Observation, type OverheadNoise } from "../noise";
+import { observationsOf, type Observation } from "../noise";
 import { documentData, experimentRuns } from "../state";
 import { text, type Row } from "../widgets/answers";
 import { answers, shownBatch } from "../widgets/parts";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { paintProfiles, type Hit, type Profile } from "./profile_paint";
 import { finite, openObservation, Panel, percent } from "./shown";
-import { added, levelOfSet, NoiseMark } from "./waterfall";
+import { added, isOverhead, levelOfSet, signed, VerdictMark, verdictWords } from "./waterfall";
 
 interface Chosen {
   levels: string;
   typical: Observation;
   row: Row | undefined; // of L0
   over: Chosen | null;
-  noise: OverheadNoise | null;
 }
 
 // The counted observation of median duration, over all runs of a level set.
@@ -44,20 +43,18 @@ function choose(runs: RunFacts[], l0: Answer | undefined, size: number | null): 
       typical,
       row,
       over: chosen.find((one) => one.levels === row?.over) ?? chosen.at(-1) ?? null,
-      noise: l0 === undefined || row === undefined ? null : overheadNoise(runs, l0, row),
     });
   }
   return chosen;
 }
 
-function bracketText({ levels, row, over, noise }: Chosen): string {
+function bracketText({ levels, row, over }: Chosen): string {
   if (over === null) return "";
   const overhead = finite(row?.overhead_ms),
     what = `${added(levels, over.levels)}: `;
-  if (overhead === null)
-    return `${what}${noise?.is_within === false ? "faster, not comparable" : "overhead within the noise"}`;
+  if (overhead === null) return `${what}overhead not known`;
   const share = finite(row?.overhead_pct);
-  return `${what}+ ${digits(overhead)} ms${share === null ? "" : `, ${digits(share, 3)} %`}${noise?.is_within ? ", within the noise" : ""}`;
+  return `${what}${signed(overhead)}${share === null ? "" : `, ${digits(Math.abs(share), 3)} %`}${isOverhead(row) ? "" : `, ${text(row?.verdict)}`}`;
 }
 const deepest = (facts: RunFacts) =>
   facts.levels_counted.reduce((most, amount, level) => (amount > 0 ? level : most), 0);
@@ -226,13 +223,14 @@ function ProfileTable({ chosen }: { chosen: Chosen[] }) {
         value: (one) => (one.over === null ? null : one.typical.duration_ns - one.over.typical.duration_ns),
       },
       ofRow("latency_ms", "latency (L0)", "over all observations"),
-      ofRow("overhead_ms", "overhead (L0)", "over all observations; none if negative"),
+      ofRow("overhead_ms", "overhead (L0)", "over all observations"),
       {
-        key: "noise",
-        label: "noise",
+        key: "verdict",
+        label: "verdict",
+        title: "of L0, with its 95 % interval",
         isText: true,
-        value: (one) => (one.noise === null ? null : noiseWords(one.noise)),
-        show: (one) => <NoiseMark noise={one.noise} />,
+        value: ({ row }) => (row === undefined || row.verdict === null ? null : verdictWords(row)),
+        show: ({ row }) => (row === undefined || row.verdict === null ? "–" : <VerdictMark row={row} />),
       },
       {
         key: "trusted",

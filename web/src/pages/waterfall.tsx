@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The overhead of recording: the model's latency alone, and the addition of each further level, as a waterfall.
-// Additions within the noise are hatched and marked.
+// Additions that L0 does not find to be overhead are hatched; each has L0's verdict and interval.
 import type { Answer } from "../data";
-import { cell, count } from "../format";
-import { noiseWords, overheadNoise, type OverheadNoise } from "../noise";
-import { experimentRuns } from "../state";
+import { cell, count, digits } from "../format";
 import { text, type Row } from "../widgets/answers";
 import { Notes } from "../widgets/table";
 import { finite, Panel, percent, positive } from "./shown";
@@ -41,7 +39,7 @@ export function Waterfall({ answer, size }: { answer: Answer; size: number | nul
     >
       <div class="falls" role="list">
         {rows.map((row) => (
-          <Fall key={text(row.levels)} row={row} rows={rows} most={most} answer={answer} />
+          <Fall key={text(row.levels)} row={row} rows={rows} most={most} />
         ))}
       </div>
       {rows.length === 1 && (
@@ -55,17 +53,16 @@ export function Waterfall({ answer, size }: { answer: Answer; size: number | nul
   );
 }
 
-function Fall({ row, rows, most, answer }: { row: Row; rows: Row[]; most: number; answer: Answer }) {
+function Fall({ row, rows, most }: { row: Row; rows: Row[]; most: number }) {
   const levels = text(row.levels),
     over = row.over === null || row.over === undefined ? null : text(row.over);
   const before = rows.find((other) => other.levels === over),
     latency = finite(row.latency_ms),
     base = over === null ? null : finite(before?.latency_ms);
-  const overhead = finite(row.overhead_ms),
-    noise = overheadNoise(experimentRuns.value, answer, row);
+  const overhead = finite(row.overhead_ms);
   const from = base === null ? 0 : Math.min(base, most),
     to = base === null ? (latency ?? 0) : base + (overhead ?? 0);
-  const look = `level-${levelOfSet(levels)}${noise?.is_within ? " is-noise" : ""}`;
+  const look = `level-${levelOfSet(levels)}${over !== null && !isOverhead(row) ? " is-noise" : ""}`;
   return (
     <div class="fall" role="listitem">
       <span class="fall-name">
@@ -76,55 +73,60 @@ function Fall({ row, rows, most, answer }: { row: Row; rows: Row[]; most: number
         <span class="fall-ghost" style={{ width: `${(100 * from) / most}%` }} />
         <span
           class={`fall-bar ${look}`}
-          style={{ left: `${(100 * from) / most}%`, width: `${(100 * Math.max(0, to - from)) / most}%` }}
+          style={{ left: `${(100 * Math.min(from, to)) / most}%`, width: `${(100 * Math.abs(to - from)) / most}%` }}
         />
       </span>
       <span class="fall-figures">
         <strong>{cell("latency_ms", row.latency_ms ?? null)}</strong>
         <span class="fall-n">n = {typeof row.n === "number" ? count(row.n) : "–"}</span>
-        {over !== null && <OverheadText row={row} overhead={overhead} base={base} noise={noise} />}
+        {over !== null && <OverheadText row={row} overhead={overhead} base={base} />}
       </span>
     </div>
   );
 }
 
-function OverheadText({
-  row,
-  overhead,
-  base,
-  noise,
-}: {
-  row: Row;
-  overhead: number | null;
-  base: number | null;
-  noise: OverheadNoise | null;
-}) {
+function OverheadText({ row, overhead, base }: { row: Row; overhead: number | null; base: number | null }) {
   const perKernel = finite(row.overhead_per_kernel_ns);
   return (
     <>
       <span>
         {overhead === null
-          ? "no overhead: the difference is negative"
-          : `+ ${cell("overhead_ms", overhead)}, ${base === null ? cell("overhead_pct", row.overhead_pct) : percent(overhead, base)} over ${text(row.over)}`}
-        {perKernel !== null && `, ${cell("overhead_per_kernel_ns", perKernel)} a kernel`}
+          ? "overhead not known"
+          : `${signed(overhead)}, ${minus(base === null ? cell("overhead_pct", row.overhead_pct) : percent(overhead, base))} over ${text(row.over)}`}
+        {perKernel !== null && `, ${minus(cell("overhead_per_kernel_ns", perKernel))} a kernel`}
       </span>
-      <NoiseMark noise={noise} />
+      <VerdictMark row={row} />
     </>
   );
 }
-export function NoiseMark({ noise }: { noise: OverheadNoise | null }) {
-  if (noise === null) return null;
-  const [look, title] =
-    noise.is_within === null
-      ? ["mark-unknown", "fewer than 4 observations of one of the two sets"]
-      : noise.is_within
-        ? ["mark-within", "two equal sets can differ by this much by chance"]
-        : noise.difference_ms! < 0
-          ? ["mark-within", "the set with more levels was faster by more than chance: they are not comparable"]
-          : ["mark-above", "two equal sets rarely differ by this much by chance"];
+
+// ---- L0's figures in words ------------------------------------------------------------------------------------------
+const minus = (figure: string) => figure.replaceAll("-", "−");
+export const signed = (overhead_ms: number) =>
+  `${overhead_ms < 0 ? "" : "+"}${minus(cell("overhead_ms", overhead_ms))}`;
+export const isOverhead = (row: Row | undefined) => row?.verdict === "overhead";
+const LOOKS: Record<string, [look: string, title: string]> = {
+  overhead: ["mark-overhead", "the interval is above 0"],
+  "none found": ["mark-none", "the interval contains or is below 0, and ends below the threshold"],
+  "not decided": [
+    "mark-open",
+    "no interval, or one that contains both 0 and the threshold, or a machine that drifted: see the notes",
+  ],
+};
+export function verdictWords(row: Row): string {
+  const [low, high] = [finite(row.overhead_low_ms), finite(row.overhead_high_ms)];
+  const interval = low === null || high === null ? "no interval" : `${digits(low, 3)} to ${digits(high, 3)} ms`;
+  return `${text(row.verdict)} (${minus(interval)})`;
+}
+export function VerdictMark({ row }: { row: Row | undefined }) {
+  const [look, title] = LOOKS[text(row?.verdict)] ?? [];
+  if (row === undefined || look === undefined) return null;
   return (
-    <span class={look} title={title}>
-      {noiseWords(noise)}
+    <span
+      class={look}
+      title={`95 % interval${row.interval_from === null ? "" : ` from ${row.interval_from}`}: ${title}`}
+    >
+      {verdictWords(row)}
     </span>
   );
 }
