@@ -75,8 +75,7 @@ class LeveledTest(RunTest):
         layers = self.analyze("L0", "--by", "layer", "--stat", "min")["rows"]
         self.assertEqual([(row["layer_name"], row["kernels"]) for row in layers], [(f"layer{i}", 2) for i in range(10)])
         # Not layer0: there each execution sees the kernels' names for the first time. The median, for busy machines.
-        costs = [row["overhead_per_kernel_ns"] for row in layers[1:] if row["overhead_per_kernel_ns"] is not None]
-        self.assertGreaterEqual(len(costs), 5)
+        costs = [row["overhead_per_kernel_ns"] for row in layers[1:]]
         self.assertGreater(statistics.median(costs), 9000)
         self.assertLess(statistics.median(costs), 13000)
         self.assertLess(statistics.median(row["latency_ms"] for row in self.analyze("A2", "--stat", "min")["rows"]),
@@ -103,6 +102,7 @@ class LeveledTest(RunTest):
         self.assertEqual(result.stdout, "499500\n", "eleven executions print once")
         table = self.analyze("L0")
         self.assertEqual([(row["levels"], row["n"]) for row in table["rows"]], [("M", 5), ("M/L/K", 5)])
+        self.assertEqual(table["rows"][1]["interval_from"], "paired runs")  # executions took turns
         self.assertGreater(table["rows"][0]["latency_ms"], 1)
         self.assertIn("L0  leveled overhead", result.stderr)
         self.assertIn("listening", result.stderr)
