@@ -240,5 +240,5 @@ def overhead(zoo):
     found = [row["overhead_pct"] for layers in zoo.layers.values() for row in layers["levels"]
              if row["levels"] == "M/L" and row["batch_size"] == layers["batch"] and row["overhead_pct"] is not None]
     if not found:
-        return UNKNOWN, "no model was profiled at both M and M/L, or all differences are within the noise"
+        return UNKNOWN, "no model was profiled at both M and M/L"
     return verdict(sum(one > 5 for one in found) >= len(found) / 4), span(found, " %")
