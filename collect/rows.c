@@ -245,6 +245,8 @@ void rows_span(void *context, const struct decoded_span *span)
                                (uint8_t)((span->open ? STORE_SPAN_OPEN : 0) | (site->is_step ? STORE_SPAN_STEP : 0))};
   if (!span->open && __builtin_sub_overflow(to_ns(session, span->clock, end), row.start_ns, &row.duration_ns))
     row.duration_ns = INT64_MAX;
+  if (span->has_remote_parent && row.recorded_parent_id == 0)
+    row.flags |= STORE_FLAG_BASIS(BASIS_EXPLICIT); // it is in no table
   if (span->correlation)
     row.correlation_id = correlation_id(span->process, span->correlation);
   add_row(drain, &row);
@@ -297,6 +299,28 @@ void rows_fact(void *context, int64_t span_id, const struct record *record)
     drain->session->counts.malformed++;
 }
 
+// The span that called this session (TRACEPARENT): the parent of the run's topmost spans. Once in a run.
+static enum status note_caller(struct drain *drain)
+{
+  static const uint8_t none[8];
+  const struct session_head *head = drain->session->head;
+  struct arena arena = {0};
+  struct store_note *notes;
+  size_t count = 0;
+  bool is_noted = false;
+  if (memcmp(head->parent_id, none, sizeof none) == 0)
+    return STATUS_OK;
+  enum status status = store_notes(drain->store, drain->run_id, &arena, &notes, &count, drain->err);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+    is_noted |= notes[i].run_id == drain->run_id && strcmp(notes[i].key, "remote_parent") == 0;
+  arena_done(&arena);
+  char text[17];
+  *hex_encode(text, head->parent_id, sizeof head->parent_id) = '\0';
+  return status == STATUS_OK && !is_noted
+             ? store_add_note(drain->store, drain->run_id, "remote_parent", text, drain->err)
+             : status;
+}
+
 // Strings, trace and track rows belong to one run of one store.
 void rows_begin(struct drain *drain)
 {
@@ -312,5 +336,7 @@ void rows_begin(struct drain *drain)
   session->store = drain->store;
   session->run_id = drain->run_id;
   drain->status = store_add_trace(drain->store, drain->run_id, session->trace_text, &session->run_trace, drain->err);
+  if (!rows_failed(drain))
+    drain->status = note_caller(drain);
   session_write_origin(session);
 }

@@ -28,6 +28,7 @@ struct correlate_question { // of one run
   uint32_t column_mask;             // which derived columns are wanted, for example STORE_ALL_DERIVED
   correlate_load_facts *load_facts; // called only where launches share their id; NULL: nothing more is recorded
   void *context;                    // of load_facts
+  bool has_caller; // a span outside the run called all of it: the parent of topmost spans (basis explicit, no row)
 };
 struct correlate_answer { // arrays live in the arena
   struct store_derived derived;

@@ -364,6 +364,14 @@ enum status parents_learn(const struct store_spans *spans, correlate_load_facts 
                         err);
 }
 
+void parents_name_caller(const struct store_spans *spans, struct parents *parents)
+{
+  for (size_t i = 0; i < spans->count; i++)
+    if (parents->basis[i] == BASIS_NONE && spans->level[i] != XSP_LEVEL_KERNEL &&
+        spans->kind[i] != XSP_KIND_EXECUTION && STORE_BASIS_OF_FLAGS(rows_flags(spans, i)) < 0)
+      parents->basis[i] = BASIS_EXPLICIT;
+}
+
 void parents_forget_links(struct parents *parents)
 {
   launches_done(&parents->launches);

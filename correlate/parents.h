@@ -43,6 +43,8 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
 // Afterwards: decides between launches with one id by further facts (struct correlate_question).
 enum status parents_learn(const struct store_spans *spans, correlate_load_facts *load, void *context,
                           struct parents *parents, struct error *err) MUST_CHECK;
+// Then, where a span outside the run called all of it: it is the parent of the spans above kernel level that have none.
+void parents_name_caller(const struct store_spans *spans, struct parents *parents);
 void parents_forget_links(struct parents *parents); // call once launches are no longer needed
 void parents_done(struct parents *parents);
 uint32_t parents_row_of(const struct parents *parents, const struct store_spans *spans, int64_t span_id);

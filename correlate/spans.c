@@ -56,6 +56,8 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
   enum status status = parents_find(question->spans, question->tracks, question->track_count, &relation.parents, err);
   if (status == STATUS_OK)
     status = parents_learn(question->spans, question->load_facts, question->context, &relation.parents, err);
+  if (status == STATUS_OK && question->has_caller)
+    parents_name_caller(question->spans, &relation.parents);
   if (status == STATUS_OK)
     relate(&relation, question, arena, ret_answer);
   relation_done(&relation);

@@ -85,6 +85,18 @@ static enum status find_warmups(struct store *store, int64_t run_id, struct aren
   return STATUS_OK;
 }
 
+static enum status find_caller(struct store *store, int64_t run_id, struct arena *arena, bool *ret_has_caller,
+                               struct error *err)
+{
+  struct store_note *notes;
+  size_t count;
+  XSP_TRY(store_notes(store, run_id, arena, &notes, &count, err));
+  *ret_has_caller = false;
+  for (size_t i = 0; i < count; i++)
+    *ret_has_caller |= notes[i].run_id == run_id && strcmp(notes[i].key, "remote_parent") == 0;
+  return STATUS_OK;
+}
+
 // ---- one run ---------------------------------------------------------------------------------------------------------
 struct run {
   struct store *store;
@@ -96,6 +108,7 @@ struct run {
   struct store_track *tracks;
   size_t track_count;
   struct ids warmups;
+  bool has_caller; // note remote_parent
 };
 
 static enum status load(struct run *run, struct error *err)
@@ -107,6 +120,7 @@ static enum status load(struct run *run, struct error *err)
   run->spans.correlation_id = links.correlation_id;
   if (run->may_have_steps)
     XSP_TRY(find_steps(run->store, run->run_id, &run->arena, &run->spans, err));
+  XSP_TRY(find_caller(run->store, run->run_id, &run->arena, &run->has_caller, err));
   XSP_TRY(store_tracks(run->store, run->run_id, &run->arena, &run->tracks, &run->track_count, err));
   return find_warmups(run->store, run->run_id, &run->arena, &run->warmups, err);
 }
@@ -145,6 +159,8 @@ static enum status correlate_and_write(struct run *run, struct error *err)
   enum status status = parents_find(&run->spans, run->tracks, run->track_count, &relation.parents, err);
   if (status == STATUS_OK)
     status = parents_learn(&run->spans, launch_facts_load, &source, &relation.parents, err);
+  if (status == STATUS_OK && run->has_caller)
+    parents_name_caller(&run->spans, &relation.parents);
   if (status == STATUS_OK)
     status = write_relation(run, &relation, err);
   relation_done(&relation);
@@ -155,7 +171,8 @@ static enum status correlate_and_overlay(struct run *run, struct error *err)
 {
   struct launch_facts_source source = facts_source(run);
   const struct correlate_question question = {&run->spans,        run->tracks,       run->track_count,  run->warmups.id,
-                                              run->warmups.count, STORE_ALL_DERIVED, launch_facts_load, &source};
+                                              run->warmups.count, STORE_ALL_DERIVED, launch_facts_load, &source,
+                                              run->has_caller};
   struct correlate_answer answer;
   XSP_TRY(correlate_spans(&question, &run->arena, &answer, err));
   return store_overlay_derived(run->store, run->run_id, &answer.derived, answer.observations, answer.observation_count,

@@ -27,7 +27,8 @@
   X(OPEN, "xsp.open")                                                                                                  \
   X(START, "xsp.start_ns")                                                                                             \
   X(END, "xsp.end_ns")                                                                                                 \
-  X(TRACE, "xsp.trace")
+  X(TRACE, "xsp.trace")                                                                                                \
+  X(REMOTE_PARENT, "xsp.remote_parent")
 
 enum otlp_role {
   OTLP_IS_TAG, // under the key that otlp_span_role hands out

@@ -14,7 +14,7 @@ struct facts { // of one span, out of its attributes
   int basis;
   struct slice category, trace, tracer; // NULL: not recorded
   int64_t correlation_id, start_ns, end_ns;
-  bool has_level, has_kind, is_observation, is_open, has_metric;
+  bool has_level, has_kind, is_observation, is_open, has_metric, has_remote_parent;
   const char *problem; // why the span is skipped
 };
 
@@ -132,6 +132,8 @@ static bool take_role(enum otlp_role role, const struct otlp_value *value, struc
     return take_flag(value, 0, &facts->is_observation);
   case OTLP_IS_OPEN:
     return take_flag(value, 1, &facts->is_open);
+  case OTLP_IS_REMOTE_PARENT:
+    return take_flag(value, 1, &facts->has_remote_parent);
   default:
     return false;
   }
@@ -260,7 +262,7 @@ static void take_level(struct otlp_model *model, const struct otlp_span *span, s
     row->flags |= STORE_FLAG_BASIS((unsigned)facts->basis);
 }
 
-static void take_ids(struct otlp_run *run, const struct otlp_span *span, struct store_span *row,
+static void take_ids(struct otlp_run *run, const struct otlp_span *span, bool has_remote_parent, struct store_span *row,
                      const char **ret_problem)
 {
   uint32_t trace = run->ids_are_unique ? 0 : row->trace_id;
@@ -268,7 +270,7 @@ static void take_ids(struct otlp_run *run, const struct otlp_span *span, struct 
   row->span_id = otlp_ids_find(&run->ids, trace, span->span_id.number, true, &is_repeated);
   if (is_repeated)
     *ret_problem = "duplicate id";
-  else if (span->parent_id.state == OTLP_ID_GIVEN)
+  else if (span->parent_id.state == OTLP_ID_GIVEN && !has_remote_parent)
     row->recorded_parent_id = otlp_ids_find(&run->ids, trace, span->parent_id.number, false, &ignored);
 }
 
@@ -301,7 +303,7 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   if (facts.problem == NULL)
     XSP_TRY(find_trace(model, run, span, &facts, &row.trace_id, &facts.problem, err));
   if (facts.problem == NULL)
-    take_ids(run, span, &row, &facts.problem);
+    take_ids(run, span, facts.has_remote_parent, &row, &facts.problem);
   if (facts.problem != NULL) {
     import_skip(model->import, facts.problem);
     return STATUS_OK;

@@ -148,7 +148,7 @@ static void put_id(struct writer *writer, enum otlp_field_id field, int64_t id)
 
 // Where it ran, when, and what it belongs to; then its tags.
 static void put_attributes(struct writer *writer, const struct store_spans *spans, const struct store_derived *derived,
-                           size_t row, int64_t end_ns, const char *trace)
+                           size_t row, int64_t end_ns, const char *trace, bool has_remote_parent)
 {
   otlp_out_list(&writer->out, SPAN);
   otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_LEVEL), level_name(spans->level[row]));
@@ -159,6 +159,9 @@ static void put_attributes(struct writer *writer, const struct store_spans *span
     otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_CORRELATION), spans->correlation_id[row]);
   put_string(writer, OTLP_IS_TRACER, spans->tracer[row]);
   otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_BASIS), basis_name(derived->basis[row]));
+  if (has_remote_parent)
+    otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(OTLP_IS_REMOTE_PARENT)),
+                       otlp_value_of_bool(true));
   put_track(writer, spans->track_id[row]);
   int64_t observation = otlp_facts_observation(&writer->facts, spans->span_id[row]);
   if (observation >= 0)
@@ -178,7 +181,7 @@ static void put_span(struct writer *writer, const struct store_spans *spans, con
                      size_t row)
 {
   struct otlp_out *out = &writer->out;
-  uint8_t trace[16];
+  uint8_t trace[16], remote[8];
   const char *trace_text;
   size_t length = 0;
   int64_t end_ns;
@@ -189,13 +192,17 @@ static void put_span(struct writer *writer, const struct store_spans *spans, con
   size_t span = otlp_out_message(out, OTLP_SCOPE_SPANS_SPANS);
   otlp_out_id(out, OTLP_SPAN_TRACE_ID, trace, sizeof trace);
   put_id(writer, OTLP_SPAN_ID, spans->span_id[row]);
-  if (derived->parent_id[row] != 0)
+  bool has_remote_parent = derived->parent_id[row] == 0 && derived->basis[row] == BASIS_EXPLICIT &&
+                           otlp_facts_remote_parent(writer->store, &writer->facts, spans->span_id[row], remote);
+  if (has_remote_parent)
+    otlp_out_id(out, OTLP_SPAN_PARENT_ID, remote, sizeof remote);
+  else if (derived->parent_id[row] != 0)
     put_id(writer, OTLP_SPAN_PARENT_ID, derived->parent_id[row]);
   otlp_out_text(out, OTLP_SPAN_NAME, name, length);
   otlp_out_enum(out, OTLP_SPAN_KIND, OTLP_SPAN_KIND_INTERNAL);
   otlp_out_time(out, OTLP_SPAN_START, spans->start_ns[row] > 0 ? (uint64_t)spans->start_ns[row] : 0);
   otlp_out_time(out, OTLP_SPAN_END, end_ns > 0 ? (uint64_t)end_ns : 0);
-  put_attributes(writer, spans, derived, row, end_ns, trace_text);
+  put_attributes(writer, spans, derived, row, end_ns, trace_text, has_remote_parent);
   put_messages(writer, spans->span_id[row]);
   otlp_out_message_end(out, span);
 }

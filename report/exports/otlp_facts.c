@@ -107,6 +107,27 @@ void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t
   *ret_text = is_known ? text : NULL;
 }
 
+// ---- parents outside the file ----------------------------------------------------------------------------------------
+static bool read_span_id(const char *text, size_t length, uint8_t ret_bytes[8])
+{
+  return length == 16 && hex_decode(text, ret_bytes, 8);
+}
+
+bool otlp_facts_remote_parent(struct store *store, const struct otlp_facts *facts, int64_t span_id,
+                              uint8_t ret_bytes[8])
+{
+  uint32_t key;
+  size_t length;
+  bool has_key = store_find_string(store, "remote_parent", 13, &key);
+  for (size_t i = otlp_facts_first_tag(facts, span_id);
+       has_key && i < facts->tag_count && facts->tags[i].span_id == span_id; i++)
+    if (facts->tags[i].key == key && facts->tags[i].type == STORE_TEXT) {
+      const char *text = store_text(store, facts->tags[i].value.string, &length);
+      return read_span_id(text, length, ret_bytes);
+    }
+  return facts->caller != NULL && read_span_id(facts->caller, strlen(facts->caller), ret_bytes);
+}
+
 // ---- all of it -------------------------------------------------------------------------------------------------------
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena, struct error *err)
 {
@@ -121,6 +142,9 @@ enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struc
   XSP_TRY(store_traces(store, run_id, arena, &facts->traces, &facts->trace_count, err));
   XSP_TRY(store_logs(store, run_id, arena, &facts->logs, &facts->log_count, err));
   XSP_TRY(store_notes(store, run_id, arena, &facts->notes, &facts->note_count, err));
+  for (size_t i = 0; i < facts->note_count; i++)
+    if (facts->notes[i].run_id == run_id && strcmp(facts->notes[i].key, "remote_parent") == 0)
+      facts->caller = facts->notes[i].value;
   XSP_TRY(store_load_tags(store, run_id, arena, &facts->tags, &facts->tag_count, err));
   timeline_sort_tags(facts->tags, facts->tag_count);
   XSP_TRY(load_observations(store, facts, arena, err));

@@ -26,6 +26,7 @@ struct otlp_facts {
   size_t log_count;
   struct store_note *notes; // of the run and of the file
   size_t note_count;
+  const char *caller;   // remote_parent of the run's notes: the parent of topmost spans; NULL: none
   bool has_own_trace;   // spans without a trace
   bool has_many_traces; // two spans have different ones, or one has none and one does
   uint8_t own_trace[16];
@@ -40,6 +41,9 @@ size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id);
 size_t otlp_facts_first_message(const struct otlp_facts *facts, int64_t span_id);
 // Which observation a span is; -1: none.
 int64_t otlp_facts_observation(const struct otlp_facts *facts, int64_t span_id);
+// The parent of a span that is outside the file, in a trace that it continues; false: none is recorded.
+bool otlp_facts_remote_parent(struct store *store, const struct otlp_facts *facts, int64_t span_id,
+                              uint8_t ret_bytes[8]);
 // A trace as 16 bytes. *ret_text: its text, where it is not their hex form; else NULL.
 void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t ret_bytes[16], const char **ret_text);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A test program: cases of spans as text on stdin, their parents on stdout. tests/correlate/test_parents.py feeds it.
 //
-// A case is a line `case COUNT` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
+// A case is a line `case COUNT HAS_CALLER` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
 // flags process threadless device external_id kernel` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…;
 // the last three: struct correlate_facts). The answer is COUNT lines `parent basis depth self observation kind`.
 #include "correlate/correlate.h"
@@ -72,7 +72,7 @@ static enum status load_facts(void *context, struct correlate_facts *facts, size
   return STATUS_OK;
 }
 
-static bool run_case(size_t count)
+static bool run_case(size_t count, bool has_caller)
 {
   struct arena arena = {0};
   struct store_spans spans = {0};
@@ -82,7 +82,8 @@ static bool run_case(size_t count)
   for (size_t i = 0; i < count; i++)
     if (!read_span(&spans, i, &tracks[i], &facts[i]))
       return false;
-  const struct correlate_question question = {&spans, tracks, count, NULL, 0, STORE_ALL_DERIVED, load_facts, facts};
+  const struct correlate_question question = {&spans,     tracks, count,     NULL, 0, STORE_ALL_DERIVED,
+                                              load_facts, facts,  has_caller};
   struct correlate_answer answer;
   struct error error;
   if (correlate_spans(&question, &arena, &answer, &error) != STATUS_OK) {
@@ -101,8 +102,9 @@ static bool run_case(size_t count)
 int main(void)
 {
   size_t count;
-  while (scanf(" case %zu", &count) == 1)
-    if (!run_case(count))
+  unsigned has_caller;
+  while (scanf(" case %zu %u", &count, &has_caller) == 2)
+    if (!run_case(count, has_caller != 0))
       return 1;
   return 0;
 }

@@ -132,8 +132,9 @@ def is_above(spans, result, above, below):
     return False
 
 
-def parents(spans):
-    """[(parent id or None, basis)] in the order of `spans`."""
+def parents(spans, has_caller=False):
+    """[(parent id or None, basis)] in the order of `spans`. has_caller: a span outside the run is the parent of all
+    topmost spans above kernel level."""
     result = [None] * len(spans)
     for at, span in enumerate(spans):
         if span.basis is not None:  # recorded with its basis: not resolved again
@@ -148,6 +149,10 @@ def parents(spans):
             launch = launch_of(spans, at) if span.correlation else None
             result[at] = ((None, NONE) if launch is None else (None, AMBIGUOUS) if launch == AMBIGUOUS
                           else (result[launch][0], CORRELATION))
+    for at, span in enumerate(spans):
+        if has_caller and result[at] == (None, NONE) and (span.basis, span.level < KERNEL, span.kind != EXECUTION) == (
+                None, True, True):
+            result[at] = (None, EXPLICIT)
     return without_circles(spans, result)
 
 
