@@ -87,11 +87,16 @@ static enum status add_row(struct reader *reader, struct run_chunks *run, sqlite
     run = add_run(reader, sqlite3_column_int64(row, AT_RUN_ID));
   for (unsigned s = 0; s < SERIES_COUNT; s++) {
     const struct series_kind *kind = &series_kinds[s];
-    if (!text_equal(row, AT_SERIES, kind->name))
+    struct series *series = &run->series[s];
+    bool is_derived = s == SERIES_TAG && text_equal(row, AT_SERIES, SCHEMA_DERIVED_TAGS);
+    if (!is_derived && !text_equal(row, AT_SERIES, kind->name))
       continue;
     struct part *part = NULL;
-    XSP_TRY(add_part(reader, &run->series[s], sqlite3_column_int64(row, AT_PART),
-                     sqlite3_column_int64(row, AT_ROW_COUNT), &part, err));
+    int64_t number = sqlite3_column_int64(row, AT_PART);
+    if (is_derived && __builtin_add_overflow(number, (int64_t)series->recorded_count, &number))
+      number = -1;
+    XSP_TRY(add_part(reader, series, number, sqlite3_column_int64(row, AT_ROW_COUNT), &part, err));
+    series->recorded_count = is_derived ? series->recorded_count : series->part_count;
     for (unsigned column = 0; column < kind->column_count; column++)
       if (text_equal(row, AT_COLUMN, kind->columns[column].name))
         part->slot[column] =

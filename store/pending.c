@@ -39,16 +39,15 @@ struct pending_run *pending_find(struct store *store, int64_t run_id)
   return store->last_pending = (struct pending_run *)(uintptr_t)*place;
 }
 
-enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
-                                 unsigned column, const void *values, uint32_t count, struct error *err)
+enum status pending_write_chunk(struct store *store, int64_t run_id, const char *series, int64_t part,
+                                const struct column_kind *kind, const void *values, uint32_t count, struct error *err)
 {
-  const struct column_kind *kind = &series_kinds[series].columns[column];
   struct chunk_blob blob;
   chunk_encode(store->reader.codec, kind->type, values, count, &blob);
   sqlite3_stmt *statement = NULL;
   XSP_TRY(writer_start(store, STATEMENT_CHUNK, &statement, err));
   sqlite3_bind_int64(statement, 1, run_id);
-  sqlite3_bind_text(statement, 2, series_kinds[series].name, -1, SQLITE_STATIC);
+  sqlite3_bind_text(statement, 2, series, -1, SQLITE_STATIC);
   sqlite3_bind_int64(statement, 3, part);
   sqlite3_bind_text(statement, 4, kind->name, -1, SQLITE_STATIC);
   sqlite3_bind_int64(statement, 5, count);
@@ -56,6 +55,13 @@ enum status pending_write_column(struct store *store, int64_t run_id, enum serie
   sqlite3_bind_int64(statement, 7, blob.maximum);
   sqlite3_bind_blob64(statement, 8, blob.data, blob.size, SQLITE_STATIC);
   return writer_step(store, statement, err);
+}
+
+enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
+                                 unsigned column, const void *values, uint32_t count, struct error *err)
+{
+  const struct series_kind *kind = &series_kinds[series];
+  return pending_write_chunk(store, run_id, kind->name, part, &kind->columns[column], values, count, err);
 }
 
 bool pending_is_dirty(const struct store *store)

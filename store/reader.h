@@ -32,6 +32,7 @@ struct series {
   enum series_name name;
   struct part *parts;
   size_t part_count, part_capacity;
+  size_t recorded_count; // parts before the derived ones (SCHEMA_DERIVED_TAGS)
   uint64_t row_count;
   struct key_list *lists[STORE_COLUMNS]; // by column, built at the first question; see reader_list
 };

@@ -12,6 +12,7 @@
 extern const char schema_sql[];
 
 enum series_name { SERIES_SPAN, SERIES_TAG, SERIES_COUNT };
+#define SCHEMA_DERIVED_TAGS "tag_derived" // chunks of SERIES_TAG that only SQL sees; sorts after "tag"
 enum tag_column { TAG_SPAN_ID, TAG_KEY, TAG_TYPE, TAG_VALUE, TAG_COLUMNS };
 
 struct store_columns { // all columns of spans

@@ -74,6 +74,10 @@ enum status pending_flush(struct store *store, struct error *err) MUST_CHECK; //
 bool pending_is_dirty(const struct store *store);
 void pending_free(struct store *store);
 struct pending_run *pending_find(struct store *store, int64_t run_id); // creates
+// A column of a part of the series `name`.
+enum status pending_write_chunk(struct store *store, int64_t run_id, const char *name, int64_t part,
+                                const struct column_kind *kind, const void *values, uint32_t count,
+                                struct error *err) MUST_CHECK;
 enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
                                  unsigned column, const void *values, uint32_t count, struct error *err) MUST_CHECK;
 

@@ -72,15 +72,15 @@ static enum status read_tags(struct tag_reading *reading, struct arena *arena, s
                              size_t *ret_count, struct error *err)
 {
   const struct series *series = reading->series;
-  size_t count = reading->keys == NULL ? (size_t)series->row_count : 0, more;
-  for (size_t i = 0; i < series->part_count && reading->keys != NULL; i++) {
+  size_t count = 0, more;
+  for (size_t i = 0; i < series->recorded_count; i++) {
     XSP_TRY(count_part(reading, &series->parts[i], &more, err));
     count += more;
   }
   XSP_TRY(reader_check_memory(&reading->store->reader, series, TAG_VALUE, count, sizeof(struct store_tag), err));
   struct store_tag *tags = *ret_tags = arena_alloc_array(arena, count, sizeof *tags);
   *ret_count = count;
-  for (size_t i = 0; i < series->part_count; i++) {
+  for (size_t i = 0; i < series->recorded_count; i++) {
     XSP_TRY(count_part(reading, &series->parts[i], &more, err));
     if (more > 0)
       XSP_TRY(fill_tags(reading, &series->parts[i], tags, err));

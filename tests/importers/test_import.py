@@ -626,7 +626,7 @@ class ChromeTest(ImportTest):
                                                      ("cv::dnn::forwardLayer", "layer"), ("step 1", "model"),
                                                      ("load, seq = x", "application")])
         self.assertEqual(dict(self.rows("select key, value from tag where span_id = 2")),
-                         {"sequence": 5, "op_id": 6, "input_shape": "[[1, 2], []]"})
+                         {"sequence": 5, "op_id": 6, "input_shape": "[[1, 2], []]", "layer_index": 1})
 
     def test_steps_are_the_observations(self):
         events = [event(name="ProfilerStep", ts=0, dur=100)]

@@ -260,7 +260,8 @@ class Generations(Case):
             {"run_id": 1, "track_id": 3, "name": None, "host": None, "process_id": None, "thread_id": None,
              "device_id": 0, "stream_id": 20, "clock": None}])
         self.assertEqual(self.tags("aten::add"), {"layer_type": "aten::add", "external_id": 7, "Input Dims": "[[2,3],[]]",
-                                                  "alloc_bytes": 0, "alloc_own_bytes": 0, "call_path": "outer.py(2): <module>;inner.py(1): f"})
+                                                  "alloc_bytes": 0, "alloc_own_bytes": 0, "layer_index": 0,
+                                                  "call_path": "outer.py(2): <module>;inner.py(1): f"})
         self.assertEqual(self.tags("Memcpy DtoH (Device -> Pageable)"),
                          {"copy_kind": "DtoH", "bytes": 4096, "recorded_correlation": 98})
         self.assertEqual(self.report["files"][0]["skipped"],

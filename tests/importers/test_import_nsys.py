@@ -221,7 +221,7 @@ class Spans(WithFolder):
         operator, call, kernel = spans
         self.assertEqual((operator["name"], operator["level"], operator["category"]), ("aten::mm", "layer", "nvtx"))
         self.assertEqual(operator["tags"], {"sequence": 3, "op_id": 12, "Input Dims": "[[4,2],[2,8]]",
-                                            "layer_type": "aten::mm"})
+                                            "layer_type": "aten::mm", "layer_index": 0})
         self.assertEqual((call["kind"], call["category"], call["parent"], call["basis"]),
                          ("launch", "api", "aten::mm", "containment"))
         self.assertEqual(call["tags"], {"recorded_correlation": 77})

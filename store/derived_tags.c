@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tags that follow from what is recorded. Called by correlate. SQL sees them like any others; the typed readers do not, so
+// that exports and analyses only see what a source recorded. Older versions of xsp pass over their chunks.
+#include "base/memory.h"
+#include "store/store_private.h"
+
+#include <stdlib.h>
+
+struct derived_rows { // of one part
+  int64_t span_id[STORE_CHUNK_ROWS], value[STORE_CHUNK_ROWS];
+  uint32_t key[STORE_CHUNK_ROWS];
+  uint8_t type[STORE_CHUNK_ROWS];
+};
+
+static enum status write_part(struct store *store, int64_t run_id, int64_t part, const struct derived_rows *rows,
+                              uint32_t count, struct error *err)
+{
+  const void *const columns[TAG_COLUMNS] = {
+      [TAG_SPAN_ID] = rows->span_id, [TAG_KEY] = rows->key, [TAG_TYPE] = rows->type, [TAG_VALUE] = rows->value};
+  for (unsigned i = 0; i < TAG_COLUMNS; i++)
+    XSP_TRY(pending_write_chunk(store, run_id, SCHEMA_DERIVED_TAGS, part, &series_kinds[SERIES_TAG].columns[i],
+                                columns[i], count, err));
+  return STATUS_OK;
+}
+
+enum status store_put_derived_tags(struct store *store, int64_t run_id, const char *key,
+                                   const struct store_derived_tag *tags, size_t count, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(writer_execute(store, err, "DELETE FROM chunk WHERE run_id = %lld AND series = %Q", (long long)run_id,
+                         SCHEMA_DERIVED_TAGS));
+  struct derived_rows *rows = memory_new(1, sizeof *rows);
+  uint32_t string = count > 0 ? store_string(store, key, strlen(key)) : 0;
+  enum status status = pending_flush(store, err);
+  for (size_t at = 0; at < count && status == STATUS_OK; at += STORE_CHUNK_ROWS) {
+    uint32_t more = count - at < STORE_CHUNK_ROWS ? (uint32_t)(count - at) : STORE_CHUNK_ROWS;
+    for (uint32_t i = 0; i < more; i++) {
+      rows->span_id[i] = tags[at + i].span_id;
+      rows->value[i] = tags[at + i].value;
+      rows->key[i] = string;
+      rows->type[i] = STORE_INT;
+    }
+    status = write_part(store, run_id, (int64_t)(at / STORE_CHUNK_ROWS), rows, more, err);
+  }
+  free(rows);
+  reader_invalidate_run(&store->reader, run_id);
+  return status;
+}
