@@ -84,8 +84,9 @@ struct kineto_repeat { // the list or object that a key had last: mostly it has 
 };
 #define KINETO_STRINGS(X)                                                                                              \
   X(api)                                                                                                               \
-  X(kernel) X(memcpy) X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(call_path) X(alloc_bytes)      \
-      X(alloc_own_bytes)
+  X(kernel)                                                                                                            \
+  X(memcpy)                                                                                                            \
+  X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(call_path) X(alloc_bytes) X(alloc_own_bytes)
 struct kineto_strings { // import_string of what is used all the time
 #define X(name) uint32_t name;
   KINETO_STRINGS(X)
