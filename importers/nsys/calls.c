@@ -61,12 +61,40 @@ bool nsys_takes_table(const char *table)
   return false;
 }
 
-// Executions of exports that do not say whose they are belong to the only process that calls CUDA.
+// Executions of exports that do not say whose they are belong to the only process that calls CUDA, or with their id.
 static void note_caller(struct nsys_reader *reader, int64_t process)
 {
   reader->has_calls_of_several |= reader->has_calls && reader->calling_process != process;
   reader->has_calls = true;
   reader->calling_process = process;
+}
+
+// Which process calls CUDA with an id, as its ordinal; NSYS_SEVERAL: more than one does.
+enum { CALLER_THREAD, CALLER_CORRELATION };
+static const struct nsys_column caller_columns[] = {{"globalTid", true}, {"correlationId", true}};
+
+static enum status read_caller(void *context, struct nsys_scan *scan, struct error *err)
+{
+  struct nsys_reader *reader = context;
+  struct nsys_key process = {nsys_process(nsys_int(scan, CALLER_THREAD, 0)), 0, 0};
+  struct nsys_key id = {nsys_int(scan, CALLER_CORRELATION, 0), 0, 0};
+  uint32_t ordinal = 0, known = 0;
+  if (nsys_map_find(&reader->processes, process, &ordinal)) {
+    bool is_known = nsys_map_find(&reader->callers, id, &known);
+    nsys_map_put(&reader->callers, id, is_known && known != ordinal ? NSYS_SEVERAL : ordinal);
+  }
+  return nsys_scan_check(scan, err);
+}
+
+enum status nsys_read_callers(struct nsys_reader *reader, struct error *err)
+{
+  for (size_t i = 0; i < TABLE_COUNT && !reader->has_callers; i++)
+    if (tables[i].class == CUDA)
+      XSP_TRY(nsys_read_rows(&reader->database, tables[i].name, caller_columns,
+                             sizeof caller_columns / sizeof caller_columns[0], read_caller, reader, err));
+  reader->has_callers = true;
+  nsys_database_refill(&reader->database); // the scan that asked goes on
+  return STATUS_OK;
 }
 
 static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,

@@ -233,6 +233,22 @@ static bool find_process(const struct nsys_reader *reader, struct nsys_scan *sca
   return is_said || !reader->has_calls_of_several;
 }
 
+// Of an execution that does not name its process, where several call CUDA: the launch of the only one that has its id.
+static enum status join_caller(struct nsys_reader *reader, int64_t correlation, struct store_span *span,
+                               struct error *err)
+{
+  uint32_t ordinal = 0;
+  XSP_TRY(nsys_read_callers(reader, err));
+  bool is_called = nsys_map_find(&reader->callers, (struct nsys_key){correlation, 0, 0}, &ordinal);
+  if (is_called && ordinal != NSYS_SEVERAL)
+    return nsys_correlation(reader, nsys_map_key(&reader->processes, ordinal).a, correlation, span, err);
+  if (is_called)
+    span->flags |= STORE_FLAG_BASIS(BASIS_AMBIGUOUS);
+  import_tag_int(reader->import, span->span_id, reader->keys.recorded_correlation, correlation);
+  reader->unowned_executions++;
+  return STATUS_OK;
+}
+
 struct device_rows {
   struct nsys_reader *reader;
   const struct device_table *table;
@@ -257,7 +273,7 @@ static enum status read_row(void *context, struct nsys_scan *scan, struct error 
   if (find_process(reader, scan, &process))
     XSP_TRY(nsys_correlation(reader, process, correlation, &span, err));
   else if (correlation != 0)
-    reader->unowned_executions++;
+    XSP_TRY(join_caller(reader, correlation, &span, err));
   tag_number(reader, scan, CONTEXT, span.span_id, reader->keys.context);
   tag_number(reader, scan, GRAPH, span.span_id, reader->keys.graph);
   tag_number(reader, scan, GRAPH_NODE, span.span_id, reader->keys.graph_node);

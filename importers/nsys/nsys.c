@@ -157,7 +157,7 @@ static void say_notes(struct nsys_reader *reader)
     import_note(import, "%llu correlation ids exceed 32 bits: their events are not joined",
                 (unsigned long long)reader->unusable_correlations);
   if (reader->unowned_executions > 0)
-    import_note(import, "%llu executions do not name their process: they are not joined with a launch",
+    import_note(import, "%llu executions name no process, and not exactly one calls with their correlation id",
                 (unsigned long long)reader->unowned_executions);
   if (!reader->epoch_is_unix)
     import_note(import, "the file does not record when it was made: times count from its own zero");
@@ -196,7 +196,7 @@ static enum status nsys_read(struct import *import, struct error *err)
   enum status status = read_parts(&reader, err);
   struct nsys_map *maps[] = {&reader.threads,      &reader.stream_tracks, &reader.wait_tracks, &reader.processes,
                              &reader.thread_names, &reader.domains,       &reader.categories,  &reader.process_names,
-                             &reader.stacks,       &reader.balances};
+                             &reader.stacks,       &reader.balances,      &reader.callers};
   for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
     nsys_map_done(maps[i]);
   nsys_strings_close(&reader.strings);

@@ -95,11 +95,13 @@ struct nsys_reader {
   struct nsys_map stacks;                     // callchainId → call path, a string
   struct nsys_map process_names;              // process → string, of those with threads that have no name
 
+  struct nsys_map callers;              // correlation id → ordinal of the process; see nsys_read_callers
+  bool has_callers;                     // they are read
   bool has_calls, has_calls_of_several; // processes that call CUDA
   int64_t calling_process;
   bool has_torch;
   uint64_t unusable_correlations; // beyond 32 bits
-  uint64_t unowned_executions;    // of nobody knows which process
+  uint64_t unowned_executions;    // of nobody knows which process, in a file of several
 };
 
 // ---- nsys.c: what all tables have in common
@@ -129,6 +131,9 @@ enum status nsys_read_facts(struct nsys_reader *reader, struct error *err) MUST_
 enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err) MUST_CHECK;
 enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the calls
 enum status nsys_read_calls(struct nsys_reader *reader, struct error *err) MUST_CHECK;
+#define NSYS_SEVERAL UINT32_MAX
+// For executions that do not name their process: which one calls with their id. Reads the calls again, once.
+enum status nsys_read_callers(struct nsys_reader *reader, struct error *err) MUST_CHECK;
 enum status nsys_read_device(struct nsys_reader *reader, struct error *err) MUST_CHECK;
 enum status nsys_read_names(struct nsys_reader *reader, struct error *err) MUST_CHECK;   // of tracks with spans
 enum status nsys_count_others(struct nsys_reader *reader, struct error *err) MUST_CHECK; // rows that become no spans

@@ -123,7 +123,8 @@ class WithFolder(unittest.TestCase):
         """Imports an Export (or the file it wrote): the report, the spans by name, all rows of its tags by span."""
         if isinstance(export, Export):
             export.write(self.path, **how)
-        report, self.out = import_file(self.path, self.folder, *options)
+        self.report, self.out = import_file(self.path, self.folder, *options)
+        report = self.report
         spans = rows(self.out, "select s.*, p.name as parent, l.name as layer from span s left join span p on p.run_id ="
                                " s.run_id and p.span_id = s.parent_id left join span l on l.run_id = s.run_id and"
                                " l.span_id = s.layer_id order by s.span_id")
@@ -534,10 +535,19 @@ class Schemas(WithFolder):
         export = Export()
         for process in (100, 200):
             export.call("cudaLaunchKernel", 120, 130, 7, tid=gtid(process))
-        export.kernel("k", 150, 190, 7, pid=None)
+        export.nvtx("aten::mm", 100, 200, tid=gtid(200)).call("cudaLaunchKernel", 120, 130, 9, tid=gtid(200))
+        for name, correlation in (("both", 7), ("one", 9), ("neither", 8)):
+            export.kernel(name, 150, 190, correlation, pid=None)
+        export.kernel("named", 150, 190, 9, pid=gpid(200))
         file, spans = self.load(export)
-        self.assertEqual(spans[2]["basis"], "none")
-        self.assertIn("1 execution", file["notes"][0])
+        found = {name: self.named(spans, f"{name}<float>(int)") for name in ("both", "one", "neither", "named")}
+        self.assertEqual({name: (span["basis"], span["layer"]) for name, span in found.items()}, {
+            "both": ("ambiguous", None), "one": ("correlation", "aten::mm"), "neither": ("none", None),
+            "named": ("correlation", "aten::mm")})
+        self.assertEqual(found["one"]["correlation_id"], found["named"]["correlation_id"])
+        self.assertEqual(found["both"]["tags"]["recorded_correlation"], 7)
+        self.assertIn("2 executions", file["notes"][0])
+        self.assertEqual(self.report["unattributed"]["reasons"], {"ambiguous": 1, "no launch": 1})
 
     def test_needed_columns(self):
         full = Export().nvtx("aten::mm", 1, 9).call("cudaLaunchKernel", 1, 2, 7).kernel("k", 3, 4, 7)
