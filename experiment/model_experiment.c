@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
+#include "experiment/gpus.h"
 #include "experiment/lane.h"
 #include "experiment/matrix.h"
 #include "experiment/model_parts.h"
@@ -82,16 +83,35 @@ static enum status start_lanes(struct experiment *experiment, struct span_of_lan
 }
 
 // ---- rows other than runs and spans -----------------------------------------------------------------------------------
+static size_t describe_device(const struct profile_options *options, const struct profile_found *found,
+                              struct arena *arena, struct store_system_value *values)
+{
+  size_t count = 0;
+  struct gpus gpus = {0};
+  if (found->device[0] != 0)
+    values[count++] = (struct store_system_value){.key = "device", .text = found->device};
+  if (found->device_class == PREDICTOR_ON_CUDA)
+    gpus_read(arena, &gpus);
+  if (gpus.model != NULL)
+    values[count++] = (struct store_system_value){.key = "gpu", .text = gpus.model};
+  if (found->cudnn_version != 0)
+    values[count++] = system_number("cudnn_version", (double)found->cudnn_version);
+  bool is_on_cpu = found->device_class == PREDICTOR_ON_CPU || found->device_class == PREDICTOR_ON_UNKNOWN;
+  if (options->peaks != NULL && is_on_cpu) // a wrong roof is worse than none
+    count += peaks_describe(options->peaks, values + count);
+  return count;
+}
+
 // Variants run on one machine, but with a library each: each has a system row of its own.
 static enum status add_experiment(struct store *store, const struct profile_options *options, size_t variant,
                                   const struct profile_found *found, struct error *err)
 {
-  struct store_system_value values[2 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
+  struct arena arena = {0};
+  struct store_system_value values[5 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
   size_t count = 1;
   if (options->runner.threads != 0)
     values[count++] = system_number("threads", options->runner.threads);
-  if (options->peaks != NULL)
-    count += peaks_describe(options->peaks, values + count);
+  count += describe_device(options, found, &arena, values + count);
   struct store_experiment row = {
       .experiment_id = experiment_id_of(variant),
       .name = options->name,
@@ -100,7 +120,9 @@ static enum status add_experiment(struct store *store, const struct profile_opti
       .framework_version = found->framework_version,
       .command = options->command,
   };
-  XSP_TRY(record_experiment(store, &row, values, count, err));
+  enum status status = record_experiment(store, &row, values, count, err);
+  arena_done(&arena);
+  XSP_TRY(status);
   return store_add_workload(store, row.experiment_id, options->workload, options->workload_count, err);
 }
 

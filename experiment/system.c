@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/small_file.h"
+#include "experiment/gpus.h"
 
 #include <math.h>
 #include <sched.h>
@@ -141,6 +142,20 @@ static void put_number(struct facts *facts, const char *key, double number)
     facts->values[facts->count++] = system_number(key, number);
 }
 
+// Key `gpu`, which stands for a roof, is for what computed: model_experiment.c adds it.
+static void put_gpus(struct facts *facts, struct arena *arena)
+{
+  struct gpus gpus;
+  gpus_read(arena, &gpus);
+  put_text(facts, "gpu_driver", gpus.driver);
+  put_number(facts, "cuda_driver_version", gpus.cuda_version > 0 ? (double)gpus.cuda_version : (double)NAN);
+  if (gpus.count == 0)
+    return;
+  put_text(facts, "gpus", gpus.names);
+  put_number(facts, "gpu_count", gpus.count);
+  put_number(facts, "gpu_memory_bytes", gpus.memory_bytes);
+}
+
 size_t system_describe(struct arena *arena, struct store_system_value *values, size_t maximum)
 {
   struct facts facts = {values, 0, maximum};
@@ -167,5 +182,6 @@ size_t system_describe(struct arena *arena, struct store_system_value *values, s
   char clock[64];
   small_file_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", clock, sizeof clock);
   put_text(&facts, "clocksource", arena_format(arena, "%s", clock));
+  put_gpus(&facts, arena);
   return facts.count;
 }

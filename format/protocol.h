@@ -2,11 +2,12 @@
 // The line protocol between `xsp profile` and its runner process (one per level set), over a socketpair.
 //
 // Runner arguments: --control-fd N --model PATH --predictor NAME --levels M/L --tracer-directory DIR --work-directory DIR
-//   [--library PATH] [--threads N] [--affinity CPULIST] [--seed N] [--input NAME=FILE.npy]… [--dim NAME=N]…
+//   [--library PATH] [--device DEVICE] [--threads N] [--affinity CPULIST] [--seed N] [--input NAME=FILE.npy]… [--dim NAME=N]…
 //   [--expect EXPECTATION]… [--profile-file] [--unfused]; the capture session comes by XSP_SESSION, further tracers by XSP_TRACERS.
 //
 // Lines end with '\n', fields are separated by '\t'; '\t', '\n' and '\\' inside a field are written \t, \n, \\.
-//   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE [NOTE]   once, when the model is open
+//   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE NOTE DEVICE CLASS CUDNN   once, when the model is open; NOTE
+//           and DEVICE may be empty; CLASS: of the device, a number of enum predictor_on; CUDNN: version, 0 without
 //   runner: error STATUS WHAT WHERE WHY ADVICE                    STATUS as enum status' number; the runner then exits
 //   xsp:    predict BATCH WARMUP(0|1|cold)                        one inference under one model span
 //   runner: done                                                  answers predict, prepare and flush
@@ -26,7 +27,7 @@
 #include <stddef.h>
 
 #define PROTOCOL_LINE_MAXIMUM 8192
-#define PROTOCOL_FIELDS 8
+#define PROTOCOL_FIELDS 9
 
 // Appends the escaped fields (first is the verb), tab-separated, with the newline.
 void protocol_format(struct buf *out, const char *const *fields, size_t count);

@@ -28,7 +28,7 @@ static void fields_come_back_as_they_were(void **state)
 static void malformed_lines_are_refused(void **state)
 {
   char *parsed[PROTOCOL_FIELDS];
-  char bad_escape[] = "a\\x", cut_escape[] = "a\\", many[] = "1\t2\t3\t4\t5\t6\t7\t8\t9";
+  char bad_escape[] = "a\\x", cut_escape[] = "a\\", many[] = "1\t2\t3\t4\t5\t6\t7\t8\t9\t10";
   assert_int_equal(protocol_parse(bad_escape, parsed), 0);
   assert_int_equal(protocol_parse(cut_escape, parsed), 0);
   assert_int_equal(protocol_parse(many, parsed), 0);

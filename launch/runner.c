@@ -217,7 +217,7 @@ enum status runner_wait_ready(struct runner *runner, struct error *err)
   char *fields[PROTOCOL_FIELDS];
   size_t count = 0;
   XSP_TRY(read_answer(runner, line, fields, &count, err));
-  if ((count != 5 && count != 6) || strcmp(fields[0], "ready") != 0)
+  if (count != 9 || strcmp(fields[0], "ready") != 0)
     return error_set(err, STATUS_SYSTEM, "the runner's greeting is malformed", runner->model_path, NULL,
                      "xsp and xsp-runner are of different versions?");
   struct profile_found *found = &runner->found;
@@ -225,7 +225,10 @@ enum status runner_wait_ready(struct runner *runner, struct error *err)
   snprintf(found->framework_version, sizeof found->framework_version, "%s", fields[2]);
   snprintf(found->library, sizeof found->library, "%s", fields[3]);
   snprintf(found->layer_source, sizeof found->layer_source, "%s", fields[4]);
-  snprintf(found->note, sizeof found->note, "%s", count == 6 ? fields[5] : "");
+  snprintf(found->note, sizeof found->note, "%s", fields[5]);
+  snprintf(found->device, sizeof found->device, "%s", fields[6]);
+  found->device_class = (enum predictor_on)strtol(fields[7], NULL, 10);
+  found->cudnn_version = strtol(fields[8], NULL, 10);
   return STATUS_OK;
 }
 

@@ -18,6 +18,7 @@ struct runner_options {
   const char *model_path;
   const char *predictor;           // name
   const char *library;             // NULL: the runner searches
+  const char *device;              // as of --device; NULL: the framework's default
   const char *affinity;            // CPU list, NULL: all
   const char *const *inputs;       // "name=file.npy", NULL-terminated; may be NULL
   const char *const *dims;         // "name=N"
@@ -34,7 +35,10 @@ struct runner_options {
 // What a runner reported of its framework when the model was open.
 struct profile_found {
   char framework[64], framework_version[64], library[1024], layer_source[64];
-  char note[256]; // of the framework on itself; "": none
+  char note[256];  // of the framework on itself; "": none
+  char device[64]; // its own name of what the model runs on; "": unknown
+  enum predictor_on device_class;
+  long cudnn_version; // of the cuDNN that the framework loaded: 90100 is 9.1; 0: none
 };
 
 struct runner {

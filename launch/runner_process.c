@@ -55,6 +55,7 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
   put_option(arguments, "--work-directory", runner->work_directory);
   put_option(arguments, "--seed", arena_format(arena, "%" PRIu64, options->seed));
   put_option(arguments, "--library", options->library);
+  put_option(arguments, "--device", options->device);
   put_option(arguments, "--threads", options->threads != 0 ? arena_format(arena, "%u", options->threads) : NULL);
   put_option(arguments, "--affinity", options->affinity);
   put_list(arguments, "--input", options->inputs);

@@ -101,8 +101,13 @@ enum status predictor_open(const struct predictor *predictor, const struct predi
 {
   const uint32_t layer_or_deeper =
       XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL);
+  struct device device;
+  if (!device_parse(options->device, &device))
+    return error_set(err, STATUS_USE, "not a device", "--device", "cpu, gpu, gpu:N or the framework's own name of it",
+                     "'%s'", options->device);
   struct predictor_state *state = memory_new(1, predictor->state_bytes);
   state->options = *options;
+  state->device = device;
   state->has_layers = (options->level_mask & layer_or_deeper) != 0;
   *ret_model = (struct predictor_model){.state = state};
   enum status status = open_state(predictor, ret_model, arena, err);

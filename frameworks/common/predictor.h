@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/library.h"
 #include "base/mapped.h"
+#include "frameworks/common/device.h"
 #include <xsp/span.h>
 
 #include <stdbool.h>
@@ -70,6 +71,7 @@ struct predictor_options {
   const char *model_path;
   const char *library_path;     // NULL: search (base/library.h rules)
   unsigned threads;             // 0: the framework's default
+  const char *device;           // common/device.h; NULL: the framework's default. Only asked of one that has_devices
   uint32_t level_mask;          // the session's levels: layer or deeper switches the framework's profiling on
   const char *tracer_directory; // where xsp's own tracers lie
   const char *work_directory;   // for files a framework insists on writing; private to this process
@@ -85,6 +87,7 @@ struct reported_times {
   struct predictor_interval model, preprocess, postprocess;
   uint64_t transport_ns; // what asking and answering took beyond these; in none of them
 };
+enum predictor_on { PREDICTOR_ON_UNKNOWN, PREDICTOR_ON_CPU, PREDICTOR_ON_CUDA, PREDICTOR_ON_OTHER };
 struct predictor_model { // filled by open; strings and arrays live in `arena` of the caller
   const char *framework, *framework_version, *library_path;
   struct tensor_info *inputs;
@@ -93,7 +96,9 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   size_t output_count;
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
   const char *note;         // what else the trace records, one line ("inference precision bf16"); NULL: nothing
-  void *state;              // the predictor's own
+  const char *device;       // the framework's own name of what the model runs on; NULL: unknown
+  enum predictor_on device_class;
+  void *state; // the predictor's own
   // Set by the runner before each predict, after it where the predictor tells_times: the model span, for layers that are
   // published later (all zero: none).
   struct xsp_context model_span;
@@ -105,6 +110,7 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
 // What each predictor's state begins with; filled before `open` is called.
 struct predictor_state {
   struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
+  struct device device;             // options.device, read
   bool has_layers;                  // layers, or what lies below them, are recorded
   struct library library;
   char version[64]; // of the library, by `load`
@@ -143,6 +149,7 @@ struct predictor {
   bool tells_times;
   bool executes_model; // the model is a program: who runs it must trust it
   bool tells_outputs;  // predictor_model.outputs
+  bool has_devices;    // can run models on a device by choice (predictor_options.device)
   bool has_unfused;   // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
   size_t state_bytes; // of predictor_model.state, which begins with a struct predictor_state
   const struct predictor_library *library; // NULL: none, and `probe` answers for it

@@ -9,7 +9,9 @@
 #include <stdint.h>
 
 #define LITERT_RANK_MOST 8
-#define LITERT_CPU 1             // hardware accelerators, a mask
+#define LITERT_CPU 1 // hardware accelerators, a mask
+#define LITERT_GPU 2
+#define LITERT_NPU 4
 #define LITERT_WRITE 1           // mode of a lock
 #define LITERT_RANKED 0          // a tensor's type id
 #define LITERT_NO_MEMORY 2       // status
@@ -32,6 +34,9 @@ typedef struct litert_opaque *litert_handle;
 // Every function returns 0, or the number of what went wrong; why is written to stderr.
 #define LITERT_FUNCTIONS(X)                                                                                            \
   X(CreateEnvironment, (int, const void *, litert_handle *))                                                           \
+  X(GetNumAccelerators, (litert_handle environment, size_t *))                                                         \
+  X(GetAccelerator, (litert_handle environment, size_t, litert_handle *))                                              \
+  X(GetAcceleratorHardwareSupport, (litert_handle accelerator, int *))                                                 \
   X(CreateModelFromFile, (litert_handle environment, const char *, litert_handle *))                                   \
   X(GetNumModelSignatures, (litert_handle model, size_t *))                                                            \
   X(GetModelSignature, (litert_handle model, size_t, litert_handle *))                                                 \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LiteRT (TFLite models) through its C API, opened at run time, on the CPU. Called by the runner (open, prepare, predict,
+// LiteRT (TFLite models) through its C API, opened at run time. Called by the runner (open, prepare, predict,
 // flush, resume, close) and by `xsp check` (probe). What a model takes, gives and consists of: model.c; its layers:
 // layers.c. One thread, one model, its first signature.
 #include "frameworks/litert/state.h"
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct predictor_function functions[] = {
 #define X(name, arguments) {"LiteRt" #name, offsetof(struct litert_state, api.name), false},
@@ -85,11 +86,44 @@ static enum status add_options(struct litert_state *state, const char *identifie
   return STATUS_OK;
 }
 
+// Operators that an accelerator does not take stay on the CPU. LiteRT chooses among several of a kind itself.
+static enum status choose_device(struct litert_state *state, struct arena *arena, struct predictor_model *model,
+                                 struct error *err)
+{
+  static const char *const names[] = {[LITERT_CPU] = "CPU", [LITERT_GPU] = "GPU", [LITERT_NPU] = "NPU"};
+  const struct device *device = &state->common.device;
+  int wanted = device->kind == DEVICE_GPU && device->index <= 0 ? LITERT_GPU : LITERT_CPU, all = LITERT_CPU;
+  bool is_known = device->kind != DEVICE_NAMED && device->index <= 0;
+  if (device->kind == DEVICE_NAMED && strcasecmp(device->text, "npu") == 0) {
+    wanted = LITERT_NPU;
+    is_known = true;
+  }
+  size_t count = 0;
+  TRY_LITERT(state->api.GetNumAccelerators(state->environment, &count), "cannot list LiteRT's accelerators");
+  for (size_t i = 0; i < count; i++) {
+    litert_handle accelerator = NULL;
+    int support = 0;
+    TRY_LITERT(state->api.GetAccelerator(state->environment, i, &accelerator), "cannot list LiteRT's accelerators");
+    if (state->api.GetAcceleratorHardwareSupport(accelerator, &support) == 0)
+      all |= support;
+  }
+  const char *present = "";
+  for (int bit = LITERT_CPU; bit <= LITERT_NPU; bit *= 2)
+    if (all & bit)
+      present = device_list(arena, present, names[bit]);
+  if (!is_known || !(all & wanted))
+    return device_missing(device, "litert", present, err);
+  state->accelerators = wanted | LITERT_CPU;
+  model->device = names[wanted];
+  model->device_class = wanted == LITERT_CPU ? PREDICTOR_ON_CPU : PREDICTOR_ON_OTHER;
+  return STATUS_OK;
+}
+
 static enum status compile(struct litert_state *state, struct error *err)
 {
   const char *what = "cannot set LiteRT's options";
   TRY_LITERT(state->api.CreateOptions(&state->compile_options), what);
-  TRY_LITERT(state->api.SetOptionsHardwareAccelerators(state->compile_options, LITERT_CPU), what);
+  TRY_LITERT(state->api.SetOptionsHardwareAccelerators(state->compile_options, state->accelerators), what);
   if (state->common.has_layers)
     XSP_TRY(add_options(state, "runtime_options_string", "enable_profiling = true\n", err));
   char toml[96] = "";
@@ -116,6 +150,7 @@ static enum status litert_open(struct predictor_model *model, struct arena *aren
                                               : "kernels of XNNPACK where it has one";
   litert_make_publisher(state);
   TRY_LITERT_CAPTURED(state->api.CreateEnvironment(0, NULL, &state->environment), "cannot start LiteRT");
+  XSP_TRY(choose_device(state, arena, model, err));
   TRY_LITERT_CAPTURED(
       state->api.CreateModelFromFile(state->environment, state->common.options.model_path, &state->model),
       "cannot open model");
@@ -253,6 +288,7 @@ const struct predictor predictor_litert = {
     .summary = "TFLite models in LiteRT (ai-edge-litert 2.3)",
     .extensions = ".tflite",
     .untold = "start,thread,name",
+    .has_devices = true,
     .has_unfused = true,
     .state_bytes = sizeof(struct litert_state),
     .library = &library,

@@ -12,6 +12,7 @@
 
 struct litert_state {
   struct predictor_state common; // first
+  int accelerators;              // mask
   struct litert_api api;
   litert_handle environment, model, signature, compile_options, compiled,
       profiler; // the profiler is the compiled model's

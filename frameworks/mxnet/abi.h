@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-#define MXNET_CPU 1                   // device type
+#define MXNET_CPU 1 // device types
+#define MXNET_GPU 2
 #define MXNET_FUSING_BACKEND "MKLDNN" // active on CPUs unless MXNET_SUBGRAPH_BACKEND is set
 
 typedef struct mxnet_opaque *mxnet_handle;
@@ -14,6 +15,7 @@ typedef struct mxnet_opaque *mxnet_handle;
 // Each returns 0 or -1; MXGetLastError then has the reason (per thread).
 #define MXNET_FUNCTIONS(X)                                                                                             \
   X(GetVersion, (int *))                                                                                               \
+  X(GetGPUCount, (int *))                                                                                              \
   X(PredCreate, (const char *symbol, const void *params, int params_size, int device, int device_id, uint32_t inputs,  \
                  const char **names, const uint32_t *shape_starts, const uint32_t *shapes, mxnet_handle *))            \
   X(PredSetInput, (mxnet_handle predictor, const char *name, const float *data, uint32_t count))                       \

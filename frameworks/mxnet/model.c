@@ -181,7 +181,7 @@ enum status mxnet_read_graph(struct mxnet_state *state, struct error *err)
   TRY_MX(state->api.SymbolGetNumOutputs(state->graph_handle, &state->output_count), "cannot open model");
   state->graph = state->symbol;
   const char *json = NULL;
-  bool is_fused = !state->common.options.unfused && state->common.has_layers &&
+  bool is_fused = !state->is_on_gpu && !state->common.options.unfused && state->common.has_layers &&
                   state->api.GenBackendSubgraph(state->graph_handle, MXNET_FUSING_BACKEND, &fused) == 0 &&
                   state->api.SymbolSaveToJSON(fused, &json) == 0;
   if (fused != NULL && fused != state->graph_handle) {

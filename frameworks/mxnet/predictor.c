@@ -95,6 +95,28 @@ static const struct predictor_library library = {
     .load = load,
 };
 
+// A library without CUDA answers with an error, or with 0 GPUs.
+static enum status choose_device(struct mxnet_state *state, struct predictor_model *model, struct error *err)
+{
+  const struct device *device = &state->common.device;
+  int gpus = 0;
+  if (device->kind == DEVICE_GPU || device->kind == DEVICE_NAMED) {
+    if (state->api.GetGPUCount(&gpus) != 0)
+      gpus = 0;
+    state->device_number = device->index < 0 ? 0 : device->index;
+    state->is_on_gpu = device->kind == DEVICE_GPU && state->device_number < gpus;
+    if (!state->is_on_gpu)
+      return device_missing(device, "mxnet",
+                            gpus == 0   ? "cpu"
+                            : gpus == 1 ? "cpu, gpu:0"
+                                        : arena_format(state->arena, "cpu, gpu:0 to gpu:%d", gpus - 1),
+                            err);
+  }
+  model->device = arena_format(state->arena, "%s(%d)", state->is_on_gpu ? "gpu" : "cpu", state->device_number);
+  model->device_class = state->is_on_gpu ? PREDICTOR_ON_CUDA : PREDICTOR_ON_CPU;
+  return STATUS_OK;
+}
+
 static enum status mxnet_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct mxnet_state *state = model->state;
@@ -103,6 +125,7 @@ static enum status mxnet_open(struct predictor_model *model, struct arena *arena
   state->pool.maximum_bytes = MXNET_POOL_BYTES;
   model->layer_source = state->common.has_layers ? "profiler" : "none";
   state->publisher = layer_publisher_create(&publishing);
+  XSP_TRY(choose_device(state, model, err));
   XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->common.options.model_path,
                             &state->pool, &state->symbol, err));
   XSP_TRY(mxnet_read_graph(state, err));
@@ -150,7 +173,8 @@ static enum status create_predictor(struct mxnet_state *state, size_t count, con
   }
   if (status == STATUS_OK &&
       state->api.PredCreate(state->symbol_text.data, state->parameter_bytes.data, (int)state->parameter_bytes.length,
-                            MXNET_CPU, 0, (uint32_t)count, names, starts, shapes, &state->predictor) != 0) {
+                            state->is_on_gpu ? MXNET_GPU : MXNET_CPU, state->device_number, (uint32_t)count, names,
+                            starts, shapes, &state->predictor) != 0) {
     state->predictor = NULL;
     status = mxnet_failed(state, "cannot open model", err);
   }
@@ -245,6 +269,7 @@ const struct predictor predictor_mxnet = {
     .recognises = mxnet_recognises,
     .visit_files = mxnet_visit_files,
     .untold = "name,thread",
+    .has_devices = true,
     .has_unfused = true,
     .state_bytes = sizeof(struct mxnet_state),
     .library = &library,

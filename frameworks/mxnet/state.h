@@ -24,6 +24,8 @@ struct mxnet_state {
   struct predictor_state common; // first
   struct mxnet_api api;
   bool is_profiling;
+  bool is_on_gpu;
+  int device_number;
   char prefix[PATH_MAX];       // the model's path up to "-symbol.json"
   char profile_path[PATH_MAX]; // where MXNet writes its profile
   struct mxnet_bytes symbol_text, parameter_bytes;

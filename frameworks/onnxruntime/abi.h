@@ -117,6 +117,8 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
   X(model_metadata, 111, 2, struct ort_status *, (const struct ort_session *, struct ort_model_metadata **))           \
   X(graph_name, 113, 2, struct ort_status *, (const struct ort_model_metadata *, struct ort_allocator *, char **))     \
   X(release_model_metadata, 118, 2, void, (struct ort_model_metadata *))                                               \
+  X(available_providers, 125, 3, struct ort_status *, (char ***names, int *count))                                     \
+  X(release_available_providers, 126, 3, struct ort_status *, (char **names, int count))                               \
   X(add_session_config, 130, 6, struct ort_status *,                                                                   \
     (struct ort_session_options *, const char *key, const char *value))                                                \
   X(run_with_binding, 133, 5, struct ort_status *,                                                                     \
@@ -130,6 +132,19 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
   X(create_session_from_array_prepacked, 169, 8, struct ort_status *,                                                  \
     (const struct ort_env *, const void *model, size_t size_bytes, const struct ort_session_options *,                 \
      struct ort_prepacked *, struct ort_session **))                                                                   \
+  X(append_tensorrt, 170, 9, struct ort_status *, (struct ort_session_options *, const void *options))                 \
+  X(create_tensorrt_options, 171, 9, struct ort_status *, (void **options))                                            \
+  X(update_tensorrt_options, 172, 9, struct ort_status *,                                                              \
+    (void *options, const char *const *keys, const char *const *values, size_t count))                                 \
+  X(release_tensorrt_options, 174, 9, void, (void *options))                                                           \
+  X(append_cuda, 204, 11, struct ort_status *, (struct ort_session_options *, const void *options))                    \
+  X(create_cuda_options, 205, 11, struct ort_status *, (void **options))                                               \
+  X(update_cuda_options, 206, 11, struct ort_status *,                                                                 \
+    (void *options, const char *const *keys, const char *const *values, size_t count))                                 \
+  X(release_cuda_options, 208, 11, void, (void *options))                                                              \
+  X(append_provider, 216, 12, struct ort_status *,                                                                     \
+    (struct ort_session_options *, const char *name, const char *const *keys, const char *const *values,               \
+     size_t count))                                                                                                    \
   X(run_async, 260, 16, struct ort_status *,                                                                           \
     (struct ort_session *, const struct ort_run_options *, const char *const *input_names,                             \
      const struct ort_value *const *inputs, size_t input_count, const char *const *output_names, size_t output_count,  \
@@ -152,6 +167,13 @@ struct ort_api { // NULL where the library is older than the slot
 #define X(member, slot, version, result, parameters) result(*member) parameters;
   ORT_API_LIST(X)
 #undef X
+};
+
+struct ort_provider_calls { // of a provider whose options are objects of the library
+  struct ort_status *(*create)(void **options);
+  struct ort_status *(*update)(void *options, const char *const *keys, const char *const *values, size_t count);
+  struct ort_status *(*append)(struct ort_session_options *, const void *options);
+  void (*release)(void *options);
 };
 
 // X(member, slot in OrtEpApi, first API version, return type, parameters)

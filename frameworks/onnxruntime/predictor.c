@@ -121,7 +121,8 @@ static enum status add_listener(struct onnxruntime_state *state, struct error *e
                    "ONNX Runtime %s does not show it among its devices", state->common.version);
 }
 
-static enum status make_options(struct onnxruntime_state *state, struct error *err)
+static enum status make_options(struct onnxruntime_state *state, struct arena *arena, struct predictor_model *model,
+                                struct error *err)
 {
   const char *what = "cannot set up an ONNX Runtime session";
   TRY_ORT(state->api.create_session_options(&state->session_options), what);
@@ -129,6 +130,7 @@ static enum status make_options(struct onnxruntime_state *state, struct error *e
     TRY_ORT(state->api.set_intra_op_threads(state->session_options, (int)state->common.options.threads), what);
   // An idle session of another level set must not spin on the cores of the one that is being measured.
   TRY_ORT(state->api.add_session_config(state->session_options, "session.force_spinning_stop", "1"), what);
+  XSP_TRY(onnxruntime_add_device(state, arena, model, err));
   if (state->route == ONNXRUNTIME_NO_LAYERS)
     return STATUS_OK;
   char prefix[4096];
@@ -185,7 +187,7 @@ static enum status onnxruntime_open(struct predictor_model *model, struct arena 
   TRY_ORT(state->api.create_env(ORT_LOG_FATAL, "xsp", &state->env), "cannot start ONNX Runtime");
   TRY_ORT(state->api.create_cpu_memory_info(ORT_ALLOCATOR_ARENA, ORT_MEMORY_DEFAULT, &state->memory),
           "cannot start ONNX Runtime");
-  XSP_TRY(make_options(state, err));
+  XSP_TRY(make_options(state, arena, model, err));
   XSP_TRY(make_session(state, err));
   if (state->route == ONNXRUNTIME_LISTENER)
     model->own_ticks = find_own_ticks(state);
@@ -290,6 +292,7 @@ const struct predictor predictor_onnxruntime = {
     .visit_files = onnx_file_external,
     .windows = onnx_file_windows,
     .tells_outputs = true,
+    .has_devices = true,
     .state_bytes = sizeof(struct onnxruntime_state),
     .library = &library,
     .check = onnxruntime_check,

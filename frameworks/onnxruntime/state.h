@@ -41,4 +41,8 @@ enum status onnxruntime_status(struct onnxruntime_state *state, struct ort_statu
 enum status onnxruntime_read_interface(struct onnxruntime_state *state, struct arena *arena,
                                        struct predictor_model *model, struct error *err) MUST_CHECK;
 
+// Appends the execution provider of --device to the session's options and fills model->device; texts in `arena`.
+enum status onnxruntime_add_device(struct onnxruntime_state *state, struct arena *arena, struct predictor_model *model,
+                                   struct error *err) MUST_CHECK;
+
 #endif

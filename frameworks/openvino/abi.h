@@ -33,6 +33,11 @@ struct ov_profiling_list {
   size_t count;
 };
 
+struct ov_devices {
+  char **names;
+  size_t count;
+};
+
 struct ov_core;
 struct ov_model;
 struct ov_compiled_model;
@@ -50,6 +55,8 @@ struct ov_tensor;
   X(void, core_free, (struct ov_core *))                                                                               \
   X(int, core_set_property, (const struct ov_core *, const char *device, ...))                                         \
   X(int, core_get_property, (const struct ov_core *, const char *device, const char *key, char **))                    \
+  X(int, core_get_available_devices, (const struct ov_core *, struct ov_devices *))                                    \
+  X(void, available_devices_free, (struct ov_devices *))                                                               \
   X(int, core_read_model, (const struct ov_core *, const char *path, const char *weights, struct ov_model **))         \
   X(int, core_compile_model,                                                                                           \
     (const struct ov_core *, const struct ov_model *, const char *device, size_t, struct ov_compiled_model **, ...))   \

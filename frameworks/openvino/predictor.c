@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenVINO through its C API, opened at run time, on its CPU device. Called by the runner (open, prepare, predict, flush,
+// OpenVINO through its C API, opened at run time. Called by the runner (open, prepare, predict, flush,
 // resume, close) and by `xsp check` (probe). A model with free dimensions is reshaped and compiled for each shape, as its
 // users do. Its inputs: inputs.c; its layers: layers.c. One thread, one model.
 #include "frameworks/openvino/state.h"
 
 #include "base/clock.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,18 +85,63 @@ enum status openvino_failed(struct openvino_state *state, const char *what, stru
 
 // ---- open -----------------------------------------------------------------------------------------------------------
 
-static enum status start_core(struct openvino_state *state, struct error *err)
+// GPU.0 is GPU where there is one only. AUTO, HETERO, MULTI and BATCH are devices made of those listed.
+static bool is_present(const struct ov_devices *devices, const char *device)
+{
+  size_t length = strcspn(device, ":");
+  const char *kind = device;
+  for (const char *const *made = (const char *const[]){"AUTO", "HETERO", "MULTI", "BATCH", NULL}; *made != NULL; made++)
+    if (strlen(*made) == length && memcmp(kind, *made, length) == 0)
+      return true;
+  for (size_t i = 0; i < devices->count; i++) {
+    const char *name = devices->names[i];
+    size_t name_length = strlen(name);
+    if (strcmp(name, device) == 0 || (strncmp(name, device, length) == 0 && name[length] == '.') ||
+        (strncmp(name, device, name_length) == 0 && strcmp(device + name_length, ".0") == 0))
+      return true;
+  }
+  return false;
+}
+
+static enum status choose_device(struct openvino_state *state, struct arena *arena, struct predictor_model *model,
+                                 struct error *err)
+{
+  const struct device *device = &state->common.device;
+  struct ov_devices devices = {0};
+  char *name = arena_copy(arena, "CPU", 3);
+  if (device->kind == DEVICE_GPU)
+    name = device->index < 0 ? arena_copy(arena, "GPU", 3) : arena_format(arena, "GPU.%d", device->index);
+  else if (device->kind == DEVICE_NAMED)
+    name = arena_copy(arena, device->text, strlen(device->text));
+  for (char *at = name; *at != 0; at++)
+    *at = (char)toupper((unsigned char)*at);
+  state->device = model->device = name;
+  model->device_class = strcmp(name, "CPU") == 0 ? PREDICTOR_ON_CPU : PREDICTOR_ON_OTHER;
+  if (model->device_class == PREDICTOR_ON_CPU)
+    return STATUS_OK;
+  TRY_OV(state->api.core_get_available_devices(state->core, &devices), "cannot list OpenVINO's devices");
+  const char *present = "";
+  for (size_t i = 0; i < devices.count; i++)
+    present = device_list(arena, present, devices.names[i]);
+  bool is_there = is_present(&devices, name);
+  state->api.available_devices_free(&devices);
+  return is_there ? STATUS_OK : device_missing(device, "openvino", present, err);
+}
+
+static enum status start_core(struct openvino_state *state, struct arena *arena, struct predictor_model *model,
+                              struct error *err)
 {
   const char *what = "cannot start OpenVINO";
   TRY_OV(state->api.core_create(&state->core), what);
+  XSP_TRY(choose_device(state, arena, model, err));
   if (state->common.options.threads != 0) {
     char number[16];
     snprintf(number, sizeof number, "%u", state->common.options.threads);
-    TRY_OV(state->api.core_set_property(state->core, OPENVINO_DEVICE, "INFERENCE_NUM_THREADS", number), what);
+    TRY_OV(state->api.core_set_property(state->core, state->device, "INFERENCE_NUM_THREADS", number), what);
   }
   char *precision = NULL;
   // A CPU that computes in bf16 does so unless it is told otherwise: other figures, and other results, than in float.
-  if (state->api.core_get_property(state->core, OPENVINO_DEVICE, "INFERENCE_PRECISION_HINT", &precision) == 0) {
+  if (state->api.core_get_property(state->core, state->device, "INFERENCE_PRECISION_HINT", &precision) == 0) {
     snprintf(state->note, sizeof state->note, "inference precision %.64s", precision);
     state->api.free(precision);
   }
@@ -106,7 +152,8 @@ static enum status openvino_check(struct predictor_state *state, struct arena *a
 {
   // TensorFlow's saved models are folders.
   XSP_TRY(predictor_check_file(state->options.model_path, true, ADVICE_FILE, err));
-  if (state->has_layers && !state->options.force_profile_file)
+  bool is_on_cpu = state->device.kind == DEVICE_DEFAULT || state->device.kind == DEVICE_CPU;
+  if (state->has_layers && is_on_cpu && !state->options.force_profile_file)
     openvino_find_listener((struct openvino_state *)state); // before OpenVINO is loaded
   return STATUS_OK;
 }
@@ -114,8 +161,8 @@ static enum status openvino_check(struct predictor_state *state, struct arena *a
 static enum status openvino_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct openvino_state *state = model->state;
+  XSP_TRY(start_core(state, arena, model, err));
   openvino_choose_route(state, model);
-  XSP_TRY(start_core(state, err));
   if (state->note[0] != 0)
     model->note = state->note;
   TRY_OV(state->api.core_read_model(state->core, state->common.options.model_path, NULL, &state->model),
@@ -145,9 +192,9 @@ static enum status compile(struct openvino_state *state, const struct tensor *in
   const char *what = "cannot compile model";
   release_compiled(state);
   bool counts = state->route == OPENVINO_COUNTERS;
-  TRY_OV(counts ? state->api.core_compile_model(state->core, state->model, OPENVINO_DEVICE, 2, &state->compiled,
+  TRY_OV(counts ? state->api.core_compile_model(state->core, state->model, state->device, 2, &state->compiled,
                                                 "PERF_COUNT", "YES")
-                : state->api.core_compile_model(state->core, state->model, OPENVINO_DEVICE, 0, &state->compiled),
+                : state->api.core_compile_model(state->core, state->model, state->device, 0, &state->compiled),
          what);
   TRY_OV(state->api.compiled_model_create_infer_request(state->compiled, &state->request), what);
   XSP_TRY(openvino_bind_inputs(state, inputs, err));
@@ -222,6 +269,7 @@ const struct predictor predictor_openvino = {
     .extensions = ".xml",
     .visit_files = openvino_visit_files,
     .tells_outputs = true,
+    .has_devices = true,
     .state_bytes = sizeof(struct openvino_state),
     .library = &library,
     .check = openvino_check,

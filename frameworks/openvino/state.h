@@ -11,8 +11,6 @@
 #include "frameworks/openvino/graph.h"
 #include "frameworks/openvino/tracer.h"
 
-#define OPENVINO_DEVICE "CPU"
-
 enum openvino_route { OPENVINO_NO_LAYERS, OPENVINO_LISTENER, OPENVINO_COUNTERS };
 
 struct openvino_state {
@@ -21,6 +19,7 @@ struct openvino_state {
   int major;
   enum openvino_route route;
   char note[128];
+  const char *device; // OpenVINO's name of it: "CPU", "GPU.1", "AUTO:GPU,CPU"; in the caller's arena
   struct ov_core *core;
   struct ov_model *model;
   struct ov_compiled_model *compiled;

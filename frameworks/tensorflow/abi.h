@@ -41,6 +41,10 @@ struct tf_string { // opaque, 24 bytes
   X(void *, LoadSessionFromSavedModel,                                                                                 \
     (const void *options, const struct tf_buffer *run_options, const char *folder, const char *const *tags, int count, \
      void *graph, struct tf_buffer *meta_graph, void *status))                                                         \
+  X(void *, SessionListDevices, (void *session, void *status))                                                         \
+  X(int, DeviceListCount, (const void *list))                                                                          \
+  X(const char *, DeviceListType, (const void *list, int index, void *status))                                         \
+  X(void, DeleteDeviceList, (void *list))                                                                              \
   X(void, CloseSession, (void *, void *status))                                                                        \
   X(void, DeleteSession, (void *, void *status))                                                                       \
   X(void *, GraphOperationByName, (void *graph, const char *name))                                                     \

@@ -210,6 +210,7 @@ const struct predictor predictor_tensorflow = {
     .recognises = tensorflow_recognises,
     .untold = TENSORFLOW_UNTOLD,
     .tells_outputs = true,
+    .has_devices = true,
     .has_unfused = true,
     .state_bytes = sizeof(struct tensorflow_state),
     .library = &library,

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,11 +128,25 @@ static enum status make_interface(struct tensorflow_state *state, struct arena *
 
 // ---- session --------------------------------------------------------------------------------------------------------
 
+// ConfigProto: device_count (1) { key (1) = "GPU", value (2) = 0 }; gpu_options (6) { visible_device_list (5) = "N" }.
+static size_t put_device(const struct device *device, uint8_t *config)
+{
+  static const uint8_t no_gpu[] = {0x0a, 7, 0x0a, 3, 'G', 'P', 'U', 0x10, 0};
+  if (device->kind == DEVICE_CPU)
+    memcpy(config, no_gpu, sizeof no_gpu);
+  if (device->kind != DEVICE_GPU || device->index < 0)
+    return device->kind == DEVICE_CPU ? sizeof no_gpu : 0;
+  uint8_t digits = (uint8_t)snprintf((char *)config + 4, 8, "%d", device->index);
+  const uint8_t head[] = {0x32, (uint8_t)(digits + 2), 0x2a, digits};
+  memcpy(config, head, sizeof head);
+  return sizeof head + digits;
+}
+
 // ConfigProto: intra_op_parallelism_threads (2), graph_options (10) { rewrite_options (10) { remapping (14) = OFF (2) } }.
 static enum status make_options(struct tensorflow_state *state, struct error *err)
 {
-  uint8_t config[32];
-  size_t length = 0;
+  uint8_t config[64];
+  size_t length = put_device(&state->common.device, config);
   if (state->common.options.threads != 0) {
     config[length++] = 2 << 3;
     for (unsigned rest = state->common.options.threads; rest != 0; rest >>= 7)
@@ -169,6 +184,35 @@ static enum status make_session(struct tensorflow_state *state, struct error *er
   return tensorflow_status(state, what, advice, err);
 }
 
+// Which devices TensorFlow has is known once there is a session. It places operators on the first that is not a CPU.
+static enum status check_device(struct tensorflow_state *state, struct arena *arena, struct predictor_model *model,
+                                struct error *err)
+{
+  const struct device *device = &state->common.device;
+  const char *wanted = device->kind == DEVICE_GPU ? "GPU" : device->kind == DEVICE_NAMED ? device->text : NULL;
+  const char *present = "", *used = "CPU";
+  bool is_there = wanted == NULL;
+  void *list = state->tf.SessionListDevices(state->session, state->status);
+  XSP_TRY(tensorflow_status(state, "cannot list TensorFlow's devices", NULL, err));
+  for (int i = 0; i < state->tf.DeviceListCount(list); i++) {
+    const char *type = state->tf.DeviceListType(list, i, state->status);
+    if (type == NULL)
+      continue;
+    present = device_list(arena, present, type);
+    bool is_wanted = wanted != NULL && strcasecmp(type, wanted) == 0;
+    is_there = is_there || is_wanted;
+    if (is_wanted || (wanted == NULL && strcmp(used, "CPU") == 0))
+      used = arena_copy(arena, type, strlen(type));
+  }
+  state->tf.DeleteDeviceList(list);
+  if (!is_there)
+    return device_missing(device, "tensorflow", present, err);
+  bool is_gpu = strcmp(used, "GPU") == 0;
+  model->device = is_gpu ? arena_format(arena, "GPU:%d", device->index < 0 ? 0 : device->index) : used;
+  model->device_class = is_gpu ? PREDICTOR_ON_CUDA : strcmp(used, "CPU") == 0 ? PREDICTOR_ON_CPU : PREDICTOR_ON_OTHER;
+  return STATUS_OK;
+}
+
 enum status tensorflow_check(struct predictor_state *common, struct arena *arena, struct error *err)
 {
   struct tensorflow_state *state = (struct tensorflow_state *)common;
@@ -196,6 +240,7 @@ enum status tensorflow_open(struct predictor_model *model, struct arena *arena, 
     memory_exhausted();
   XSP_TRY(make_options(state, err));
   XSP_TRY(make_session(state, err));
+  XSP_TRY(check_device(state, arena, model, err));
   mapped_close(&state->file);
   XSP_TRY(make_interface(state, arena, model, err));
   if (!state->common.has_layers)

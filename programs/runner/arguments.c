@@ -45,6 +45,7 @@ static enum status set_option(const char *option, const char *value, struct aren
                {"--tracer-directory", &options->tracer_directory},
                {"--work-directory", &options->work_directory},
                {"--library", &options->library_path},
+               {"--device", &options->device},
                {"--affinity", &arguments->affinity}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     if (strcmp(option, texts[i].option) == 0) {

@@ -13,6 +13,7 @@
 #include "programs/runner/process.h"
 #include <xsp/span.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -264,13 +265,38 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
   return error_set(err, STATUS_USE, "wrong use of xsp-runner", NULL, NULL, "unknown request: %s", request);
 }
 
+// Of the cuDNN that the framework has loaded by now; it reports none itself. 0: none.
+static size_t cudnn_version(void)
+{
+  static const char *const names[] = {"libcudnn.so.9", "libcudnn.so.8", "libcudnn.so.7"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    void *handle = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+    void *symbol = handle != NULL ? dlsym(handle, "cudnnGetVersion") : NULL;
+    size_t (*version)(void) = NULL;
+    memcpy(&version, &symbol, sizeof symbol);
+    if (version != NULL)
+      return version();
+  }
+  return 0;
+}
+
 static enum status serve(struct runner *runner, struct error *err)
 {
   int fd = runner->arguments.control_fd;
   const struct predictor_model *model = &runner->model;
-  const char *ready[] = {
-      "ready", model->framework, model->framework_version, model->library_path, model->layer_source, model->note};
-  bool is_connected = control_send(fd, ready, sizeof ready / sizeof ready[0] - (model->note == NULL));
+  char device_class[8], cudnn[24];
+  snprintf(device_class, sizeof device_class, "%d", (int)model->device_class);
+  snprintf(cudnn, sizeof cudnn, "%zu", cudnn_version());
+  const char *ready[] = {"ready",
+                         model->framework,
+                         model->framework_version,
+                         model->library_path,
+                         model->layer_source,
+                         model->note != NULL ? model->note : "",
+                         model->device != NULL ? model->device : "",
+                         device_class,
+                         cudnn};
+  bool is_connected = control_send(fd, ready, sizeof ready / sizeof ready[0]);
   static struct control_reader reader;
   reader.fd = fd;
   for (char *line; is_connected && (line = control_read(&reader)) != NULL;) {

@@ -39,6 +39,8 @@ static void put_found(const struct profile_options *options, const struct profil
 {
   if (strcmp(found->layer_source, "none") != 0 && has_layers(options))
     buf_format(out, "; layers by the framework's own profiling (%s)", found->layer_source);
+  if (options->runner.device != NULL && found->device[0] != 0)
+    buf_format(out, "; on %s", found->device);
   if (found->note[0] != 0)
     buf_format(out, "; %s", found->note);
 }

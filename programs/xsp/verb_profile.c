@@ -46,6 +46,11 @@ static const struct option_description options[] = {
      "The framework library to open: its file, or the folder of a Python environment or of a package to find it in, "
      "for example onnxruntime=/opt/ort-1.20. Given several times for one framework, its versions are compared. Also "
      "XSP_LIBRARY_NAME."},
+    {"device", 0, "DEVICE", NULL, false,
+     "What the model runs on: cpu, gpu, gpu:N (the N-th, from 0), or the framework's own name: an execution provider "
+     "of "
+     "ONNX Runtime (TensorRT, ROCm, OpenVINO:NPU), a device of OpenVINO (NPU, AUTO:GPU,CPU), an accelerator of LiteRT "
+     "(npu). Default: the CPU; of TensorFlow its first GPU, if there is one."},
     {"sequential", 0, NULL, NULL, false,
      "Measure several frameworks or versions one after the other, not interleaved: only one of them is in memory at a "
      "time, but what drifts on the machine falls on them unequally."},
@@ -174,6 +179,11 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &seed, err));
   runner->seed = (uint64_t)seed;
   runner->affinity = invocation_value(invocation, "affinity");
+  runner->device = invocation_value(invocation, "device");
+  for (size_t i = 0; runner->device != NULL && i < profile->variant_count; i++)
+    if (!predictor_find(profile->variants[i].predictor)->has_devices)
+      return error_set(err, STATUS_USE, "cannot choose the device", "--device", "the same without --device",
+                       "the predictor of %s has no way to", profile->variants[i].predictor);
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
   for (size_t i = 0; runner->unfused && i < profile->variant_count; i++)

@@ -55,7 +55,7 @@ class RunnerTest(unittest.TestCase):
     # ---- the main way
     def test_a_scripted_model_gives_its_spans(self):
         runner = self.runner(self.script(SCRIPT))
-        self.assertEqual(runner.ready, ["ready", "script", "1", "built in", "script"])
+        self.assertEqual(runner.ready, ["ready", "script", "1", "built in", "script", "", "", "0", "0"])
         self.assertEqual(runner.ask("prepare", 2), ["done"])
         self.assertEqual(runner.ask("predict", 2, 1), ["done"])
         self.assertEqual(runner.ask("predict", 2, 0), ["done"])
@@ -81,7 +81,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_model_level_alone_has_no_layers(self):
         runner = self.runner(self.script(SCRIPT), "M")
-        self.assertEqual(runner.ready[-1], "none")
+        self.assertEqual(runner.ready[4], "none")
         runner.ask("predict", 1, 0)
         runner.close()
         session = Session(runner.session)

@@ -93,6 +93,12 @@ class LiteRtTest(FrameworkTest):
         self.profile(self.models / "cnn.tflite", "--levels", "M", "--runs", 3)
         self.assertEqual(self.sql("select distinct level from span where level = 'layer'"), [])
 
+    def test_devices(self):
+        result = self.profile(self.models / "cnn.tflite", "--device", "cpu", "--runs", 3)
+        self.assertIn("; on CPU", result.stdout)
+        for device in ("gpu", "gpu:1", "npu", "cuda"):
+            self.check_refused(self.models / "cnn.tflite", "--device", device, why="it has CPU")
+
     def test_operators_apart(self):
         self.profile(self.models / "fixed.tflite", "--batch", 2, "--unfused", "--runs", 5)
         self.check_tables(batches=(2,))

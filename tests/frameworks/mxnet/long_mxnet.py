@@ -118,6 +118,12 @@ class MxnetTest(FrameworkTest):
                                  before, after, (_, earlier, _), (_, later, _) in
                                  zip(layers, layers[1:], theirs, theirs[1:])), 1000)
 
+    def test_devices(self):
+        result = self.profile(self.model("cnn"), *SIZE, "--device", "cpu", "--runs", 3)
+        self.assertIn("; on cpu(0)", result.stdout)
+        for device in ("gpu", "gpu:1", "cuda"):
+            self.check_refused(self.model("cnn"), *SIZE, "--device", device, why="it has cpu")
+
     def test_operators_apart(self):
         self.profile(self.model("cnn"), *SIZE, "--batch", "1,2", "--unfused", "--runs", 3)
         self.check_tables(batches=(1, 2))

@@ -187,6 +187,15 @@ class OpenVinoTest(FrameworkTest):
         self.assertEqual({layer["tags"]["untold"] for layer in self.layers()}, {"start,thread"})
         self.profile(self.models / "types.onnx", "--batch", "1,4", "--runs", 3, env=env)
 
+    def test_devices(self):
+        for device, source in (("cpu", "listener"), ("AUTO", "performance counters"), ("HETERO:CPU", "performance counters")):
+            with self.subTest(device):
+                result = self.profile(self.models / "cnn.onnx", "--device", device, "--runs", 3)
+                self.assertIn(f"({source}); on {device.upper()}", result.stdout)
+                self.check_tables(batches=(1,))
+        for device in ("gpu", "gpu:1", "NPU", "GPU.0"):
+            self.check_refused(self.models / "cnn.onnx", "--device", device, why="it has CPU")
+
     def test_check(self):
         [found] = json.loads(self.xsp("check", "openvino", "--json").stdout)
         self.assertTrue(found["usable"])

@@ -3,7 +3,10 @@
 // answers with a recorded RunMetadata or with an error, so that the predictor is tested without 1.6 GB.
 //   XSP_STAND_IN_LOG       file to which each call of interest is appended
 //   XSP_STAND_IN_METADATA  file that every traced run answers with
+//   XSP_STAND_IN_GPUS      number of its GPUs, next to a CPU; 0 without
+//   XSP_STAND_IN_CUDNN     a cuDNN that it loads
 //   XSP_STAND_IN_ERROR     "CODE MESSAGE": every run fails with it
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +71,6 @@ HANDLE(TF_NewStatus, (void))
 HANDLE(TF_NewGraph, (void))
 HANDLE(TF_NewImportGraphDefOptions, (void))
 HANDLE(TF_NewSessionOptions, (void))
-HANDLE(TF_NewSession, (void *graph, const void *options, void *status))
 HANDLE(TF_GraphOperationByName, (void *graph, const char *name))
 HANDLE(TF_NewTensor, (int type, const int64_t *shape, int rank, void *data, size_t length,
                       void (*deallocate)(void *, size_t, void *), void *argument))
@@ -79,6 +81,8 @@ NOTHING(TF_DeleteGraph, (void *graph))
 NOTHING(TF_DeleteImportGraphDefOptions, (void *options))
 NOTHING(TF_GraphImportGraphDef, (void *graph, const struct buffer *bytes, const void *options, void *status))
 NOTHING(TF_DeleteSessionOptions, (void *options))
+HANDLE(TF_SessionListDevices, (void *session, void *status))
+NOTHING(TF_DeleteDeviceList, (void *list))
 NOTHING(TF_CloseSession, (void *session, void *status))
 NOTHING(TF_DeleteSession, (void *session, void *status))
 NOTHING(TF_DeleteTensor, (void *tensor))
@@ -89,6 +93,12 @@ NOTHING(TF_StringDealloc, (void *string))
 PROTOTYPE(const char *TF_Version(void))
 {
   return "0-stand-in";
+}
+
+PROTOTYPE(void *TF_NewSession(void *graph, const void *options, void *status))
+{
+  const char *cudnn = getenv("XSP_STAND_IN_CUDNN");
+  return cudnn == NULL || dlopen(cudnn, RTLD_NOW | RTLD_LOCAL) != NULL ? &thing : NULL;
 }
 
 PROTOTYPE(int TF_GetCode(const void *status))
@@ -120,6 +130,17 @@ PROTOTYPE(void TF_DeleteBuffer(struct buffer *buffer))
 {
   free(buffer->data);
   free(buffer);
+}
+
+PROTOTYPE(int TF_DeviceListCount(const void *list))
+{
+  const char *gpus = getenv("XSP_STAND_IN_GPUS");
+  return 1 + (gpus != NULL ? atoi(gpus) : 0);
+}
+
+PROTOTYPE(const char *TF_DeviceListType(const void *list, int index, void *status))
+{
+  return index == 0 ? "CPU" : "GPU";
 }
 
 PROTOTYPE(void TF_SetConfig(void *options, const void *proto, size_t length, void *status))
