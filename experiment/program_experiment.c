@@ -204,7 +204,7 @@ static struct level_set deepest(const struct run_experiment_options *options)
 {
   struct level_set all = {0};
   for (size_t i = 0; i < options->set_count; i++)
-    if (level_set_contains(options->sets[i], all))
+    if (level_set_contains(options->sets[i], all) && !options->sets[i].serial)
       all = options->sets[i];
   return all;
 }
@@ -217,6 +217,8 @@ static enum status plan_by_first(struct experiment *experiment, struct level_set
   experiment->set_count = plan.set_count;
   for (size_t i = 0; i < plan.set_count; i++)
     experiment->sets[i] = plan.sets[i];
+  if (experiment->options->serialize)
+    experiment->set_count = level_sets_add_serial(experiment->sets, plan.set_count, RUN_SETS_MAXIMUM);
   enum status status = STATUS_OK;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   run_plan_explain(&plan, &text);

@@ -15,8 +15,11 @@ static enum status create_scratch(const char *output_path, uint32_t level_mask, 
   struct arena arena = {0};
   const char *path = arena_format(&arena, "%s.serialized", output_path);
   const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
-  *ret_run = (struct store_run){
-      .run_id = 1, .experiment_id = 1, .levels.mask = level_mask, .epoch_is_unix = true, .own_pct = NAN};
+  *ret_run = (struct store_run){.run_id = 1,
+                                .experiment_id = 1,
+                                .levels = {.mask = level_mask, .serial = true},
+                                .epoch_is_unix = true,
+                                .own_pct = NAN};
   *ret_scratch = NULL;
   enum status status = store_create(path, true, ret_scratch, err);
   if (status == STATUS_OK)
@@ -32,7 +35,6 @@ static enum status run_serialized(const struct program_parts *parts, struct stor
 {
   struct launch_options options = parts->options->run;
   options.levels = run->levels;
-  options.serialized = true;
   parts->result->executions++;
   XSP_TRY(streams_redirect(parts->streams, err));
   enum status status = launch_execute(&options, scratch, run, ret_ran, err);

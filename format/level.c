@@ -121,3 +121,21 @@ unsigned level_set_count(struct level_set set)
 {
   return (unsigned)__builtin_popcount(set.mask);
 }
+
+size_t level_sets_add_serial(struct level_set *sets, size_t count, size_t most)
+{
+  struct level_set twin = {0};
+  for (size_t i = 0; i < count; i++) {
+    unsigned deepest = level_set_deepest(sets[i]), best = level_set_deepest(twin);
+    if (deepest > best || (deepest == best && level_set_count(sets[i]) > level_set_count(twin)))
+      twin = sets[i];
+  }
+  if (level_set_deepest(twin) < XSP_LEVEL_LAYER || count == most)
+    return count;
+  twin.serial = true;
+  for (size_t i = 0; i < count; i++)
+    if (level_set_equal(sets[i], twin))
+      return count;
+  sets[count] = twin;
+  return count + 1;
+}

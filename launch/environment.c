@@ -5,6 +5,7 @@
 
 #include "base/debug.h"
 #include "launch/install.h"
+#include "launch/serial.h"
 #include "launch/tracer_table.h"
 
 #include <limits.h>
@@ -154,26 +155,21 @@ static void make_entry(struct request *request, const char *name, enum variable_
 static size_t make_entries(struct request *request, char *const *before, struct entry *entries)
 {
   const struct launch_options *options = request->options;
-  const char *if_serialized = options->serialized ? "1" : NULL;
   const struct { // of every program; those of tracers are in tracer_table.c
     const char *name;
     enum variable_how how;
     const char *value;
   } variables[] = {
-      {"XSP_SESSION", OWN, request->session_directory},
-      {"XSP_TRACERS", OWN, tracer_list(request)},
-      {"LD_PRELOAD", PREPEND, preload(request)},
-      {"XSP_MODEL_RANGE", OWN, options->model_range},
+      {"XSP_SESSION", OWN, request->session_directory},   {"XSP_TRACERS", OWN, tracer_list(request)},
+      {"LD_PRELOAD", PREPEND, preload(request)},          {"XSP_MODEL_RANGE", OWN, options->model_range},
       {"XSP_CAPTURE_RANGE", OWN, options->capture_range},
-      {"XSP_SERIALIZE", OWN, if_serialized},
-      {"CUDA_LAUNCH_BLOCKING", SET, if_serialized},
-      {"OMP_NUM_THREADS", SET, if_serialized},
-      {"TF_NUM_INTEROP_THREADS", SET, if_serialized},
-      {"MXNET_ENGINE_TYPE", SET, if_serialized ? "NaiveEngine" : NULL},
   };
   size_t count = 0;
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
     make_entry(request, variables[i].name, variables[i].how, variables[i].value, before, &entries[count++]);
+  for (const struct serial_variable *variable = serial_variables; variable->name != NULL; variable++)
+    make_entry(request, variable->name, variable == serial_variables ? OWN : SET,
+               options->levels.serial ? variable->value : NULL, before, &entries[count++]);
   for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
     for (const struct tracer_variable *variable = tracer->variables; variable->name != NULL; variable++)
       make_entry(request, variable->name, variable->how, tracer_value(request, tracer, variable), before,

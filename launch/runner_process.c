@@ -3,6 +3,7 @@
 #include "base/debug.h"
 #include "base/vector.h"
 #include "launch/runner.h"
+#include "launch/serial.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,14 +69,17 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
   (void)vector_add(&arguments->list);
 }
 
-_Noreturn static void become(char **arguments, const char *session_directory, const char *tracers, int output,
-                             int control)
+_Noreturn static void become(char **arguments, struct level_set levels, const char *session_directory,
+                             const char *tracers, int output, int control)
 {
   setenv("XSP_SESSION", session_directory, 1);
   if (tracers != NULL)
     setenv("XSP_TRACERS", tracers, 1);
   else
     unsetenv("XSP_TRACERS");
+  unsetenv(serial_variables[0].name); // that of an outer xsp run
+  for (const struct serial_variable *variable = serial_variables; levels.serial && variable->name != NULL; variable++)
+    setenv(variable->name, variable->value, 1);
   int null_fd = open("/dev/null", O_RDONLY);
   if (null_fd >= 0)
     dup2(null_fd, 0);
@@ -124,7 +128,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   put_arguments(&arguments, options, runner, pair[1]);
   pid_t process = fork();
   if (process == 0)
-    become(arguments.list.items, session_directory, tracers, runner->output, pair[1]);
+    become(arguments.list.items, levels, session_directory, tracers, runner->output, pair[1]);
   enum status status = STATUS_OK;
   if (process < 0)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);

@@ -33,6 +33,7 @@ const struct known_tracer known_tracers[] = {
     {.name = "opencl",
      .door = DOOR_VENDOR,
      .level_mask = K,
+     .serializes = true,
      .has_named_library = true,
      .variables = {{"OPENCL_LAYERS", PREPEND, VALUE_TRACER, 0, NULL}}},
     EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h

@@ -22,7 +22,8 @@ static bool is_wanted(const struct launch_options *options, const char *name)
   uint32_t mask = tracer->level_mask;
   if (tracer->is_annotations && options->model_range != NULL)
     mask |= XSP_LEVEL_MASK(XSP_LEVEL_MODEL);
-  return (mask & options->levels.mask) != 0 || (tracer->is_annotations && options->capture_range != NULL);
+  return (mask & options->levels.mask) != 0 || (tracer->serializes && options->levels.serial) ||
+         (tracer->is_annotations && options->capture_range != NULL);
 }
 
 // ---- the folder --------------------------------------------------------------------------------------------------------

@@ -329,9 +329,6 @@ static enum status add_level_set(const char *text, size_t length, struct level_s
   if (!level_set_parse(text, length, &set))
     return error_set(err, STATUS_USE, "not a level set", "--levels",
                      "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, text);
-  if (set.serial)
-    return error_set(err, STATUS_USE, "serialised sets have no name here", "--levels",
-                     "--serialize, which adds them to those given", "'%.*s'", (int)length, text);
   if (set.metrics)
     return error_set(err, STATUS_USE, "no hardware metrics here", "--levels", "the same set without +metrics",
                      "no tracer of this version collects metrics");
@@ -355,4 +352,14 @@ enum status option_level_sets(const char *text, struct level_set *sets, size_t m
     if (*at == 0)
       return STATUS_OK;
   }
+}
+
+enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *count, struct error *err)
+{
+  size_t before = *count;
+  *count = level_sets_add_serial(sets, before, most);
+  return *count > before ? STATUS_OK
+                         : error_set(err, STATUS_USE, "nothing to serialise", "--serialize",
+                                     "a level set with layers or kernels, which is not serialised already",
+                                     "it adds the deepest level set's twin");
 }

@@ -96,6 +96,9 @@ enum status option_int64_list(const char *name, const char *text, int64_t least,
 enum status option_level_sets(const char *text, struct level_set *sets, size_t most, size_t *ret_count,
                               struct error *err) MUST_CHECK;
 
+// --serialize: adds the serialised twin of the deepest of these sets.
+enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *count, struct error *err) MUST_CHECK;
+
 // Parses argv[2..]; STATUS_USE with a line that names the nearest option. invocation_done frees, also after an error.
 enum status invocation_parse(const struct verb *verb, int count, char **texts, struct invocation *ret_invocation,
                              struct error *err) MUST_CHECK;

@@ -29,6 +29,9 @@ static const struct option_description options[] = {
     {"levels", 'l', "SET,SET,...", "M,M/L", false,
      "Level sets to measure: levels A, M, L, Lib, K joined by '/'. Each set is measured in runs of its own, "
      "interleaved with the others, so that the latency of a level is free of what the levels below it cost."},
+    {"serialize", 0, NULL, NULL, false,
+     "Also measure the deepest level set with launches one after the other (@serial), interleaved with the others: "
+     "layers then last as long as their kernels."},
     {"runs", 'r', "N", "10", false, "Counted observations per batch size and level set."},
     {"warmup", 'w', "N", "3", false,
      "Observations before them, kept in the file but in no statistic. At least one is made: the first inference of a "
@@ -93,6 +96,8 @@ static enum status level_sets(const struct invocation *invocation, struct profil
 {
   const char *text = invocation_value(invocation, "levels");
   XSP_TRY(option_level_sets(text, profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
+  if (invocation_has(invocation, "serialize"))
+    XSP_TRY(option_add_serial_set(profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
   for (size_t i = 0; i < profile->set_count; i++) {
     char set[LEVEL_SET_TEXT_SIZE];
     level_set_format(profile->sets[i], set);

@@ -30,6 +30,9 @@ static const struct option_description options[] = {
      "Run the program once per level set and repetition, interleaved, so that the figures of a level are free of what "
      "recording the levels below it costs. Without --levels a first execution finds out which levels this program has, "
      "and sets that add nothing are left out."},
+    {"serialize", 0, NULL, NULL, false,
+     "As --leveled, and the deepest level set also with launches one after the other (@serial): layers then last as "
+     "long as their kernels. A13 and L0 show it."},
     {"runs", 'r', "N", NULL, false, "Counted executions per level set. Default: 1, with --leveled 5."},
     {"warmup", 'w', "N", NULL, false,
      "Executions before them, kept in the file but in no statistic. Default: 0, with --leveled 1."},
@@ -75,11 +78,14 @@ static enum status fill_sets(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
   const char *given = invocation_value(request->invocation, "levels");
-  bool is_leveled = invocation_has(request->invocation, "leveled");
+  experiment->serialize = invocation_has(request->invocation, "serialize");
+  bool is_leveled = experiment->serialize || invocation_has(request->invocation, "leveled");
   experiment->sets_are_given = given != NULL;
   if (given == NULL) // leveled: the first execution finds out which sets have spans
     given = is_leveled ? "M,M/L,M/L/K" : "A/M/L/Lib/K";
   XSP_TRY(option_level_sets(given, experiment->sets, RUN_SETS_MAXIMUM, &experiment->set_count, err));
+  if (experiment->serialize && experiment->sets_are_given)
+    XSP_TRY(option_add_serial_set(experiment->sets, RUN_SETS_MAXIMUM, &experiment->set_count, err));
   is_leveled = is_leveled || experiment->set_count > 1;
   experiment->runs = is_leveled ? LEVELED_RUNS : 1;
   experiment->warmups = is_leveled ? LEVELED_WARMUPS : 0;

@@ -117,6 +117,30 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual([run["dropped"] for run in runs], [0, 0])
         self.assertEqual(info["experiments"][0]["framework"], "script")
 
+    def test_a_serialised_lane(self):
+        """A shell script in the runner's place writes down what is meant for the framework."""
+        programs = self.folder / "bin"
+        programs.mkdir()
+        shutil.copy(BUILD / "xsp", programs)
+        for part in ("tracers", "libxsp.so.0"):
+            (programs / part).symlink_to(BUILD / part)
+        runner = programs / "xsp-runner"
+        runner.write_text(f'#!/bin/sh\necho "$XSP_SERIALIZE,$CUDA_LAUNCH_BLOCKING,$MXNET_ENGINE_TYPE $*" >> {self.folder}/log\n'
+                          f'exec {BUILD}/xsp-runner "$@"\n')
+        runner.chmod(0o755)
+        subprocess.run([programs / "xsp", "profile", self.model(), "--serialize", "--runs", "3", "--warmup", "1", "--quiet",
+                        "-o", self.output], check=True, capture_output=True, timeout=120,
+                       env={**os.environ, "XSP_SERIALIZE": "1"})  # of an outer xsp run: not meant for these
+        lines = (self.folder / "log").read_text().splitlines()
+        seen = [(line.split()[0], line[line.index("--levels "):].split()[1]) for line in lines]
+        self.assertEqual(seen, [(",,", "M"), (",,", "M/L"), ("1,1,NaiveEngine", "M/L@serial")])
+        rows = self.analyze("L0")["rows"]
+        self.assertEqual([(row["levels"], row["over"], row["n"]) for row in rows],
+                         [("M", None, 3), ("M/L", "M", 3), ("M/L@serial", "M/L", 3)])
+        self.assertEqual(self.analyze("A2")["run_set"]["levels"], "M/L")
+        result = xsp("profile", self.model(), "--levels", "M", "--serialize", "--force", "-o", self.output, status=2)
+        self.assertIn("--serialize", result.stderr)
+
     def test_a_name_keeps_its_dots(self):
         for name, expected in (("mobilenet_v1_0.25_224.xspscript", "mobilenet_v1_0.25_224"), ("net-symbol.json", "net")):
             xsp("profile", self.model(name=name), "--framework", "script", "--runs", 1, "--levels", "M", "--force", "-o", self.output)

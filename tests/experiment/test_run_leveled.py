@@ -64,6 +64,50 @@ class RunTest(unittest.TestCase):
         return {note["key"]: note["value"] for note in document["file"]["notes"]}
 
 
+# Of docs/run.md.
+SERIAL = {"XSP_SERIALIZE": "1", "CUDA_LAUNCH_BLOCKING": "1", "HIP_LAUNCH_BLOCKING": "1", "AMD_SERIALIZE_KERNEL": "3",
+          "OMP_NUM_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1", "MXNET_ENGINE_TYPE": "NaiveEngine"}
+
+
+class SerialTest(RunTest):
+    def serialised(self):
+        """A program that appends what it sees of SERIAL to a file, then the workload."""
+        log = self.folder / "environments"
+        return log, self.script(f"""
+import json, os, subprocess, sys
+with open({str(log)!r}, "a") as file:
+    print(json.dumps({{key: os.environ[key] for key in {sorted(SERIAL)!r} if key in os.environ}}), file=file)
+sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
+""")
+
+    def environments(self, log):
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+    def test_a_lane_like_the_others(self):
+        log, program = self.serialised()
+        self.run_xsp("--serialize", "--runs", 2, "-t", "fake:kernel_delay_ns=0", "--", *program)
+        runs = self.sql("select levels, run_id from run order by run_id")
+        levels = [row["levels"] for row in runs][1:]  # the first finds out which there are
+        self.assertNotIn("@serial", runs[0]["levels"])
+        self.assertEqual(sorted(levels), sorted(2 * ["M", "M/L", "M/L/K", "M/L/K@serial"]))
+        self.assertEqual(levels[4:], levels[1:4] + levels[:1])  # turns
+        for seen, row in zip(self.environments(log), runs, strict=True):
+            self.assertEqual(seen, SERIAL if "@serial" in row["levels"] else {}, row)
+        l0 = {row["levels"]: row for row in self.analyze("L0")["rows"]}
+        self.assertEqual((l0["M/L/K@serial"]["over"], l0["M/L/K@serial"]["n"]), ("M/L/K", 2))
+        self.assertEqual([run["serial"] for run in self.runs()], ["@serial" in row["levels"] for row in runs])
+
+    def test_sets_that_are_given(self):
+        log, program = self.serialised()
+        self.run_xsp("--levels", "M/L", "--serialize", "--runs", 1, "--warmup", 0, "--", *program)
+        self.assertEqual([row["levels"] for row in self.sql("select levels from run")], ["M/L", "M/L@serial"])
+        log.unlink()
+        self.run_xsp("-f", "--levels", "M@serial", "--", *program)  # one execution
+        self.assertEqual(self.environments(log), [SERIAL])
+        result = self.run_xsp("-f", "--levels", "M", "--serialize", "--", *program, status=125)
+        self.assertIn("--serialize", result.stderr)
+
+
 class LeveledTest(RunTest):
     def test_a_slow_kernel_tracer_comes_back_from_l0(self):
         """The tracer wastes 10 µs before each kernel; the figures of the levels above stay free of that."""

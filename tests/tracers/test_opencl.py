@@ -255,6 +255,20 @@ class DriverTest(TracedTest):
                     "select l.span_id from span l join span e on e.kind = 'execution' and l.kind = 'launch' and "
                     "l.correlation_id <> e.correlation_id and l.start_ns between e.start_ns and e.end_ns limit 3"), [])
 
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
+    def test_a_serialised_set_waits_at_each_launch(self):
+        """Also where kernels are not recorded: layers must not end before their kernels."""
+        for levels, ended, launches in (("M@serial", 8, 0), ("M/K@serial", 8, 8), ("M", None, 0)):
+            with self.subTest(levels):
+                status, output, messages = self.run_guest(
+                    ["at-return"], self.environment(),
+                    [XSP, "run", "-q", "-f", "-t", "opencl", "--levels", levels, "-o", self.out, "--"])
+                self.assertEqual(status, 0, messages)
+                if ended is not None:
+                    self.assertEqual(output, f"{ended} of 8 had ended\n")
+                self.assertEqual(self.one("select count(*) from span where kind = 'launch'"), launches)
+                self.assertEqual(self.one("select levels from run"), levels)
+
     def test_serialised_queries_are_answered_as_ever(self):
         self.assertEqual(self.traced("queries", XSP_SERIALIZE="1"), self.plain("queries"))
 

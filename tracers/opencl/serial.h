@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// XSP_SERIALIZE=1: a command is waited for before the next is enqueued, by any thread, so that no two executions overlap
-// and no kernel has two possible parents.
+// XSP_SERIALIZE=1: a command is waited for before its call returns and before any thread enqueues the next, so that no two
+// executions overlap, no kernel has two possible parents, and no layer ends before its kernels.
 #ifndef XSP_TRACERS_OPENCL_SERIAL_H
 #define XSP_TRACERS_OPENCL_SERIAL_H
 

@@ -47,9 +47,9 @@ void opencl_initialise(void)
   int saved_errno = errno;
   xsp_attach(NULL);
   (void)xsp_tracer_join(xsp_tracer_entry(NULL)); // comes back through start() where the loader brought us: options
-  may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
   const char *serialize = getenv("XSP_SERIALIZE");
   commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0;
+  may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0 || commands_serialize;
   if (may_record) {
     calibrate_start();
     commands_start();

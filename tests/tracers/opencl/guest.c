@@ -40,6 +40,25 @@ static void *eight_launches(void *argument)
   return NULL;
 }
 
+// How many of eight launches had ended when their call returned.
+static void at_return(void)
+{
+  cl_command_queue queue = test_queue(0);
+  cl_kernel kernel = test_kernel("busy", test_buffer(64), 100000);
+  const size_t global = 64;
+  unsigned ended = 0;
+  for (int i = 0; i < 8; i++) {
+    cl_event event;
+    cl_int state = CL_QUEUED;
+    CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, &event));
+    CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
+    CHECK(clReleaseEvent(event));
+    ended += state == CL_COMPLETE;
+  }
+  CHECK(clFinish(queue));
+  printf("%u of 8 had ended\n", ended);
+}
+
 static void own_queues(void)
 {
   in_threads(eight_launches, NULL);
@@ -275,6 +294,7 @@ static const struct scenario {
     {"commands", commands_of_all_kinds, NULL},
     {"queries", queries, NULL},
     {"own-queues", own_queues, NULL},
+    {"at-return", at_return, NULL},
     {"out-of-order", one_queue_out_of_order, NULL},
     {"many", NULL, many},
     {"leave", NULL, leave},
