@@ -107,10 +107,13 @@ static enum status add_experiment(struct store *store, const struct profile_opti
                                   const struct profile_found *found, struct error *err)
 {
   struct arena arena = {0};
-  struct store_system_value values[5 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
+  struct store_system_value values[6 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
   size_t count = 1;
   if (options->runner.threads != 0)
     values[count++] = system_number("threads", options->runner.threads);
+  if (options->runner.pin_algorithms)
+    values[count++] =
+        (struct store_system_value){.key = "pinned_algorithms", .text = variant_pinned_by(&options->variants[variant])};
   count += describe_device(options, found, &arena, values + count);
   struct store_experiment row = {
       .experiment_id = experiment_id_of(variant),

@@ -33,6 +33,12 @@ struct experiment {
   bool is_over;               // the program failed, or was interrupted: no more executions
 };
 
+#define MESSAGE(experiment, ...)                                                                                       \
+  do {                                                                                                                 \
+    if ((experiment)->options->message != NULL)                                                                        \
+      (experiment)->options->message("xsp: " __VA_ARGS__);                                                             \
+  } while (0)
+
 static enum status describe(struct experiment *experiment, struct error *err)
 {
   const struct run_experiment_options *options = experiment->options;
@@ -42,7 +48,13 @@ static enum status describe(struct experiment *experiment, struct error *err)
     buf_format(&workload, "%s%s", word == options->run.command ? "" : " ", *word);
   struct store_experiment row = {
       .experiment_id = 1, .name = experiment->name, .workload = workload.data, .command = options->command_line};
-  enum status status = record_experiment(experiment->store, &row, NULL, 0, err);
+  struct buf pinned = {0};
+  pin_variables_explain(&pinned);
+  const struct store_system_value value = {.key = "pinned_algorithms", .text = pinned.data};
+  if (options->run.pin_algorithms)
+    MESSAGE(experiment, "algorithms are pinned of %s; other frameworks have no variable for it", pinned.data);
+  enum status status = record_experiment(experiment->store, &row, &value, options->run.pin_algorithms, err);
+  buf_done(&pinned);
   buf_done(&workload);
   return status;
 }
@@ -77,12 +89,6 @@ static enum status write_run(struct experiment *experiment, struct store_run *ru
     XSP_TRY(store_add_note(store, run->run_id, "tracers", ran->messages, err));
   return store_commit(store, err);
 }
-
-#define MESSAGE(experiment, ...)                                                                                       \
-  do {                                                                                                                 \
-    if ((experiment)->options->message != NULL)                                                                        \
-      (experiment)->options->message("xsp: " __VA_ARGS__);                                                             \
-  } while (0)
 
 // A repetition that ends otherwise than the first execution measured something else: it stays, in no statistic.
 static enum status leave_failed(struct experiment *experiment, const struct launch_result *ran, struct error *err)

@@ -26,6 +26,13 @@ void variant_as_given(const struct profile_variant *variants, size_t count, size
 enum status variant_blame(const struct profile_variant *variants, size_t count, size_t variant, enum status status,
                           struct error *err);
 
+// What --pin-algorithms sets in the variant's framework; "no switch" where there is none.
+static inline const char *variant_pinned_by(const struct profile_variant *variant)
+{
+  const struct predictor *predictor = predictor_find(variant->predictor);
+  return predictor->pinned_by != NULL ? predictor->pinned_by : "no switch";
+}
+
 // Distinct names for people: "openvino 2026.4"; with the library where framework and version are
 // the same, with a number where that is, too. `label` has `size` bytes.
 void variant_label(const struct profile_found *found, size_t count, size_t variant, char *label, size_t size);

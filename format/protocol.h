@@ -3,7 +3,7 @@
 //
 // Runner arguments: --control-fd N --model PATH --predictor NAME --levels M/L --tracer-directory DIR --work-directory DIR
 //   [--library PATH] [--device DEVICE] [--threads N] [--affinity CPULIST] [--seed N] [--input NAME=FILE.npy]… [--dim NAME=N]…
-//   [--expect EXPECTATION]… [--profile-file] [--unfused]; the capture session comes by XSP_SESSION, further tracers by XSP_TRACERS.
+//   [--expect EXPECTATION]… [--profile-file] [--unfused] [--pin-algorithms]; the capture session comes by XSP_SESSION, further tracers by XSP_TRACERS.
 //
 // Lines end with '\n', fields are separated by '\t'; '\t', '\n' and '\\' inside a field are written \t, \n, \\.
 //   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE NOTE DEVICE CLASS CUDNN   once, when the model is open; NOTE

@@ -5,8 +5,8 @@
 
 #include "base/debug.h"
 #include "launch/install.h"
-#include "launch/serial.h"
 #include "launch/tracer_table.h"
+#include "launch/variables.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -167,9 +167,12 @@ static size_t make_entries(struct request *request, char *const *before, struct 
   size_t count = 0;
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
     make_entry(request, variables[i].name, variables[i].how, variables[i].value, before, &entries[count++]);
-  for (const struct serial_variable *variable = serial_variables; variable->name != NULL; variable++)
+  for (const struct fixed_variable *variable = serial_variables; variable->name != NULL; variable++)
     make_entry(request, variable->name, variable == serial_variables ? OWN : SET,
                options->levels.serial ? variable->value : NULL, before, &entries[count++]);
+  for (const struct fixed_variable *variable = pin_variables; variable->name != NULL; variable++)
+    make_entry(request, variable->name, SET, options->pin_algorithms ? variable->value : NULL, before,
+               &entries[count++]);
   for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
     for (const struct tracer_variable *variable = tracer->variables; variable->name != NULL; variable++)
       make_entry(request, variable->name, variable->how, tracer_value(request, tracer, variable), before,

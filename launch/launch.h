@@ -13,5 +13,6 @@
 #include "launch/runner.h"       // xsp-runner, which opens a model in its framework
 #include "launch/streams.h"      // stdin, stdout and stderr of repeated programs
 #include "launch/tracer_table.h" // what xsp knows about its tracers
+#include "launch/variables.h"    // variables of frameworks and drivers, by option
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/debug.h"
 #include "base/vector.h"
 #include "launch/runner.h"
-#include "launch/serial.h"
+#include "launch/variables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,20 +66,25 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
     put(arguments, "--profile-file");
   if (options->unfused)
     put(arguments, "--unfused");
+  if (options->pin_algorithms)
+    put(arguments, "--pin-algorithms");
   (void)vector_add(&arguments->list);
 }
 
-_Noreturn static void become(char **arguments, struct level_set levels, const char *session_directory,
-                             const char *tracers, int output, int control)
+static void set_all(const struct fixed_variable *variable)
+{
+  for (; variable->name != NULL; variable++)
+    setenv(variable->name, variable->value, 1);
+}
+
+_Noreturn static void become(char **arguments, const char *session_directory, const char *tracers, int output,
+                             int control)
 {
   setenv("XSP_SESSION", session_directory, 1);
   if (tracers != NULL)
     setenv("XSP_TRACERS", tracers, 1);
   else
     unsetenv("XSP_TRACERS");
-  unsetenv(serial_variables[0].name); // that of an outer xsp run
-  for (const struct serial_variable *variable = serial_variables; levels.serial && variable->name != NULL; variable++)
-    setenv(variable->name, variable->value, 1);
   int null_fd = open("/dev/null", O_RDONLY);
   if (null_fd >= 0)
     dup2(null_fd, 0);
@@ -127,8 +132,14 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   struct arguments arguments = {0};
   put_arguments(&arguments, options, runner, pair[1]);
   pid_t process = fork();
-  if (process == 0)
-    become(arguments.list.items, levels, session_directory, tracers, runner->output, pair[1]);
+  if (process == 0) {
+    unsetenv(serial_variables[0].name); // that of an outer xsp run
+    if (levels.serial)
+      set_all(serial_variables);
+    if (options->pin_algorithms)
+      set_all(pin_variables);
+    become(arguments.list.items, session_directory, tracers, runner->output, pair[1]);
+  }
   enum status status = STATUS_OK;
   if (process < 0)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);

@@ -76,6 +76,7 @@ struct predictor_options {
   const char *tracer_directory; // where xsp's own tracers lie
   const char *work_directory;   // for files a framework insists on writing; private to this process
   bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
+  bool pin_algorithms;          // the same algorithms in every process; its variables are set already
   bool unfused;                 // run the model's operators apart; only asked of a predictor that has_unfused
 };
 struct predictor_interval { // on the clock of reported_times; end_ns 0: there is none
@@ -149,7 +150,9 @@ struct predictor {
   bool tells_times;
   bool executes_model; // the model is a program: who runs it must trust it
   bool tells_outputs;  // predictor_model.outputs
-  bool has_devices;    // can run models on a device by choice (predictor_options.device)
+  // What makes it take the same algorithms in every process; NULL: it has no such switch.
+  const char *pinned_by;
+  bool has_devices;   // can run models on a device by choice (predictor_options.device)
   bool has_unfused;   // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
   size_t state_bytes; // of predictor_model.state, which begins with a struct predictor_state
   const struct predictor_library *library; // NULL: none, and `probe` answers for it

@@ -269,6 +269,7 @@ const struct predictor predictor_mxnet = {
     .recognises = mxnet_recognises,
     .visit_files = mxnet_visit_files,
     .untold = "name,thread",
+    .pinned_by = "MXNET_ENFORCE_DETERMINISM, MXNET_CUDNN_AUTOTUNE_DEFAULT",
     .has_devices = true,
     .has_unfused = true,
     .state_bytes = sizeof(struct mxnet_state),

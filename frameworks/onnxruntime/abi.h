@@ -149,6 +149,7 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
     (struct ort_session *, const struct ort_run_options *, const char *const *input_names,                             \
      const struct ort_value *const *inputs, size_t input_count, const char *const *output_names, size_t output_count,  \
      struct ort_value **outputs, ort_async_callback callback, void *callback_data))                                    \
+  X(set_deterministic_compute, 273, 18, struct ort_status *, (struct ort_session_options *, bool value))               \
   X(register_ep_library, 301, ORT_API_PLUGIN, struct ort_status *,                                                     \
     (struct ort_env *, const char *registration_name, const char *path))                                               \
   X(ep_devices, 303, ORT_API_PLUGIN, struct ort_status *,                                                              \

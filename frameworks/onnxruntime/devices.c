@@ -85,11 +85,20 @@ static enum status choose(struct onnxruntime_state *state, struct arena *arena, 
 static struct ort_status *append_with_options(struct onnxruntime_state *state, const struct ort_provider_calls *calls,
                                               const struct provider *provider)
 {
-  static const char *const keys[] = {"device_id"};
+  const char *keys[2], *values[2];
+  size_t count = 0;
   void *options = NULL;
+  if (provider->number != NULL) {
+    keys[count] = "device_id";
+    values[count++] = provider->number;
+  }
+  if (state->common.options.pin_algorithms && is_named(provider->name, "CUDA")) {
+    keys[count] = "cudnn_conv_algo_search"; // else by times that are measured in this process
+    values[count++] = "HEURISTIC";
+  }
   struct ort_status *failed = calls->create(&options);
-  if (failed == NULL && provider->number != NULL)
-    failed = calls->update(options, keys, &provider->number, 1);
+  if (failed == NULL && count > 0)
+    failed = calls->update(options, keys, values, count);
   if (failed == NULL)
     failed = calls->append(state->session_options, options);
   if (options != NULL)

@@ -130,6 +130,8 @@ static enum status make_options(struct onnxruntime_state *state, struct arena *a
     TRY_ORT(state->api.set_intra_op_threads(state->session_options, (int)state->common.options.threads), what);
   // An idle session of another level set must not spin on the cores of the one that is being measured.
   TRY_ORT(state->api.add_session_config(state->session_options, "session.force_spinning_stop", "1"), what);
+  if (state->common.options.pin_algorithms && state->api.set_deterministic_compute != NULL)
+    TRY_ORT(state->api.set_deterministic_compute(state->session_options, true), what);
   XSP_TRY(onnxruntime_add_device(state, arena, model, err));
   if (state->route == ONNXRUNTIME_NO_LAYERS)
     return STATUS_OK;
@@ -292,6 +294,7 @@ const struct predictor predictor_onnxruntime = {
     .visit_files = onnx_file_external,
     .windows = onnx_file_windows,
     .tells_outputs = true,
+    .pinned_by = "use_deterministic_compute (1.18 and later); with CUDA cudnn_conv_algo_search=HEURISTIC",
     .has_devices = true,
     .state_bytes = sizeof(struct onnxruntime_state),
     .library = &library,

@@ -210,6 +210,7 @@ const struct predictor predictor_tensorflow = {
     .recognises = tensorflow_recognises,
     .untold = TENSORFLOW_UNTOLD,
     .tells_outputs = true,
+    .pinned_by = "TF_DETERMINISTIC_OPS, TF_CUDNN_DETERMINISTIC, TF_CUDNN_USE_AUTOTUNE",
     .has_devices = true,
     .has_unfused = true,
     .state_bytes = sizeof(struct tensorflow_state),

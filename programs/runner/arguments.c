@@ -103,6 +103,8 @@ enum status arguments_parse(int count, char **values, struct arena *arena, struc
       options->force_profile_file = true;
     } else if (strcmp(values[i], "--unfused") == 0) {
       options->unfused = true;
+    } else if (strcmp(values[i], "--pin-algorithms") == 0) {
+      options->pin_algorithms = true;
     } else if (i + 1 == count) {
       return wrong(values[i], "nothing follows", "a value expected", err);
     } else {

@@ -35,12 +35,16 @@ static bool has_layers(const struct profile_options *options)
 }
 
 // The source of the framework's layers, and its note about itself.
-static void put_found(const struct profile_options *options, const struct profile_found *found, struct buf *out)
+static void put_found(const struct profile_options *options, const struct profile_result *result, size_t variant,
+                      struct buf *out)
 {
+  const struct profile_found *found = &result->found[variant];
   if (strcmp(found->layer_source, "none") != 0 && has_layers(options))
     buf_format(out, "; layers by the framework's own profiling (%s)", found->layer_source);
   if (options->runner.device != NULL && found->device[0] != 0)
     buf_format(out, "; on %s", found->device);
+  if (options->runner.pin_algorithms)
+    buf_format(out, "; algorithms pinned by: %s", variant_pinned_by(&options->variants[variant]));
   if (found->note[0] != 0)
     buf_format(out, "; %s", found->note);
 }
@@ -53,7 +57,7 @@ static void put_variants(const struct profile_options *options, const struct pro
       continue;
     variant_label(result->found, options->variant_count, i, label, sizeof label);
     buf_format(out, "  experiment %zu: %s", i + 1, label);
-    put_found(options, &result->found[i], out);
+    put_found(options, result, i, out);
     buf_text(out, "\n");
   }
 }
@@ -72,7 +76,7 @@ static void heading(const struct profile_options *options, const struct profile_
     buf_format(out, ", %u cold", options->cold);
   buf_format(out, ", %.0f s", result->seconds);
   if (options->variant_count == 1)
-    put_found(options, &result->found[0], out);
+    put_found(options, result, 0, out);
   buf_text(out, "\n");
   if (options->variant_count > 1)
     put_variants(options, result, out);

@@ -72,6 +72,9 @@ static const struct option_description options[] = {
     {"unfused", 0, NULL, NULL, false,
      "Leave out the framework's rewrites that make one layer of several operators, so that each is a layer of its own. "
      "The model is slower so."},
+    {"pin-algorithms", 0, NULL, NULL, false,
+     "Ask the framework for the same algorithms in every process, where it has a switch for that, so that level sets "
+     "run the same kernels. They may be slower ones."},
     {"no-peaks", 0, NULL, NULL, false,
      "Do not measure first what the CPUs can do at best (a quarter of a second), which rooflines need; also by the "
      "environment variable XSP_PEAKS=skip."},
@@ -191,6 +194,7 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
                        "the predictor of %s has no way to", profile->variants[i].predictor);
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
+  runner->pin_algorithms = invocation_has(invocation, "pin-algorithms");
   for (size_t i = 0; runner->unfused && i < profile->variant_count; i++)
     if (!predictor_find(profile->variants[i].predictor)->has_unfused)
       return error_set(err, STATUS_USE, "cannot run the operators apart", "--unfused", "the same without --unfused",

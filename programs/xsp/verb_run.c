@@ -50,6 +50,9 @@ static const struct option_description options[] = {
     {"resolve", 0, NULL, NULL, false,
      "Where kernels launched in parallel have two possible parents: run once more, one launch after the other, and "
      "take the parents from there."},
+    {"pin-algorithms", 0, NULL, NULL, false,
+     "Set the variables by which TensorFlow, MXNet and cuBLAS take the same algorithms in every process, so that level "
+     "sets run the same kernels. Other frameworks have no such variable."},
     {"wait", 0, "WHOM", "program", false,
      "program: be done when the program has ended. all: also wait for processes that it left running."},
     {"output", 'o', "FILE", NULL, false,
@@ -194,6 +197,7 @@ static enum status fill(struct request *request, struct error *err)
     experiment->progress = isatty(STDERR_FILENO) == 1 ? output_progress : NULL;
   }
   experiment->warning = output_message;
+  experiment->run.pin_algorithms = invocation_has(request->invocation, "pin-algorithms");
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_sets(request, err));

@@ -69,14 +69,18 @@ SERIAL = {"XSP_SERIALIZE": "1", "CUDA_LAUNCH_BLOCKING": "1", "HIP_LAUNCH_BLOCKIN
           "OMP_NUM_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1", "MXNET_ENGINE_TYPE": "NaiveEngine"}
 
 
-class SerialTest(RunTest):
-    def serialised(self):
-        """A program that appends what it sees of SERIAL to a file, then the workload."""
+PINS = {"TF_DETERMINISTIC_OPS": "1", "TF_CUDNN_DETERMINISTIC": "1", "TF_CUDNN_USE_AUTOTUNE": "0",
+        "MXNET_ENFORCE_DETERMINISM": "1", "MXNET_CUDNN_AUTOTUNE_DEFAULT": "0", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+
+
+class VariablesTest(RunTest):
+    def program(self):
+        """A program that appends what it sees of SERIAL and PINS to a file, then the workload."""
         log = self.folder / "environments"
         return log, self.script(f"""
 import json, os, subprocess, sys
 with open({str(log)!r}, "a") as file:
-    print(json.dumps({{key: os.environ[key] for key in {sorted(SERIAL)!r} if key in os.environ}}), file=file)
+    print(json.dumps({{key: os.environ[key] for key in {sorted(SERIAL | PINS)!r} if key in os.environ}}), file=file)
 sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
 """)
 
@@ -84,7 +88,7 @@ sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
         return [json.loads(line) for line in log.read_text().splitlines()]
 
     def test_a_lane_like_the_others(self):
-        log, program = self.serialised()
+        log, program = self.program()
         self.run_xsp("--serialize", "--runs", 2, "-t", "fake:kernel_delay_ns=0", "--", *program)
         runs = self.sql("select levels, run_id from run order by run_id")
         levels = [row["levels"] for row in runs][1:]  # the first finds out which there are
@@ -98,7 +102,7 @@ sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
         self.assertEqual([run["serial"] for run in self.runs()], ["@serial" in row["levels"] for row in runs])
 
     def test_sets_that_are_given(self):
-        log, program = self.serialised()
+        log, program = self.program()
         self.run_xsp("--levels", "M/L", "--serialize", "--runs", 1, "--warmup", 0, "--", *program)
         self.assertEqual([row["levels"] for row in self.sql("select levels from run")], ["M/L", "M/L@serial"])
         log.unlink()
@@ -106,6 +110,18 @@ sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
         self.assertEqual(self.environments(log), [SERIAL])
         result = self.run_xsp("-f", "--levels", "M", "--serialize", "--", *program, status=125)
         self.assertIn("--serialize", result.stderr)
+
+
+    def test_pinned_algorithms(self):
+        log, program = self.program()
+        result = self.run_xsp("--pin-algorithms", "--levels", "M", "--", *program)
+        self.assertEqual(self.environments(log), [PINS])
+        for text in (result.stderr, self.sql("select value from system where key = 'pinned_algorithms'")[0]["value"]):
+            self.assertIn("TensorFlow (TF_DETERMINISTIC_OPS=1, ", text)
+            self.assertIn("), cuBLAS (CUBLAS_WORKSPACE_CONFIG=:4096:8)", text)
+        self.run_xsp("-f", "--levels", "M", "--", *program)
+        self.assertEqual(self.environments(log)[1:], [{}])
+        self.assertEqual(self.sql("select value from system where key = 'pinned_algorithms'"), [])
 
 
 class LeveledTest(RunTest):

@@ -44,10 +44,10 @@ class DeviceTest(unittest.TestCase):
         self.assertEqual(result.returncode, status, result.stderr)
         return result
 
-    def onnx(self, device, stand_in=True, status=0, **environment):
+    def onnx(self, device, *options, stand_in=True, status=0, **environment):
         library = PROGRAMS / "libonnxruntime_stand_in.so" if stand_in else ORT
         return self.profile(self.models / "tiny.onnx", ["--library", f"onnxruntime={library}"], "--levels", "M", "--device",
-                            device, status=status, **environment)
+                            device, *options, status=status, **environment)
 
     def tensorflow(self, *options, **named):
         return self.profile(self.frozen, ["--library", f"tensorflow={TENSORFLOW}"], "--levels", "M", *options, **named)
@@ -100,6 +100,25 @@ class DeviceTest(unittest.TestCase):
         line = self.onnx("cuda", status=SYSTEM, XSP_STAND_IN_FAILS=1).stderr
         self.assertRegex(line, "^xsp: cannot use the device: cuda: libcublasLt.so.12: .*; try: ")
         self.assertIn("release cuda", self.calls())
+
+    def test_pinned_algorithms(self):
+        result = self.onnx("gpu:1", "--pin-algorithms")
+        self.assertEqual(self.calls(), ["deterministic", "update cuda device_id=1 cudnn_conv_algo_search=HEURISTIC",
+                                        "append cuda", "release cuda"])
+        self.assertIn("algorithms pinned by: use_deterministic_compute", result.stdout)
+        self.assertIn("cudnn_conv_algo_search", self.system()["pinned_algorithms"])
+        self.onnx("tensorrt", "--pin-algorithms")
+        self.assertEqual(self.calls(), ["deterministic", "append tensorrt", "release tensorrt",
+                                        "update cuda cudnn_conv_algo_search=HEURISTIC", "append cuda", "release cuda"])
+        self.onnx("cpu", "--pin-algorithms", stand_in=False)  # takes it, too
+        self.onnx("cpu")
+        self.assertEqual((self.calls(), self.system().get("pinned_algorithms")), ([], None))
+
+    def test_a_framework_without_a_switch(self):
+        script = self.folder / "net.xspscript"
+        script.write_text("input data float N,8\nlayer conv1 Conv 300us\n")
+        self.assertIn("algorithms pinned by: no switch", self.profile(script, [], "--pin-algorithms").stdout)
+        self.assertEqual(self.system()["pinned_algorithms"], "no switch")
 
     # ---- TensorFlow
     def test_tensorflow_is_configured(self):

@@ -80,6 +80,12 @@ static void *append_by_name(void *session_options, const char *name, const char 
   return strcmp(name, "OpenVINO") == 0 ? NULL : fail(2, "Unknown provider name");
 }
 
+static void *set_deterministic(void *session_options, _Bool value)
+{
+  note(value ? "deterministic" : "not deterministic", NULL, NULL, 0);
+  return NULL;
+}
+
 STAND_IN void *OrtSessionOptionsAppendExecutionProvider_ROCM(void *session_options, int device);
 STAND_IN void *OrtSessionOptionsAppendExecutionProvider_ROCM(void *session_options, int device)
 {
@@ -104,6 +110,7 @@ static const void *get_api(uint32_t version)
   table[206] = (void *)update_cuda;
   table[208] = (void *)release_cuda;
   table[216] = (void *)append_by_name;
+  table[273] = (void *)set_deterministic;
   return table;
 }
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables of frameworks and drivers that programs and runners get by option, in two tables.
+#ifndef XSP_LAUNCH_VARIABLES_H
+#define XSP_LAUNCH_VARIABLES_H
+
+#include "base/buf.h"
+
+struct fixed_variable {
+  const char *name, *value;
+  const char *of; // whose it is: "TensorFlow"
+};
+// Launches one after the other: level sets `…@serial`, `xsp run --resolve`. The first is xsp's own.
+extern const struct fixed_variable serial_variables[]; // ends with a NULL name
+// The same algorithms in every process: --pin-algorithms.
+extern const struct fixed_variable pin_variables[]; // ends with a NULL name
+// "TensorFlow (A=1, B=0), MXNet (C=1)": what pin_variables pin.
+void pin_variables_explain(struct buf *out);
+
+#endif
