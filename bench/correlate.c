@@ -269,7 +269,7 @@ static void start_writer(struct writer *writer, const char *path, bool is_far)
   check(store_add_experiment(writer->store, &experiment, &err), &err);
   const struct store_run run = {.run_id = 1,
                                 .experiment_id = 1,
-                                .levels = {XSP_LEVEL_MASK(1) | XSP_LEVEL_MASK(2) | XSP_LEVEL_MASK(4), false},
+                                .levels.mask = XSP_LEVEL_MASK(1) | XSP_LEVEL_MASK(2) | XSP_LEVEL_MASK(4),
                                 .own_pct = (double)NAN};
   check(store_add_run(writer->store, &run, &err), &err);
   for (unsigned i = 1; i <= THREADS + STREAMS; i++) {

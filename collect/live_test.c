@@ -111,7 +111,7 @@ static struct store *make_store(const char *store_path)
   ok(store_create(store_path, true, &store, &err), &err);
   const struct store_experiment experiment = {.experiment_id = 1, .name = "live"};
   ok(store_add_experiment(store, &experiment, &err), &err);
-  const struct store_run run = {.run_id = 1, .experiment_id = 1, .levels = {XSP_LEVEL_MASK_ALL, false}};
+  const struct store_run run = {.run_id = 1, .experiment_id = 1, .levels.mask = XSP_LEVEL_MASK_ALL};
   ok(store_add_run(store, &run, &err), &err);
   ok(store_commit(store, &err), &err);
   return store;

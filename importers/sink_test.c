@@ -353,7 +353,8 @@ static void runs_say_the_levels_that_they_have(void **state)
   bench_start(&bench, 2);
   const struct import_options options = {.layer = "innermost"};
   int64_t found = begin_run(&bench, (struct store_run){.layer = "module"});
-  int64_t given = begin_run(&bench, (struct store_run){.levels = {XSP_LEVEL_MASK(XSP_LEVEL_KERNEL), true}});
+  int64_t given =
+      begin_run(&bench, (struct store_run){.levels = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL), .metrics = true}});
   bench.import.options = &options;
   int64_t chosen = begin_run(&bench, (struct store_run){.layer = "module", .batch_size = 3});
   import_use_run(&bench.import, found);

@@ -58,7 +58,7 @@ static void test_names_stay(void **state)
   (void)state;
   struct store *store;
   const struct store_experiment experiment = {.experiment_id = 1};
-  const struct store_run run = {.run_id = 1, .experiment_id = 1, .levels = {1, false}, .epoch_is_unix = true};
+  const struct store_run run = {.run_id = 1, .experiment_id = 1, .levels.mask = 1, .epoch_is_unix = true};
   const struct store_track track = {.run_id = 1, .track_id = 1};
   struct store_link links[] = {{STORE_CHUNK_ROWS + 4, 2}, {7, 1}, {STORE_CHUNK_ROWS + 3, 1}};
   OK(store_create(path, false, &store, err));

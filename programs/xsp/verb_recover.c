@@ -140,7 +140,7 @@ static enum status describe_run(struct recovery *recovery, const struct recovere
 {
   struct store_run *runs = NULL, row = {.run_id = recovered->run_id,
                                         .experiment_id = 1,
-                                        .levels = {collect_levels(recovered->session), false},
+                                        .levels.mask = collect_levels(recovered->session),
                                         .epoch_is_unix = true,
                                         .own_pct = NAN};
   size_t count = 0;
