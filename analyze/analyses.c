@@ -17,10 +17,8 @@ const struct analysis *const analyses[] = {
 
 void analyze_request_init(struct analyze_request *request)
 {
-  *request = (struct analyze_request){.small_overhead_pct = 5,
-                                      .optimal_threshold_pct = 5,
-                                      .latency_threshold_pct = 5,
-                                      .asynchronous_threshold_pct = 5};
+  *request = (struct analyze_request){
+      .small_overhead_pct = 5, .optimal_threshold_pct = 5, .latency_threshold_pct = 5, .asynchronous_threshold_pct = 5};
 }
 
 const struct analysis *analyze_find(const char *id)
