@@ -162,7 +162,7 @@ class ProgramTest(Traced):
         self.assertEqual(by_name["ends elsewhere"][:2], ("application", 1)) # of four that end it, one does
         tags = self.sql("select key, count(*) as n, count(distinct value) as values_seen from tag group by 1 order by 1")
         self.assertEqual([(row["key"], row["n"], row["values_seen"]) for row in tags],
-                         [("op_id", 8000, 2000), ("sequence", 8000, 2000), ("sizes", 8000, 7)])
+                         [("layer_index", 8000, 8000), ("op_id", 8000, 2000), ("sequence", 8000, 2000), ("sizes", 8000, 7)])
         named = self.sql("select distinct t.name from span s join track t using (run_id, track_id)"
                          " where s.name = 'on a named thread'")
         self.assertEqual(named, [{"name": "named by another"}])
