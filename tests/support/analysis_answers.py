@@ -24,7 +24,7 @@ def answer(analysis, experiment, batch, got, **options):
     elif batch is None:
         batch, = sizes  # unknown, maybe
     if got and got["run_set"]["batch_size"] != batch:
-        return {}, {"batch_size": batch}  # a difference
+        return {}, {"the batch size of --batch": batch}  # a difference
     return of_question(analysis, Question(experiment, batch, **options), order_in(analysis, got))
 
 
@@ -36,6 +36,9 @@ def of_question(analysis, question, order):
 def can_answer(analysis):
     """Whether a batch size has what an analysis needs."""
     def check(question):
+        if analysis in ("A4", "A7"):  # whichever layers have it: those that --layer takes, or others
+            layer_set = question.answering(["L"], ["M/L"])
+            return layer_set is not None and any("alloc_bytes" in span.tags for run in layer_set.runs for span in run.spans)
         try:
             of_question(analysis, question, order=list)
             return True

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A8 to A15 a second time, straight from the definitions (docs/analyses.md): see analysis_rules.py."""
-from analysis_layers import Impossible, Layers, by_key, describe, is_asynchronous, serialised_set, thirds, third_of
+from analysis_layers import (Impossible, Layers, by_key, describe, is_asynchronous, need_modules, serialised_set, thirds,
+                             third_of)
 from analysis_rules import METRICS, PRECISIONS, difference_ms, over, percent, spread, total
 
 BYTES = ("dram_read_bytes", "dram_write_bytes")
@@ -58,7 +59,7 @@ class Kernels:
                 for group, here in zip(groups, there)]
 
     def sum_of(self, name, groups, is_there=()):
-        """Null where a kernel that is present lacks the metric, or it was never measured."""
+        """Null where a kernel that is present lacks the metric (--partial-metrics: where all do), or it was never measured."""
         if name not in self.measured:
             return None
         every = [self.value(kernel, name) for group in groups for kernel in group]
@@ -68,7 +69,7 @@ class Kernels:
         sums = []
         for observed, group, here in zip(self.run_set.observations, groups, there):
             values = [self.value(kernel, name) for kernel in group]
-            if None in values and observed in self.run_set.kept:
+            if None in values and observed in self.run_set.kept and not self.question.is_partial:
                 return None
             sums.append(sum(value or 0 for value in values) if here or group else None)
         return self.run_set.figure(sums)
@@ -85,6 +86,8 @@ class Kernels:
     def occupancy(self, groups):
         """Weighted by latency; never filled with 0."""
         pairs = [(self.value(kernel, OCCUPANCY), weight) for kernel, weight in self.weights(groups).values()]
+        if self.question.is_partial:
+            pairs = [(value, weight) for value, weight in pairs if value is not None]
         if any(value is None for value, _ in pairs):
             return None
         return over(sum(value * weight for value, weight in pairs), sum(weight for _, weight in pairs))
@@ -133,6 +136,14 @@ class Kernels:
             row["is_latency_bound"] = True
         return row
 
+    def roofed(self, row, latency_ms):
+        """Of partial sums the text leaves open which latency the throughput is over."""
+        self.under_roof(row, latency_ms)
+        if self.question.is_partial and row.get("metric_coverage_pct") != 100:
+            for name in ("arithmetic_throughput_flops_per_s", "above_roof", "is_latency_bound"):
+                del row[name]
+        return row
+
     def add_roofs(self, rows):
         peak, bandwidth = (self.system.get(key) for key in ("peak_flops_per_s", "memory_bandwidth_bytes_per_s"))
         for row in rows.values():
@@ -162,7 +173,7 @@ def a8(question):
             row |= {name: None for name in METRICS if unscaled[name] is None} | {OCCUPANCY: unscaled[OCCUPANCY]}
             moved = None if None in (unscaled[BYTES[0]], unscaled[BYTES[1]]) else unscaled[BYTES[0]] + unscaled[BYTES[1]]
             row["arithmetic_intensity"] = over(unscaled["flops"], moved)
-        rows[key] = kernels.under_roof(row, row["latency_ms"])
+        rows[key] = kernels.roofed(row, row["latency_ms"])
     return rows, {"kernels": len(rows), "kernels_under_1ms": sum(row["latency_ms"] < 1 for row in rows.values()),
                   "distinct_names": len({key[2] for key in rows})}
 
@@ -183,7 +194,7 @@ def a10(question):
         groups = kernels.groups(lambda kernel: kernel.span.name == name)
         row = kernels.row(groups) | {"kernel_name": name, "count": kernels.count(groups)}
         row["latency_pct"] = percent(row["latency_ms"], model_ms)
-        rows[name] = kernels.under_roof(row, row["latency_ms"])
+        rows[name] = kernels.roofed(row, row["latency_ms"])
     return rows, {"model_latency_ms": model_ms}
 
 
@@ -199,7 +210,7 @@ def a15_row(question):
             "gpu_latency_ms": gpu_ms, "non_gpu_latency_ms": difference_ms(model_ms, gpu_ms),
             "count": kernels.count(groups, everywhere)}
     row["gpu_pct"] = percent(row["kernel_latency_ms"], model_ms)
-    return kernels.under_roof(row, row["kernel_latency_ms"])
+    return kernels.roofed(row, row["kernel_latency_ms"])
 
 
 # ---- A11 to A14 --------------------------------------------------------------------------------------------------------
@@ -213,6 +224,7 @@ class LayersOfKernels:
         self.layers = Layers(question)
         self.found = by_key(self.run_set)
         self.keys = list(self.found) + [key for key in self.layers.found if key not in self.found]
+        need_modules(question, self.keys)
 
     def groups(self, key):
         return self.kernels.groups(lambda kernel: kernel.layer == key)
@@ -242,7 +254,7 @@ def a11(question):
         if key in both.found:
             groups, there = both.groups(key), both.is_there(key)
             row = both.kernels.row(groups, there) | {"count": both.kernels.count(groups, there)}
-            rows[key] |= both.kernels.under_roof(row, row["latency_ms"])
+            rows[key] |= both.kernels.roofed(row, row["latency_ms"])
             rows[key]["kernel_latency_ms"] = rows[key].pop("latency_ms")
         else:
             rows[key] |= dict.fromkeys(("kernel_latency_ms", *METRICS, "arithmetic_intensity", "bound",
@@ -291,6 +303,7 @@ def a13(question):
         deep = serial  # a serialised set answers for all of A13
     kernels = Kernels(question, deep)
     found = by_key(deep)
+    need_modules(question, found | layers.found)
     rows = {}
     for key in list(found) + [key for key in layers.found if key not in found]:
         latencies = layers.latencies(key) if key in layers.found else []

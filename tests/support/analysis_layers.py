@@ -2,7 +2,6 @@
 """A1 to A7 a second time, straight from the definitions (docs/analyses.md): see analysis_rules.py."""
 import re
 
-from analysis_data import Experiment
 from analysis_rules import (Question, busy_intervals, difference_ms, length, observations_of, over, percent, spread,
                             total, within)
 
@@ -17,6 +16,8 @@ class Impossible(Exception):
 def throughput_per_s(question):
     """1000 batch / latency; of predictions that overlap: predictions over the time that they cover."""
     models = question.model_set()
+    if question.batch is None:
+        return None
     taken = covered = 0
     for run in models.runs:
         mine = [(one.start, one.end) for one in models.observations if one.run is run]
@@ -44,9 +45,8 @@ def optimal_batch(rates, threshold=5):
 
 
 def default_batch(experiment, can_answer, **options):
-    """The optimal batch, else that of maximum throughput; where that lacks what is needed, the best that has it. Serialised
-    sets do not count."""
-    experiment = Experiment([run for run in experiment.runs if "@" not in run.levels], experiment.system)
+    """The optimal batch, else that of maximum throughput; where that lacks what is needed, the best that has it. A
+    serialised set can answer, but throughput is never its own."""
     rates = throughputs(experiment, **options)
     best = sorted(rates, key=lambda batch: (-rates[batch], batch))
     chosen = optimal_batch(rates) or (best[0] if best else None)
@@ -60,17 +60,19 @@ def a1(experiment, **options):
     if not rates:
         raise Impossible
     rows = {}
-    most = max(rates, key=lambda batch: (rates[batch], -batch))
+    known = {batch: rate for batch, rate in rates.items() if rate is not None}
+    most, optimal = max(known, key=lambda batch: (known[batch], -batch), default=None), optimal_batch(known)
     for batch, rate in rates.items():
         models = Question(experiment, batch, **options).model_set()
         latencies = [one.ms for one in models.observations]
         rows[batch] = {"batch_size": batch, "latency_ms": models.model_ms(), "throughput_per_s": rate,
-                       "is_optimal": batch == optimal_batch(rates), "is_maximum": batch == most} | spread(latencies)
+                       "is_optimal": optimal is not None and batch == optimal,
+                       "is_maximum": most is not None and batch == most} | spread(latencies)
     # The first inference of a run without metrics, never pooled.
     cold = [one for run in experiment.runs if not run.levels.endswith("+metrics") for one in observations_of(run)
             if one.is_warmup]
-    return rows, {"online_latency_ms": rows.get(1, {}).get("latency_ms"), "maximum_throughput_per_s": rates[most],
-                  "maximum_throughput_batch": most, "optimal_batch": optimal_batch(rates),
+    return rows, {"online_latency_ms": rows.get(1, {}).get("latency_ms"), "maximum_throughput_per_s": known.get(most),
+                  "maximum_throughput_batch": most, "optimal_batch": optimal,
                   "cold_latency_ms": min(cold, key=lambda one: one.start).ms if cold else None}
 
 
@@ -114,11 +116,14 @@ class Layers:
         """Without latencies (memory, counts) the level rule's set answers."""
         self.question = question
         self.run_set, self.basis = layer_set(question) if latencies else (question.answering(["L"], ["M/L"]), "host")
+        if self.run_set is None:
+            raise Impossible
         self.found = by_key(self.run_set)
 
     def source(self):
         """What the rows say about where their latencies come from."""
-        return {"latency_from": None if self.run_set.levels == "M/L" else self.run_set.levels, "latency_basis": self.basis}
+        own = self.run_set.levels.split("/")[-1] == "L"  # its deepest level, without metrics
+        return {"latency_from": None if own else self.run_set.levels, "latency_basis": self.basis}
 
     def latencies(self, key):
         """ms. Device: |U| + |H minus B|; host: the span's (innermost, module: its own time)."""
@@ -151,8 +156,6 @@ class Layers:
 
 def by_key(run_set):
     """{key: [layer or None per observation]}"""
-    if run_set is None or (run_set.mode == "module" and not any(one.layers for one in run_set.observations)):
-        raise Impossible
     keys = {layer.key: None for observed in run_set.observations for layer in observed.layers}
     found = {key: [] for key in keys}
     for observed in run_set.observations:
@@ -160,6 +163,12 @@ def by_key(run_set):
         for key in keys:
             found[key].append(here.get(key))
     return found
+
+
+def need_modules(question, keys):
+    """Without any module `--layer module` cannot answer."""
+    if question.mode == "module" and not keys:
+        raise Impossible
 
 
 def describe(key, layers):
@@ -177,6 +186,7 @@ def describe(key, layers):
 # ---- A2 to A7 ----------------------------------------------------------------------------------------------------------
 def a2(question):
     layers = Layers(question)
+    need_modules(question, layers.found)
     rows = {}
     for key, found in layers.found.items():
         latencies = layers.latencies(key)
@@ -212,8 +222,9 @@ def thirds(parts, whole, prefix=""):
 def series(question, order, name, values_name):
     """A3 and A4. `order`: gives the keys of rows in execution order."""
     layers = Layers(question, values_name == "latencies")
+    need_modules(question, layers.found)
     values_of = getattr(layers, values_name)
-    if layers.sum(values_of) is None:
+    if layers.sum(values_of) is None and values_name == "allocated":
         raise Impossible
     rows = {}
     for key, found in layers.found.items():
@@ -241,10 +252,11 @@ def a4(question, order):
 def by_type(question, name, share_name, values_name):
     """A5 to A7: per type, largest first; shares of the sum over layers."""
     layers = Layers(question, values_name == "latencies")
+    need_modules(question, layers.found)
     values_of = {"counts": lambda key: [layer and 1 for layer in layers.found[key]], "latencies": layers.latencies,
                  "allocated": layers.allocated}[values_name]
     whole = layers.sum(values_of)
-    if whole is None:
+    if whole is None and values_name == "allocated":
         raise Impossible
     types = {}
     for key, found in layers.found.items():
@@ -266,7 +278,7 @@ def a5(question):
 def a6(question):
     layers, rows, whole = by_type(question, "latency_ms", "latency_pct", "latencies")
     keys = [key for key, found in layers.found.items() if CONVOLUTION.search(describe(key, found)["layer_type"] or "")]
-    convolutions = layers.sum(layers.latencies, keys) if keys else 0 if set(rows) != {None} else None
+    convolutions = layers.sum(layers.latencies, keys) if keys else 0 if set(rows) - {None} else None
     return rows, {"convolution_pct_of_layers": percent(convolutions, whole),
                   "convolution_pct_of_model": percent(convolutions, layers.model_ms())}
 

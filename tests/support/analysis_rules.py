@@ -302,9 +302,9 @@ def rank(levels, named):
 class Question:
     """One batch size of an experiment under the options of `xsp analyze`; remembers the sets it made."""
 
-    def __init__(self, experiment, batch, mode="outermost", stat="trimmed:0.2", basis=None, threshold=5):
+    def __init__(self, experiment, batch, mode="outermost", stat="trimmed:0.2", basis=None, threshold=5, is_partial=False):
         self.experiment, self.batch, self.mode, self.statistic = experiment, batch, mode, Statistic(stat)
-        self.basis, self.threshold, self.made = basis, threshold, {}
+        self.basis, self.threshold, self.is_partial, self.made = basis, threshold, is_partial, {}
 
     def levels(self):
         """Level sets of this batch size that have an observation."""
