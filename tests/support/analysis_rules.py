@@ -128,6 +128,8 @@ def observations_of(run):
         return give_spans(run, found) if found and found[0].span else with_everything(run, found)
     models = [span for span in run.spans if span.level == "model"
               and all(above is span or above.level != "model" for above in span.ancestors())]
+    if not run.spans:
+        return []
     if not models:
         start, end = min(span.start for span in run.spans), max(span.end for span in run.spans)
         return with_everything(run, [Observation(run, 0, start, end)])
