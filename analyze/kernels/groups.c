@@ -331,7 +331,7 @@ static void read_metrics(struct kernel_groups *groups, size_t group, const struc
         (sums->is_lacking[m] && !is_partial))
       value = NAN;
     ret_figures->metrics[m] = value;
-    if (m == KERNEL_FLOPS && sums->is_lacking[m])
+    if (m == KERNEL_FLOPS && sums->is_lacking[m] && is_partial)
       ret_figures->metric_latency_ms = covered_ms(groups, group, m, &weighed);
     ret_figures->is_partial |= sums->is_lacking[m] && is_partial && !isnan(value);
   }

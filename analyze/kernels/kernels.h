@@ -111,7 +111,7 @@ struct kernel_figures {
   double metrics[KERNEL_METRICS]; // sums (metric_kind.is_mean: means weighted by latency); NaN: not measured
   double dram_bytes;              // reads and writes
   double intensity;               // flops/byte; of one kernel also where no kept observation has it
-  double metric_latency_ms;       // of the kernels whose flops are known
+  double metric_latency_ms;       // that throughput is over: with --partial-metrics of the kernels whose flops are known
   double coverage_pct;            // of the latency: kernels with all metrics; NaN: no metric set
   bool is_partial;                // some metric lacks kernels (--partial-metrics)
 };

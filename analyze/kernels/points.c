@@ -15,6 +15,8 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
   point.precision = isnan(metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision;
   point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], figures->dram_bytes,
                                                  figures->metric_latency_ms, question->request->latency_threshold_pct);
+  if (figures->is_partial) // flops and bytes may be of different kernels
+    point.is_latency_bound = (struct table_cell){0};
   point.above_roof = roof_is_exceeded(point.roof, point.intensity, point.throughput_flops_per_s);
   *ret_point = point;
 }
