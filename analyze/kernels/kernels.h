@@ -111,9 +111,9 @@ struct kernel_figures {
   double metrics[KERNEL_METRICS]; // sums (metric_kind.is_mean: means weighted by latency); NaN: not measured
   double dram_bytes;              // reads and writes
   double intensity;               // flops/byte; of one kernel also where no kept observation has it
-  double metric_latency_ms;       // that throughput is over: with --partial-metrics of the kernels whose flops are known
-  double coverage_pct;            // of the latency: kernels with all metrics; NaN: no metric set
-  bool is_partial;                // some metric lacks kernels (--partial-metrics)
+  double metric_latency_ms; // that throughput is over: with --partial-metrics of the kernels whose flops are known
+  double coverage_pct;      // of the latency: kernels with all metrics; NaN: no metric set
+  bool is_partial;          // some metric lacks kernels (--partial-metrics)
 };
 extern const struct kernel_figures kernel_figures_none;
 struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels); // group = item
