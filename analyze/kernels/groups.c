@@ -16,72 +16,21 @@ struct group_scratch {
   uint32_t *touched;            // observations that the group is in
   size_t touched_count;
   double *values_ms, *sorted;
-  // by kernel, where there are metrics
-  double *metrics[KERNEL_METRICS]; // of one call; NaN: not measured
-  double *latency_ms;
 };
-
-// ---- kernels --------------------------------------------------------------------------------------------------------
-// Over the calls of one kernel. `observations` of `set`, one for each value; absent ones count as 0.
-static double kernel_latency_ms(const struct kernel_groups *groups, size_t kernel)
-{
-  const struct kernels *kernels = groups->kernels;
-  const struct kernel_calls *calls = &kernels->calls;
-  double *values = groups->scratch->sorted, sum = 0;
-  size_t count = 0;
-  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
-    values[count] = (double)calls->duration_ns[i] / 1e6;
-    sum += kernels->set->is_kept[calls->observation[i]] ? values[count] : 0;
-    count++;
-  }
-  if (count == 0)
-    return NAN;
-  return question_is_by_value(groups->question) ? statistic_apply(&groups->question->statistic, values, count)
-                                                : sum / (double)kernels->set->kept_count;
-}
-
-// Of one call: over the kept observations of the metric set in which it was measured.
-static double kernel_metric(const struct kernel_groups *groups, size_t kernel, size_t metric)
-{
-  const struct kernels *kernels = groups->kernels;
-  const struct kernel_calls *calls = &kernels->metric_calls;
-  double *values = groups->scratch->sorted;
-  size_t count = 0;
-  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++)
-    if (!isnan(calls->metrics[metric][i]) && kernels->metric_set->is_kept[calls->observation[i]])
-      values[count++] = calls->metrics[metric][i];
-  if (question_is_by_value(groups->question))
-    return statistic_apply(&groups->question->statistic, values, count);
-  double sum = 0;
-  for (size_t i = 0; i < count; i++)
-    sum += values[i];
-  return count == 0 ? NAN : sum / (double)count;
-}
 
 static void start_scratch(struct question *question, struct kernel_groups *groups)
 {
   struct arena *arena = question->scratch;
-  const struct kernels *kernels = groups->kernels;
   struct group_scratch *scratch = groups->scratch = arena_alloc(arena, sizeof *scratch);
-  size_t room = kernels->observation_count, metric_room = kernels->metric_calls.observation_count;
-  scratch->sum_ns = arena_alloc_array(arena, room + 1, sizeof *scratch->sum_ns);
-  scratch->calls = arena_alloc_array(arena, room + 1, sizeof *scratch->calls);
-  scratch->touched = arena_alloc_array(arena, room + 1, sizeof *scratch->touched);
-  scratch->values_ms = arena_alloc_array(arena, room + 1, sizeof *scratch->values_ms);
-  scratch->sorted = arena_alloc_array(arena, (room > metric_room ? room : metric_room) + 1, sizeof *scratch->sorted);
-  if (kernels->metric_set == NULL)
-    return;
-  scratch->latency_ms = arena_alloc_array(arena, kernels->count + 1, sizeof *scratch->latency_ms);
-  for (size_t k = 0; k < kernels->count; k++)
-    scratch->latency_ms[k] = kernel_latency_ms(groups, k);
-  for (size_t m = 0; m < KERNEL_METRICS; m++) {
-    if (!kernels->has_metric[m])
-      continue;
-    scratch->sums[m] = arena_alloc_array(arena, room + 1, sizeof *scratch->sums[m]);
-    scratch->metrics[m] = arena_alloc_array(arena, kernels->count + 1, sizeof *scratch->metrics[m]);
-    for (size_t k = 0; k < kernels->count; k++)
-      scratch->metrics[m][k] = kernel_metric(groups, k, m);
-  }
+  size_t room = groups->kernels->observation_count + 1;
+  scratch->sum_ns = arena_alloc_array(arena, room, sizeof *scratch->sum_ns);
+  scratch->calls = arena_alloc_array(arena, room, sizeof *scratch->calls);
+  scratch->touched = arena_alloc_array(arena, room, sizeof *scratch->touched);
+  scratch->values_ms = arena_alloc_array(arena, room, sizeof *scratch->values_ms);
+  scratch->sorted = arena_alloc_array(arena, room, sizeof *scratch->sorted);
+  for (size_t m = 0; m < KERNEL_METRICS; m++)
+    if (groups->kernels->metrics[m] != NULL)
+      scratch->sums[m] = arena_alloc_array(arena, room, sizeof *scratch->sums[m]);
 }
 
 // ---- grouping -------------------------------------------------------------------------------------------------------
@@ -186,11 +135,12 @@ struct sums { // which metrics the group's sums have
 static void add_metrics(struct kernel_groups *groups, size_t kernel, uint32_t observation, struct sums *sums)
 {
   struct group_scratch *scratch = groups->scratch;
-  bool is_kept = groups->kernels->set->is_kept[observation];
+  const struct kernels *kernels = groups->kernels;
+  bool is_kept = kernels->set->is_kept[observation];
   for (size_t m = 0; m < KERNEL_METRICS; m++) {
-    if (scratch->metrics[m] == NULL)
+    if (kernels->metrics[m] == NULL)
       continue;
-    double value = scratch->metrics[m][kernel];
+    double value = kernels->metrics[m][kernel];
     sums->is_known[m] |= !isnan(value);
     sums->is_lacking[m] |= isnan(value) && is_kept;
     scratch->sums[m][observation] += isnan(value) ? 0 : value;
@@ -262,11 +212,11 @@ static void read_latencies(struct kernel_groups *groups, struct kernel_figures *
 // Of the kernels' latencies, the part with a metric.
 static double covered_ms(const struct kernel_groups *groups, size_t group, size_t metric, double *ret_weighed)
 {
-  const struct group_scratch *scratch = groups->scratch;
+  const struct kernels *kernels = groups->kernels;
   double covered = 0;
   *ret_weighed = 0;
   for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++) {
-    double value = scratch->metrics[metric][groups->row[g]], latency_ms = scratch->latency_ms[groups->row[g]];
+    double value = kernels->metrics[metric][groups->row[g]], latency_ms = kernels->latency_ms[groups->row[g]];
     if (isnan(value) || isnan(latency_ms))
       continue;
     covered += latency_ms;
@@ -278,15 +228,15 @@ static double covered_ms(const struct kernel_groups *groups, size_t group, size_
 // The share of the kernels' time that has all the metrics which any kernel has.
 static double coverage_pct(const struct kernel_groups *groups, size_t group)
 {
-  const struct group_scratch *scratch = groups->scratch;
+  const struct kernels *kernels = groups->kernels;
   double covered = 0, all = 0;
   bool has_any = false;
   for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++) {
-    double latency_ms = scratch->latency_ms[groups->row[g]];
+    double latency_ms = kernels->latency_ms[groups->row[g]];
     bool is_covered = true;
     for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++) {
-      has_any |= scratch->metrics[m] != NULL;
-      is_covered &= scratch->metrics[m] == NULL || !isnan(scratch->metrics[m][groups->row[g]]);
+      has_any |= kernels->metrics[m] != NULL;
+      is_covered &= kernels->metrics[m] == NULL || !isnan(kernels->metrics[m][groups->row[g]]);
     }
     all += isnan(latency_ms) ? 0 : latency_ms;
     covered += isnan(latency_ms) || !is_covered ? 0 : latency_ms;
@@ -314,18 +264,19 @@ static void read_metrics(struct kernel_groups *groups, size_t group, const struc
                          struct kernel_figures *ret_figures)
 {
   const struct group_scratch *scratch = groups->scratch;
+  const struct kernels *kernels = groups->kernels;
   bool is_partial = groups->question->request->partial_metrics;
   double weighed;
   ret_figures->metric_latency_ms = ret_figures->latency.value;
   for (size_t m = 0; m < KERNEL_METRICS; m++) {
-    if (scratch->metrics[m] == NULL)
+    if (kernels->metrics[m] == NULL)
       continue;
     double value = read_sum(groups, m);
     if (is_mean(groups->question->request, m)) { // weighed by latency; nothing has no mean
       double covered = covered_ms(groups, group, m, &weighed);
       value = covered > 0 ? weighed / covered : NAN;
       if (groups->kind == GROUPS_EACH)
-        value = scratch->metrics[m][groups->row[groups->first[group]]];
+        value = kernels->metrics[m][groups->row[groups->first[group]]];
     }
     if (scratch->touched_count == 0 || (sums->has_kernels && !sums->is_known[m]) ||
         (sums->is_lacking[m] && !is_partial))
@@ -338,11 +289,11 @@ static void read_metrics(struct kernel_groups *groups, size_t group, const struc
   const double *metrics = ret_figures->metrics;
   ret_figures->dram_bytes = metrics[KERNEL_DRAM_READ] + metrics[KERNEL_DRAM_WRITE];
   ret_figures->intensity = roof_intensity(metrics[KERNEL_FLOPS], ret_figures->dram_bytes);
-  if (groups->kind == GROUPS_EACH && scratch->metrics[KERNEL_FLOPS] != NULL && !isnan(ret_figures->dram_bytes)) {
+  if (groups->kind == GROUPS_EACH && kernels->metrics[KERNEL_FLOPS] != NULL && !isnan(ret_figures->dram_bytes)) {
     size_t kernel = groups->row[groups->first[group]]; // a call's own: sums may be 0
     ret_figures->intensity =
-        roof_intensity(scratch->metrics[KERNEL_FLOPS][kernel],
-                       scratch->metrics[KERNEL_DRAM_READ][kernel] + scratch->metrics[KERNEL_DRAM_WRITE][kernel]);
+        roof_intensity(kernels->metrics[KERNEL_FLOPS][kernel],
+                       kernels->metrics[KERNEL_DRAM_READ][kernel] + kernels->metrics[KERNEL_DRAM_WRITE][kernel]);
   }
   ret_figures->coverage_pct = coverage_pct(groups, group);
 }

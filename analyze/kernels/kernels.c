@@ -349,6 +349,7 @@ static enum status pair(struct question *question, struct calls *all, struct err
     list_calls(question, all, first, end, true, &kernels->metric_calls);
   }
   add_gpu(question, all);
+  kernels_measure(question, kernels);
   return STATUS_OK;
 }
 

@@ -55,6 +55,8 @@ struct kernels {
   size_t open, unobserved;            // kernels left out: never finished, in no observation
   struct kernel_calls calls;          // of `set`
   struct kernel_calls metric_calls;   // of `metric_set`
+  // By kernel, where there is a metric set: its latency; what one call does, NaN: not measured. NULL: no kernel has the metric
+  double *latency_ms, *metrics[KERNEL_METRICS];
 };
 
 // Chooses sets by the level rule, loads and pairs. `batch_size` has the level (kernels_exist, kernels_exist_by_layer).
@@ -82,6 +84,7 @@ enum status kernels_need_metrics(const struct question *question, const struct k
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
 // Notes which metrics a roofline needs and no kernel has.
 void kernels_note_lacking(struct question *question, const struct kernels *kernels);
+void kernels_measure(struct question *question, struct kernels *kernels); // fills latency_ms and metrics (metrics.c)
 // Calls `add` for each batch size with the kernel level that the request wants, with scratch of its own. STATUS_NO: none.
 enum status kernels_each_batch(struct question *question,
                                enum status (*add)(struct question *question, int64_t batch_size, void *context,

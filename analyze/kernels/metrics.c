@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one call of each kernel takes and does: its latency, and its metrics from the runs that collected them. Called by
+// kernels.c; groups.c adds them up.
+#include "analyze/kernels/kernels.h"
+
+#include <math.h>
+
+// Absent observations count as 0, unless each value is looked at by itself. `values`: room for one per observation.
+static double latency_ms(const struct question *question, const struct kernels *kernels, size_t kernel, double *values)
+{
+  const struct kernel_calls *calls = &kernels->calls;
+  size_t count = 0;
+  double sum = 0;
+  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
+    values[count] = (double)calls->duration_ns[i] / 1e6;
+    sum += kernels->set->is_kept[calls->observation[i]] ? values[count] : 0;
+    count++;
+  }
+  if (count == 0)
+    return NAN;
+  return question_is_by_value(question) ? statistic_apply(&question->statistic, values, count)
+                                        : sum / (double)kernels->set->kept_count;
+}
+
+// Over the kept observations of the metric set in which it was measured.
+static double metric(const struct question *question, const struct kernels *kernels, size_t kernel, size_t metric,
+                     double *values)
+{
+  const struct kernel_calls *calls = &kernels->metric_calls;
+  size_t count = 0;
+  double sum = 0;
+  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
+    if (isnan(calls->metrics[metric][i]) || !kernels->metric_set->is_kept[calls->observation[i]])
+      continue;
+    values[count++] = calls->metrics[metric][i];
+    sum += calls->metrics[metric][i];
+  }
+  if (question_is_by_value(question))
+    return statistic_apply(&question->statistic, values, count);
+  return count == 0 ? NAN : sum / (double)count;
+}
+
+void kernels_measure(struct question *question, struct kernels *kernels)
+{
+  struct arena *arena = question->scratch;
+  if (kernels->metric_set == NULL)
+    return;
+  kernels->latency_ms = arena_alloc_array(arena, kernels->count + 1, sizeof *kernels->latency_ms);
+  for (size_t k = 0; k < kernels->count; k++)
+    kernels->latency_ms[k] = latency_ms(question, kernels, k, question->room);
+  for (size_t m = 0; m < KERNEL_METRICS; m++) {
+    if (!kernels->has_metric[m])
+      continue;
+    kernels->metrics[m] = arena_alloc_array(arena, kernels->count + 1, sizeof *kernels->metrics[m]);
+    for (size_t k = 0; k < kernels->count; k++)
+      kernels->metrics[m][k] = metric(question, kernels, k, m, question->room);
+  }
+}
