@@ -29,8 +29,8 @@ enum status cache_layer_rows(struct question *question, const struct view_run *r
   const struct layer_choice choice = {mode, question->request->computing_only};
   for (struct cached_rows *entry = *list; entry != NULL; entry = entry->next)
     if (entry->store == store && entry->run_id == run->run->run_id && entry->choice.mode == choice.mode &&
-        entry->choice.computing_only == choice.computing_only && entry->wanted.rows == wanted->rows &&
-        entry->wanted.metrics == wanted->metrics) {
+        entry->choice.computing_only == choice.computing_only && entry->wanted.rows >= wanted->rows &&
+        entry->wanted.metrics >= wanted->metrics) {
       for (size_t i = 0; i < entry->rows.count; i++)
         entry->rows.items[i].layer = ROW_NONE; // as it was loaded
       *ret_rows = &entry->rows;

@@ -49,7 +49,7 @@ void put_from(struct table_builder *table, const char *key, const char *label, c
 
 static bool is_above_100(const char *key, const struct table_cell *cell)
 {
-  static const char *const no_shares[] = {"cv_pct", "overhead_pct", "own_pct"};
+  static const char *const no_shares[] = {"cv_pct", "overhead_pct", "own_pct", "achieved_occupancy_pct"};
   size_t length = strlen(key);
   for (size_t i = 0; i < sizeof no_shares / sizeof no_shares[0]; i++)
     if (strcmp(key, no_shares[i]) == 0)

@@ -163,7 +163,8 @@ static void add_up(struct kernel_groups *groups, size_t group, struct sums *sums
       add_metrics(groups, kernel, observation, sums);
     }
   }
-  for (uint32_t i = 0; i < calls->observation_count; i++)
+  bool is_there_without = groups->kind != GROUPS_EACH && groups->kind != GROUPS_NAMES;
+  for (uint32_t i = 0; is_there_without && i < calls->observation_count; i++)
     if (scratch->calls[i] == 0 && is_there(groups, group, i))
       scratch->touched[scratch->touched_count++] = i;
 }
@@ -244,6 +245,23 @@ static double coverage_pct(const struct kernel_groups *groups, size_t group)
   return has_any ? share_pct(covered, all) : NAN;
 }
 
+// Whether some kernel has flops, reads or writes but not all that any kernel has.
+static bool covers_differ(const struct kernel_groups *groups, size_t group)
+{
+  const struct kernels *kernels = groups->kernels;
+  for (size_t g = groups->first[group]; g < groups->first[group + 1]; g++) {
+    bool has_all = true, has_any = false;
+    for (size_t m = KERNEL_FLOPS; m <= KERNEL_DRAM_WRITE; m++)
+      if (kernels->metrics[m] != NULL) {
+        has_any |= !isnan(kernels->metrics[m][groups->row[g]]);
+        has_all &= !isnan(kernels->metrics[m][groups->row[g]]);
+      }
+    if (has_any && !has_all)
+      return true;
+  }
+  return false;
+}
+
 static double read_sum(struct kernel_groups *groups, size_t metric)
 {
   struct group_scratch *scratch = groups->scratch;
@@ -289,13 +307,19 @@ static void read_metrics(struct kernel_groups *groups, size_t group, const struc
   const double *metrics = ret_figures->metrics;
   ret_figures->dram_bytes = metrics[KERNEL_DRAM_READ] + metrics[KERNEL_DRAM_WRITE];
   ret_figures->intensity = roof_intensity(metrics[KERNEL_FLOPS], ret_figures->dram_bytes);
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    ret_figures->roof_flops[p] = metrics[KERNEL_FLOPS_BY_PRECISION + p];
   if (groups->kind == GROUPS_EACH && kernels->metrics[KERNEL_FLOPS] != NULL && !isnan(ret_figures->dram_bytes)) {
     size_t kernel = groups->row[groups->first[group]]; // a call's own: sums may be 0
+    for (size_t p = 0; p < PRECISION_COUNT; p++)
+      if (kernels->metrics[KERNEL_FLOPS_BY_PRECISION + p] != NULL)
+        ret_figures->roof_flops[p] = kernels->metrics[KERNEL_FLOPS_BY_PRECISION + p][kernel];
     ret_figures->intensity =
         roof_intensity(kernels->metrics[KERNEL_FLOPS][kernel],
                        kernels->metrics[KERNEL_DRAM_READ][kernel] + kernels->metrics[KERNEL_DRAM_WRITE][kernel]);
   }
   ret_figures->coverage_pct = coverage_pct(groups, group);
+  ret_figures->is_mixed = ret_figures->is_partial && covers_differ(groups, group);
 }
 
 const struct kernel_figures kernel_figures_none = {
@@ -305,6 +329,7 @@ const struct kernel_figures kernel_figures_none = {
     .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
     .dram_bytes = NAN,
     .intensity = NAN,
+    .roof_flops = {NAN, NAN, NAN, NAN},
     .coverage_pct = NAN,
 };
 _Static_assert(KERNEL_METRICS == 16, "kernel_figures_none has as many");

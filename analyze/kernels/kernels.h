@@ -117,6 +117,8 @@ struct kernel_figures {
   double metric_latency_ms; // that throughput is over: with --partial-metrics of the kernels whose flops are known
   double coverage_pct;      // of the latency: kernels with all metrics; NaN: no metric set
   bool is_partial;          // some metric lacks kernels (--partial-metrics)
+  bool is_mixed;            // and its sums are of different kernels: nothing follows from two of them
+  double roof_flops[PRECISION_COUNT]; // by precision, that the roof is chosen by; of one kernel not scaled
 };
 extern const struct kernel_figures kernel_figures_none;
 struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels); // group = item

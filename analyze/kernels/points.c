@@ -7,17 +7,17 @@
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point)
 {
-  const double *metrics = figures->metrics;
-  struct kernel_point point = {.roof = roofs_choose(roofs, metrics + KERNEL_FLOPS_BY_PRECISION)};
-  point.intensity = figures->intensity;
-  point.throughput_flops_per_s = roof_throughput_flops_per_s(metrics[KERNEL_FLOPS], figures->metric_latency_ms);
-  point.bound = roof_bound(point.roof, point.intensity);
-  point.precision = isnan(metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision;
-  point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], figures->dram_bytes,
-                                                 figures->metric_latency_ms, question->request->latency_threshold_pct);
-  if (figures->is_partial) // flops and bytes may be of different kernels
-    point.is_latency_bound = (struct table_cell){0};
-  point.above_roof = roof_is_exceeded(point.roof, point.intensity, point.throughput_flops_per_s);
+  const double flops = figures->metrics[KERNEL_FLOPS];
+  struct kernel_point point = {.roof = roofs_choose(roofs, figures->roof_flops), .intensity = NAN};
+  point.throughput_flops_per_s = roof_throughput_flops_per_s(flops, figures->metric_latency_ms);
+  point.precision = isnan(flops) ? NULL : point.roof->precision;
+  if (!figures->is_mixed) {
+    point.intensity = figures->intensity;
+    point.bound = roof_bound(point.roof, point.intensity);
+    point.is_latency_bound = roof_is_latency_bound(point.roof, flops, figures->dram_bytes, figures->metric_latency_ms,
+                                                   question->request->latency_threshold_pct);
+    point.above_roof = roof_is_exceeded(point.roof, point.intensity, point.throughput_flops_per_s);
+  }
   *ret_point = point;
 }
 

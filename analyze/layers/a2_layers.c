@@ -28,7 +28,7 @@ static void summarize(struct question *question, const struct layers *layers, in
   if (on_device)
     table_summary(table, "covered_ms", cell_real(covered_ms));
   layer_source_summarize(question, &layers->source);
-  if (sum_ms > covered_ms * (1 + 1e-9))
+  if (covered_ms > 0 && sum_ms > covered_ms * (1 + 1e-9))
     table_note(table,
                "layers add up to %.4g times the time that they cover: they overlap, on several streams, devices or "
                "threads, or "

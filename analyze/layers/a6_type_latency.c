@@ -56,6 +56,7 @@ static void put_row(struct table_builder *table, const struct type_latencies *la
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency->value));
   table_put(table, "latency_pct", "%", "share", cell_real(types_share_pct(latency->value, latencies->types.total)));
   put_spread(table, latency);
+  put_partial(table, latency->occurring != NULL && latency->count < latencies->layers.observation_count);
   put_from(table, "latency_from", "from", latencies->layers.source.from);
   put_basis(table, &latencies->layers.source);
 }

@@ -19,7 +19,7 @@ enum status device_time_load(const struct run_columns *columns, const uint32_t *
 void device_time_done(struct device_time *of);
 // How long a device works for layers of the track's process within [from, to).
 int64_t device_time_within_ns(const struct device_time *of, uint32_t track_id, int64_t from_ns, int64_t to_ns);
-// Fills the items' executed_ns, and the rows' late_ns, executed_ms and covered_ms. `layers`: all layers that count, in
+// Fills the items' executed_ns, and the rows' late_ms, executed_ms and covered_ms. `layers`: all layers that count, in
 // observations or not.
 void device_time_finish(const struct run_columns *columns, const struct layer_row *layers, size_t layer_count,
                         const struct device_time *of, struct arena *arena, struct layer_rows *rows);

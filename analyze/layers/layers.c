@@ -38,7 +38,7 @@ static void set_on_device(struct layer *layer, const struct layer_row *item, siz
   layer->host_ms[observation] = (double)item->duration_ns / 1e6;
   layer->executed_ms[observation] = (double)item->executed_ns / 1e6;
   layer->alone_ms[observation] = (double)item->alone_ns / 1e6;
-  layer->latency_ms[observation] = (double)(item->executed_ns + item->alone_ns) / 1e6;
+  layer->latency_ms[observation] = ((double)item->executed_ns + (double)item->alone_ns) / 1e6;
 }
 
 // Layers pair by (index, name), by the name alone where no index is recorded.

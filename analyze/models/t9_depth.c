@@ -130,7 +130,10 @@ static enum status load_layers(struct survey *survey, const struct survey_item *
   if (status == STATUS_OK) {
     depth->layer_from = survey_text(survey, layers.count > 0 ? layers.source.from : NULL);
     depth->latency_stage = layers_thirds(question, &layers, LAYER_LATENCY).stage;
-    status = layers_need_alloc(question, &layers, err);
+    XSP_TRY(survey_question(survey, item, depth->batch_size, true, &question, err));
+    status = layers_answer(question, LAYERS_FOR_MEMORY, &layers, err); // of M/L, whatever answers for latencies
+    if (status == STATUS_OK)
+      status = layers_need_alloc(question, &layers, err);
     depth->has_alloc = status == STATUS_OK;
     if (depth->has_alloc)
       depth->memory_stage = layers_thirds(question, &layers, LAYER_ALLOC).stage;

@@ -22,6 +22,8 @@ static enum status summarize(struct question *question, const struct batches *ba
   table_summary(table, "optimal_batch",
                 has_optimal ? cell_int(points[batches->optimal].batch_size) : (struct table_cell){0});
   bool is_by_doubling = has_optimal && question->request->optimal == NULL;
+  for (size_t i = 0; i < batches->count; i++)
+    is_by_doubling &= !points[i].is_overlapping; // their throughput is not that of their latencies
   table_summary(table, "optimal_batch_is_certain",
                 is_by_doubling ? cell_bool(batches_are_certain(question, batches)) : (struct table_cell){0});
   XSP_TRY(cold_summarize(question, err));

@@ -140,7 +140,8 @@ class Kernels:
         """Of partial sums the text leaves open which latency the throughput is over."""
         self.under_roof(row, latency_ms)
         if self.question.is_partial and row.get("metric_coverage_pct") != 100:
-            for name in ("arithmetic_throughput_flops_per_s", "above_roof", "is_latency_bound"):
+            for name in ("arithmetic_throughput_flops_per_s", "above_roof", "is_latency_bound", "arithmetic_intensity",
+                         "bound"):
                 del row[name]
         return row
 
