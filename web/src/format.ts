@@ -62,7 +62,9 @@ export const count = (value: number) => grouped[0].format(value);
 // "trimmed:0.2" in words; other statistics as they are.
 export function statisticWords(statistic: string): string {
   const share = Number(/^trimmed:([\d.]+)$/.exec(statistic)?.[1] ?? NaN);
-  return Number.isNaN(share) ? statistic : `mean without the fastest and the slowest ${digits(100 * share)} % of observations`;
+  return Number.isNaN(share)
+    ? statistic
+    : `mean without the fastest and the slowest ${digits(100 * share)} % of observations`;
 }
 export const plural = (value: number, word: string) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 
