@@ -154,7 +154,9 @@ static struct launch_call *first_of(const struct launches *launches, int64_t id)
   return calls + sorted_lower_bound_i64(id, &calls->id, launches->several.count, sizeof *calls);
 }
 
-#define CALLS_MOST 256u // of an id and a process, that are compared: files may have millions
+// How many calls of an id are compared, and looked at, before an execution is ambiguous: files may have millions.
+#define CALLS_MOST 256u // of its process
+#define LOOKED_AT_MOST 4096u
 
 static int compare_facts(const void *left, const void *right)
 {
@@ -190,11 +192,13 @@ static uint32_t choose(struct launches *launches, const struct store_spans *span
   const struct launch_call *first = first_of(launches, id);
   const struct launch_call *end = launches->several.items + launches->several.count;
   uint32_t found = ROW_NONE, only = ROW_NONE; // only: of its process
-  size_t count = 0;
+  size_t count = 0, looked_at = 0;
   if (process == 0 && first->is_in_several_processes)
     return LAUNCH_SEVERAL;
   for (const struct launch_call *call = first; call < end && call->id == id; call++) {
     bool is_before = call->start <= spans->start_ns[row];
+    if (++looked_at > LOOKED_AT_MOST)
+      return LAUNCH_SEVERAL;
     if (!are_of_one_process(call->process, process))
       continue;
     only = call->row;
