@@ -212,6 +212,8 @@ static struct level_set deepest(const struct run_experiment_options *options)
   for (size_t i = 0; i < options->set_count; i++)
     if (level_set_contains(options->sets[i], all) && !options->sets[i].serial)
       all = options->sets[i];
+  for (size_t i = 0; i < options->set_count && all.mask == 0; i++) // all of them are serialised
+    all = options->sets[i];
   return all;
 }
 

@@ -46,7 +46,10 @@ static enum status mark_run(struct store *store, int64_t run_id, const struct im
   struct store_observation *observations;
   size_t count;
   XSP_TRY(store_observations(store, run_id, arena, &observations, &count, err));
-  if (warmups >= count)
+  bool is_any_left = false;
+  for (size_t i = warmups; i < count; i++)
+    is_any_left |= !observations[i].warmup;
+  if (!is_any_left)
     return error_set(err, STATUS_USE, "wrong use", "--warmup", "fewer warm-ups",
                      "%u, but %s has %zu observation%s: none would be left", warmups, file->path, count,
                      count == 1 ? "" : "s");

@@ -137,7 +137,8 @@ static enum status start_core(struct openvino_state *state, struct arena *arena,
   if (state->common.options.threads != 0) {
     char number[16];
     snprintf(number, sizeof number, "%u", state->common.options.threads);
-    TRY_OV(state->api.core_set_property(state->core, state->device, "INFERENCE_NUM_THREADS", number), what);
+    // Other devices do not know the property; some of them (AUTO, HETERO) use the CPU's.
+    TRY_OV(state->api.core_set_property(state->core, "CPU", "INFERENCE_NUM_THREADS", number), what);
   }
   char *precision = NULL;
   // A CPU that computes in bf16 does so unless it is told otherwise: other figures, and other results, than in float.

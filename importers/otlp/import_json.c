@@ -187,7 +187,7 @@ static enum status read_group(struct reader *reader, enum otlp_message message, 
     if (key.data == NULL)
       return STATUS_OK;
     const struct otlp_field *field = find_field(message, key);
-    if (message == OTLP_REQUEST_MESSAGE && !reader->is_wrapped && slice_is(key, "trace")) {
+    if (message == OTLP_REQUEST_MESSAGE && !reader->is_wrapped && slice_is(key, "trace") && *reader->input->at == '{') {
       XSP_TRY(read_wrapped(reader, err));
     } else if (field == NULL) {
       STEP(reader, otlp_json_skip(&reader->json, reader->input->at), err);

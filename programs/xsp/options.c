@@ -357,6 +357,8 @@ enum status option_level_sets(const char *text, struct level_set *sets, size_t m
 enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *count, struct error *err)
 {
   size_t before = *count;
+  if (before == most)
+    return error_set(err, STATUS_USE, "wrong use", "--serialize", "one level set fewer", "there are %zu already", most);
   *count = level_sets_add_serial(sets, before, most);
   return *count > before ? STATUS_OK
                          : error_set(err, STATUS_USE, "nothing to serialise", "--serialize",

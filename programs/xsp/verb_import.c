@@ -43,8 +43,8 @@ static enum status read_given(const struct invocation *invocation, struct arena 
     bool is_taken;
     XSP_TRY(take_given(option, &now, &is_taken, err));
     if (is_taken && option->argument_count == count)
-      return error_set(err, STATUS_USE, "wrong use", option->description->name, "it before the FILE that it describes",
-                       "no FILE follows it");
+      return error_set(err, STATUS_USE, "wrong use", arena_format(arena, "--%s", option->description->name),
+                       "it before the FILE that it describes", "no FILE follows it");
     for (size_t file = option->argument_count; is_taken && file < count; file++)
       given[file] = now;
   }

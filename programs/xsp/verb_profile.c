@@ -37,7 +37,8 @@ static const struct option_description options[] = {
      "Observations before them, kept in the file but in no statistic. At least one is made: the first inference of a "
      "shape is never pooled with the others."},
     {"cold", 0, "N", "0", false,
-     "Then start N fresh processes for each framework, batch size and level set without kernels, each of which loads "
+     "Then start N fresh processes for each framework, batch size and level set of models and layers alone, each of "
+     "which loads "
      "the model and makes its first inference: both are shown next to the others and pooled with none. Layers of first "
      "inferences: xsp analyze A2 --cold. Costs N times loading the model for each of them."},
     {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},

@@ -48,7 +48,8 @@ void opencl_initialise(void)
   xsp_attach(NULL);
   (void)xsp_tracer_join(xsp_tracer_entry(NULL)); // comes back through start() where the loader brought us: options
   const char *serialize = getenv("XSP_SERIALIZE");
-  commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0;
+  // A process without a session, as one that outlives it, is left as it is.
+  commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0 && xsp_session_levels() != 0;
   may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0 || commands_serialize;
   if (may_record) {
     calibrate_start();
