@@ -269,6 +269,15 @@ static bool was_for_group(struct process *process, const siginfo_t *info)
   return is_pending || (info->si_code == SI_KERNEL && info->si_signo != SIGALRM); // an alarm set before xsp's exec
 }
 
+// A stop by the terminal that came after a SIGCONT, which would have taken it away.
+static bool is_stop_pending(void)
+{
+  sigset_t pending;
+  sigpending(&pending);
+  return sigismember(&pending, SIGTSTP) == 1 || sigismember(&pending, SIGTTIN) == 1 ||
+         sigismember(&pending, SIGTTOU) == 1;
+}
+
 static void handle(struct process *process, const siginfo_t *info)
 {
   int number = info->si_signo;
@@ -276,7 +285,7 @@ static void handle(struct process *process, const siginfo_t *info)
   process->was_interrupted |= is_end && given.action[number].sa_handler != SIG_IGN; // nohup
   if (was_for_group(process, info))
     return;
-  if (number == SIGCONT && proc_state(process->process, NULL) != 'T')
+  if (number == SIGCONT && (is_stop_pending() || proc_state(process->process, NULL) != 'T'))
     return;
   if (info->si_code == SI_QUEUE)
     (void)sigqueue(process->process, number, info->si_value);
