@@ -89,17 +89,22 @@ static void decide_counting(struct work *work)
   }
 }
 
-static int compare_items(const void *left, const void *right)
+static int compare_starts(const void *left, const void *right)
 {
-  const struct layer_row *a = left;
-  const struct layer_row *b = right;
-  if (a->observation != b->observation)
-    return a->observation < b->observation ? -1 : 1;
+  const struct layer_row *a = left, *b = right;
   if (a->start_ns != b->start_ns)
     return a->start_ns < b->start_ns ? -1 : 1;
   if (a->duration_ns != b->duration_ns)
     return a->duration_ns > b->duration_ns ? -1 : 1;
   return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+  const struct layer_row *a = left, *b = right;
+  if (a->observation != b->observation)
+    return a->observation < b->observation ? -1 : 1;
+  return compare_starts(left, right);
 }
 
 // All finished layers in order, their positions in the observation; then only those that count themselves are kept, and of
@@ -141,16 +146,6 @@ static void list_items(struct work *work)
     work->item_of[item.row] = (uint32_t)work->rows->count;
     work->rows->items[work->rows->count++] = item;
   }
-}
-
-static int compare_starts(const void *left, const void *right)
-{
-  const struct layer_row *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->duration_ns != b->duration_ns)
-    return a->duration_ns > b->duration_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
 }
 
 // While a device works for layers of the process.
