@@ -11,27 +11,9 @@
 #include <cmocka.h>
 
 #include "tests/support/expect.h"
+#include "tests/support/folder.h"
 
 #define SPANS ((int64_t)STORE_CHUNK_ROWS + 5)
-
-static char folder[] = "/tmp/xsp-derived-tags-XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-  (void)state;
-  if (mkdtemp(folder) == NULL)
-    return -1;
-  snprintf(path, sizeof path, "%s/out.xsp", folder);
-  return 0;
-}
-
-static int remove_folder(void **state)
-{
-  (void)state;
-  unlink(path);
-  return rmdir(folder);
-}
 
 static enum status take_number(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {

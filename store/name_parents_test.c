@@ -11,25 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/support/expect.h"
-
-static char folder[] = "/tmp/xsp-name-test-XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-  (void)state;
-  if (mkdtemp(folder) == NULL)
-    return -1;
-  snprintf(path, sizeof path, "%s/out.xsp", folder);
-  return 0;
-}
-
-static int remove_folder(void **state)
-{
-  (void)state;
-  unlink(path);
-  return rmdir(folder);
-}
+#include "tests/support/folder.h"
 
 static void add_spans(struct store *store, int64_t from, int64_t to)
 {

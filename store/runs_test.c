@@ -14,28 +14,10 @@
 #include <cmocka.h>
 
 #include "tests/support/expect.h"
+#include "tests/support/folder.h"
 
 #define RUNS 70
 #define SPANS_A_RUN 5
-
-static char folder[] = "/tmp/xsp-runs-test-XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-  (void)state;
-  if (mkdtemp(folder) == NULL)
-    return -1;
-  snprintf(path, sizeof path, "%s/out.xsp", folder);
-  return 0;
-}
-
-static int remove_folder(void **state)
-{
-  (void)state;
-  unlink(path);
-  return rmdir(folder);
-}
 
 // Small ids, and some that no table by id could hold.
 static int64_t id_of(unsigned run)

@@ -13,31 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/support/expect.h"
-
-static char folder[] = "/tmp/xsp-shift-test-XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-  (void)state;
-  if (mkdtemp(folder) == NULL)
-    return -1;
-  snprintf(path, sizeof path, "%s/out.xsp", folder);
-  return 0;
-}
-
-static int clear_folder(void **state)
-{
-  (void)state;
-  unlink(path);
-  return 0;
-}
-
-static int remove_folder(void **state)
-{
-  (void)state;
-  return rmdir(folder);
-}
+#include "tests/support/folder.h"
 
 // Neither sorted nor even, so that both codings of a chunk are met: the second run's starts jump about.
 static int64_t start_of(int64_t run_id, size_t i)

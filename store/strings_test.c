@@ -13,31 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/support/expect.h"
-
-static char folder[] = "/tmp/xsp-strings-test-XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-  (void)state;
-  if (mkdtemp(folder) == NULL)
-    return -1;
-  snprintf(path, sizeof path, "%s/out.xsp", folder);
-  return 0;
-}
-
-static int clear_folder(void **state)
-{
-  (void)state;
-  unlink(path);
-  return 0;
-}
-
-static int remove_folder(void **state)
-{
-  (void)state;
-  return rmdir(folder);
-}
+#include "tests/support/folder.h"
 
 static int make_text(char *text, size_t size, uint32_t id)
 {
