@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns, summaries and notes that several analyses share.
 #include "analyze/view.h"
+#include "base/slice.h"
 
 #include <math.h>
-#include <string.h>
 
 void put_batch(struct table_builder *table, int64_t batch_size)
 {
@@ -49,13 +49,9 @@ void put_from(struct table_builder *table, const char *key, const char *label, c
 
 static bool is_above_100(const char *key, const struct table_cell *cell)
 {
-  static const char *const no_shares[] = {"cv_pct", "overhead_pct", "own_pct", "achieved_occupancy_pct"};
-  size_t length = strlen(key);
-  for (size_t i = 0; i < sizeof no_shares / sizeof no_shares[0]; i++)
-    if (strcmp(key, no_shares[i]) == 0)
-      return false;
-  return length > 4 && strcmp(key + length - 4, "_pct") == 0 && cell->type == CELL_REAL &&
-         cell->value.real > 100 * (1 + 1e-9);
+  bool is_share = text_ends_with(key, "_pct") &&
+                  !text_is_one_of(key, "cv_pct", "overhead_pct", "own_pct", "achieved_occupancy_pct");
+  return is_share && cell->type == CELL_REAL && cell->value.real > 100 * (1 + 1e-9);
 }
 
 // A share above 100 % looks like a mistake: the reader is told how it comes about.

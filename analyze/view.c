@@ -243,6 +243,12 @@ const struct view_set *view_rule_kernels(const struct view *view, int64_t batch_
   return best;
 }
 
+const struct view_set *view_rule_by_layer(const struct view *view, int64_t batch_size, bool is_serial)
+{
+  const struct kernel_rule rule = {.mask = LAYER_MASK | KERNEL_MASK, .is_serial = is_serial};
+  return view_rule_kernels(view, batch_size, &rule);
+}
+
 bool view_has_tag(const struct view *view, const struct view_set *set, const char *const *names, size_t count)
 {
   uint32_t keys[VIEW_TAGS_MOST];

@@ -85,6 +85,8 @@ struct kernel_rule {
   bool is_serial;              // serialised sets, instead of the others
 };
 const struct view_set *view_rule_kernels(const struct view *view, int64_t batch_size, const struct kernel_rule *rule);
+// The set with layers and kernels, serialised or not; NULL.
+const struct view_set *view_rule_by_layer(const struct view *view, int64_t batch_size, bool is_serial);
 // Whether a span of the set has one of these tags, at most VIEW_TAGS_MOST names. False for no set.
 #define VIEW_TAGS_MOST 8
 bool view_has_tag(const struct view *view, const struct view_set *set, const char *const *names, size_t count);

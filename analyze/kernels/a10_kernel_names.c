@@ -4,6 +4,7 @@
 #include "analyze/a_list.h"
 #include "analyze/kernels/kernels.h"
 #include "analyze/models/survey.h"
+#include "base/slice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -189,12 +190,8 @@ static enum status add_experiment(struct survey *survey, const struct survey_ite
 
 static enum status answer_by(struct survey *survey, struct error *err)
 {
-  static const char *const known[] = {"batch", "system", "framework", "experiment"};
   const char *by = survey->request->by;
-  bool is_known = false;
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    is_known |= strcmp(by, known[i]) == 0;
-  if (!is_known)
+  if (!text_is_one_of(by, "batch", "system", "framework", "experiment"))
     return error_set(err, STATUS_USE, "cannot group A10", by, "--by batch",
                      "known are batch, system, framework and experiment");
   put_long_row(survey, NULL, &(struct names){.kernels.model_latency_ms = NAN},

@@ -3,6 +3,8 @@
 // while the run's columns are loaded.
 #include "analyze/kernels/device_rows.h"
 
+#include "base/slice.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,12 +151,9 @@ struct metric_kind metric_kind_of(const char *tag)
                {"_bytes", {false, "bytes"}}, {"_flops", {false, "flops"}},
                {"_ns", {false, "ns"}},       {"_ms", {false, "ms"}},
                {"_j", {false, "J"}}};
-  size_t length = strlen(tag);
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    size_t ending = strlen(kinds[i].ending);
-    if (length >= ending && strcmp(tag + length - ending, kinds[i].ending) == 0)
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (text_ends_with(tag, kinds[i].ending))
       return kinds[i].kind;
-  }
   return (struct metric_kind){false, ""}; // a count
 }
 

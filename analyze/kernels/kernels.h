@@ -70,8 +70,6 @@ static inline bool kernels_are_by_layer(enum kernels_use use)
   return use == KERNELS_BY_LAYER || use == KERNELS_IN_LAYER;
 }
 bool kernels_exist(const struct view *view, int64_t batch_size);
-// The set with layers and kernels, serialised or not; NULL.
-const struct view_set *kernels_set_by_layer(const struct view *view, int64_t batch_size, bool is_serial);
 bool kernels_exist_by_layer(const struct view *view, int64_t batch_size);
 bool kernels_exist_by_layer_with_metrics(const struct view *view, int64_t batch_size);
 // Chooses the batch size (question_batch; `needs_metrics`: among those with metrics), loads, fills the question's run set and

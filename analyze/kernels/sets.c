@@ -15,12 +15,7 @@ bool kernels_exist(const struct view *view, int64_t batch_size)
 
 bool kernels_exist_by_layer(const struct view *view, int64_t batch_size)
 {
-  return kernels_set_by_layer(view, batch_size, false) != NULL;
-}
-
-const struct view_set *kernels_set_by_layer(const struct view *view, int64_t batch_size, bool is_serial)
-{
-  return view_rule_kernels(view, batch_size, &(struct kernel_rule){.mask = LAYER | KERNEL, .is_serial = is_serial});
+  return view_rule_by_layer(view, batch_size, false) != NULL;
 }
 
 enum status kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
@@ -173,7 +168,7 @@ bool kernels_exist_by_layer_with_metrics(const struct view *view, int64_t batch_
 
 static bool kernels_exist_in_layer(const struct view *view, int64_t batch_size)
 {
-  return kernels_exist_by_layer(view, batch_size) || kernels_set_by_layer(view, batch_size, true) != NULL;
+  return kernels_exist_by_layer(view, batch_size) || view_rule_by_layer(view, batch_size, true) != NULL;
 }
 
 bool kernels_have_metrics(const struct kernels *kernels)

@@ -49,21 +49,14 @@ static enum status asynchronous_pct(struct question *question, const struct view
   return STATUS_OK;
 }
 
-static bool has_set(const struct view *view, int64_t batch_size, bool is_serial)
-{
-  const struct kernel_rule rule = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL),
-                                   .is_serial = is_serial};
-  return view_rule_kernels(view, batch_size, &rule) != NULL;
-}
-
 static bool has_source(const struct view *view, int64_t batch_size)
 {
-  return view_has_layers(view, batch_size) || has_set(view, batch_size, true);
+  return view_has_layers(view, batch_size) || view_rule_by_layer(view, batch_size, true) != NULL;
 }
 
 static bool has_device_source(const struct view *view, int64_t batch_size)
 {
-  return has_set(view, batch_size, false) || has_set(view, batch_size, true);
+  return view_rule_by_layer(view, batch_size, false) != NULL || view_rule_by_layer(view, batch_size, true) != NULL;
 }
 
 enum status layer_source_batch(struct question *question, struct error *err)
@@ -81,10 +74,8 @@ enum status layer_source_choose(struct question *question, int64_t batch_size, s
   const struct analyze_request *request = question->request;
   bool wants_host = request->latency_basis != NULL && strcmp(request->latency_basis, "host") == 0;
   bool wants_device = request->latency_basis != NULL && !wants_host;
-  struct kernel_rule rule = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)};
-  const struct view_set *deep = view_rule_kernels(view, batch_size, &rule);
-  rule.is_serial = true;
-  const struct view_set *serial = view_rule_kernels(view, batch_size, &rule);
+  const struct view_set *deep = view_rule_by_layer(view, batch_size, false);
+  const struct view_set *serial = view_rule_by_layer(view, batch_size, true);
   *ret = (struct layer_source){.asynchronous_pct = NAN};
   ret->set = view_rule(view, batch_size, XSP_LEVEL_LAYER, &ret->from);
   XSP_TRY(asynchronous_pct(question, deep, &ret->asynchronous_pct, err));

@@ -86,18 +86,13 @@ static enum status read_request(const struct invocation *invocation, struct anal
   request->statistic = invocation_value(invocation, "stat");
   request->sort = invocation_value(invocation, "sort");
   request->by = invocation_value(invocation, "by");
-  static const char *const groupings[] = {"layer", "batch", "system", "framework", "experiment"};
-  bool is_known = request->by == NULL;
-  for (size_t i = 0; i < sizeof groupings / sizeof groupings[0] && !is_known; i++)
-    is_known = strcmp(request->by, groupings[i]) == 0;
-  if (!is_known)
+  if (request->by != NULL && !text_is_one_of(request->by, "layer", "batch", "system", "framework", "experiment"))
     return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0, or --by batch, for A10",
                      "there is no grouping '%s'", request->by);
   request->cold = invocation_has(invocation, "cold");
   request->partial_metrics = invocation_has(invocation, "partial-metrics");
   request->latency_basis = invocation_value(invocation, "latency-basis");
-  if (request->latency_basis != NULL && strcmp(request->latency_basis, "host") != 0 &&
-      strcmp(request->latency_basis, "device") != 0)
+  if (request->latency_basis != NULL && !text_is_one_of(request->latency_basis, "host", "device"))
     return error_set(err, STATUS_USE, "wrong use", "--latency-basis", "--latency-basis host, or device",
                      "there is no basis '%s'", request->latency_basis);
   request->optimal = invocation_value(invocation, "optimal");
