@@ -55,13 +55,6 @@ static void put_metadata(struct chrome *chrome, const char *name, int64_t pid, i
   end_event(chrome);
 }
 
-// Overlapping lanes of a track are threads of their own here; their numbers are above all others.
-static int64_t lane_tid(const struct chrome *chrome, const struct timeline_lane *lane)
-{
-  int64_t tid = chrome->writer.run.tracks[lane->track].tid;
-  return lane->overlap == 0 ? tid : INT64_C(1000000000) * lane->overlap + (tid & 0x1fffffff);
-}
-
 static int64_t lane_pid(const struct chrome *chrome, const struct timeline_lane *lane)
 {
   return chrome->writer.timeline.processes[chrome->writer.run.tracks[lane->track].process].pid;
@@ -70,7 +63,7 @@ static int64_t lane_pid(const struct chrome *chrome, const struct timeline_lane 
 static void put_place(struct chrome *chrome, const struct timeline_lane *lane)
 {
   json_member_int(&chrome->json, "pid", lane_pid(chrome, lane));
-  json_member_int(&chrome->json, "tid", lane_tid(chrome, lane));
+  json_member_int(&chrome->json, "tid", lane->tid);
 }
 
 static void put_tag(struct chrome *chrome, const struct store_tag *tag)
@@ -128,7 +121,7 @@ static void put_flow(struct chrome *chrome, const struct timeline_lane *lane, co
 static void put_flows(struct chrome *chrome, const struct timeline_lane *lane, uint32_t row)
 {
   const struct timeline_run *run = &chrome->writer.run;
-  if (run->spans.kind[row] == XSP_KIND_EXECUTION && timeline_has_launch(run, row))
+  if (run->launch_of[row] != TIMELINE_NO_ROW)
     put_flow(chrome, lane, "f", row, row);
   if (run->spans.kind[row] != XSP_KIND_LAUNCH)
     return;
@@ -161,7 +154,7 @@ static void put_run(struct timeline_writer *writer)
   const struct timeline_sink sink = {chrome, put_span, NULL};
   for (size_t i = 0; i < run->lane_count; i++) {
     const struct timeline_lane *lane = &run->lanes[i];
-    put_metadata(chrome, "thread_name", lane_pid(chrome, lane), lane_tid(chrome, lane), lane->name);
+    put_metadata(chrome, "thread_name", lane_pid(chrome, lane), lane->tid, lane->name);
     timeline_walk(run, lane, &sink);
   }
 }

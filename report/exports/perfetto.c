@@ -71,9 +71,9 @@ static uint64_t mix(uint64_t value)
   return value ^ value >> 31;
 }
 
-static uint64_t track_uuid(size_t process, int64_t tid, unsigned overlap)
+static uint64_t track_uuid(size_t process, int64_t tid)
 {
-  return mix(mix(mix(process + 1) ^ (uint64_t)tid) + overlap) | 1;
+  return mix(mix(process + 1) ^ (uint64_t)tid) | 1;
 }
 
 // ---- packets ---------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ static void put_process(struct timeline_writer *writer, size_t index)
 {
   const struct timeline_process *process = &writer->timeline.processes[index];
   struct buf *out = &writer->file.out;
-  struct descriptor places = begin_descriptor(out, track_uuid(index, WHOLE_PROCESS, 0));
+  struct descriptor places = begin_descriptor(out, track_uuid(index, WHOLE_PROCESS));
   size_t inner = protobuf_begin(out, TRACK_PROCESS);
   protobuf_varint(out, PROCESS_PID, (uint64_t)process->pid);
   put_utf8(out, PROCESS_NAME, process->name, strlen(process->name));
@@ -194,7 +194,7 @@ static void put_lane(struct timeline_writer *writer, const struct timeline_lane 
 {
   const struct timeline_track *track = &writer->run.tracks[lane->track];
   struct buf *out = &writer->file.out;
-  struct descriptor places = begin_descriptor(out, track_uuid(track->process, track->tid, lane->overlap));
+  struct descriptor places = begin_descriptor(out, track_uuid(track->process, lane->tid));
   if (lane->overlap == 0 && track->is_thread) {
     size_t inner = protobuf_begin(out, TRACK_THREAD);
     protobuf_varint(out, THREAD_PID, (uint64_t)writer->timeline.processes[track->process].pid);
@@ -202,7 +202,7 @@ static void put_lane(struct timeline_writer *writer, const struct timeline_lane 
     put_utf8(out, THREAD_NAME, lane->name, strlen(lane->name));
     protobuf_end(out, inner);
   } else {
-    protobuf_varint(out, TRACK_PARENT, track_uuid(track->process, lane->overlap > 0 ? track->tid : WHOLE_PROCESS, 0));
+    protobuf_varint(out, TRACK_PARENT, track_uuid(track->process, lane->overlap > 0 ? track->tid : WHOLE_PROCESS));
     put_utf8(out, TRACK_NAME, lane->name, strlen(lane->name));
   }
   end_descriptor(out, places);
@@ -276,15 +276,14 @@ static void put_flows(struct perfetto *perfetto, uint32_t row)
     const struct timeline_range range = timeline_executions(run, row);
     for (size_t i = range.first; i < range.end; i++)
       protobuf_fixed64(&perfetto->event, EVENT_FLOW_IDS, timeline_flow_id(run, run->execution_order[i]));
-  } else if (run->spans.kind[row] == XSP_KIND_EXECUTION && timeline_has_launch(run, row)) {
+  } else if (run->launch_of[row] != TIMELINE_NO_ROW) {
     protobuf_fixed64(&perfetto->event, EVENT_TERMINATING_FLOW_IDS, timeline_flow_id(run, row));
   }
 }
 
 static uint64_t lane_uuid(const struct perfetto *perfetto, const struct timeline_lane *lane)
 {
-  const struct timeline_track *track = &perfetto->writer.run.tracks[lane->track];
-  return track_uuid(track->process, track->tid, lane->overlap);
+  return track_uuid(perfetto->writer.run.tracks[lane->track].process, lane->tid);
 }
 
 static void put_begin(void *context, const struct timeline_lane *lane, uint32_t row)

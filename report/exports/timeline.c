@@ -1,120 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file's side of a timeline: its processes, where time begins, loading one run. timeline_lanes.c lays the lanes.
+// The file's side of a timeline: where time begins, loading one run. timeline_places.c finds processes and threads,
+// timeline_lanes.c lays the lanes.
 #include "report/exports/timeline.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// ---- processes -------------------------------------------------------------------------------------------------------
-// Tracks of two runs share a process where pid, host and clock are the same. A run that counts from its own zero shares
-// none.
-struct process_key {
-  int64_t run_id; // 0: shared between runs
-  int64_t process_id;
-  const char *host;
-};
-
-static bool same_key(const struct process_key *a, const struct process_key *b)
-{
-  bool same_host = (a->host == NULL) == (b->host == NULL) && (a->host == NULL || strcmp(a->host, b->host) == 0);
-  return a->run_id == b->run_id && a->process_id == b->process_id && same_host;
-}
-
-static const char *experiment_name(const struct timeline *timeline, int64_t experiment_id)
-{
-  for (size_t i = 0; i < timeline->experiment_count; i++)
-    if (timeline->experiments[i].experiment_id == experiment_id && timeline->experiments[i].name != NULL)
-      return timeline->experiments[i].name;
-  return "experiment";
-}
-
-// The source's pid, unless another process has it; else a made-up one.
-static int32_t choose_pid(const struct timeline *timeline, int64_t wanted)
-{
-  int32_t made_up = 1000000000;
-  bool taken = wanted <= 0 || wanted >= made_up;
-  for (size_t i = 0; i < timeline->process_count; i++) {
-    taken |= timeline->processes[i].pid == wanted;
-    if (timeline->processes[i].pid >= made_up)
-      made_up = timeline->processes[i].pid + 1;
-  }
-  return taken ? made_up : (int32_t)wanted;
-}
-
-// Appends the run's level set to the process's name, once.
-static void name_levels(struct timeline *timeline, struct timeline_process *process, const struct store_run *run)
-{
-  char levels[LEVEL_SET_TEXT_SIZE + 2] = " ";
-  level_set_format(run->levels, levels + 1);
-  if (levels[1] == 0)
-    return;
-  size_t length = strlen(levels);
-  for (const char *at = process->name; (at = strstr(at, levels)) != NULL; at++)
-    if (at[length] == 0 || at[length] == ',')
-      return;
-  const char *separator = strstr(process->name, ":") != NULL ? "," : ":";
-  process->name = arena_format(&timeline->arena, "%s%s%s", process->name, separator, levels);
-}
-
-// A host is worth naming only where there are several.
-static bool has_several_hosts(const struct timeline *timeline)
-{
-  const char *first = NULL;
-  for (size_t i = 0; i < timeline->run_count; i++)
-    for (size_t j = 0; j < timeline->run_facts[i].track_count; j++) {
-      const char *host = timeline->run_facts[i].tracks[j].host;
-      if (host != NULL && first != NULL && strcmp(host, first) != 0)
-        return true;
-      first = host != NULL ? host : first;
-    }
-  return false;
-}
-
-static const char *process_name(struct timeline *timeline, const struct store_run *run, const char *host)
-{
-  const char *name = experiment_name(timeline, run->experiment_id);
-  return host != NULL ? arena_format(&timeline->arena, "%s on %s", name, host) : name;
-}
-
-static void find_processes(struct timeline *timeline)
-{
-  size_t most = 0;
-  for (size_t i = 0; i < timeline->run_count; i++)
-    most += timeline->run_facts[i].track_count;
-  bool name_hosts = has_several_hosts(timeline);
-  struct process_key *keys = arena_alloc_array(&timeline->arena, most, sizeof *keys);
-  timeline->processes = arena_alloc_array(&timeline->arena, most, sizeof *timeline->processes);
-  for (size_t i = 0; i < timeline->run_count; i++) {
-    const struct store_run *run = &timeline->runs[i];
-    struct timeline_run_facts *facts = &timeline->run_facts[i];
-    facts->track_processes = arena_alloc_array(&timeline->arena, facts->track_count, sizeof(size_t));
-    for (size_t j = 0; j < facts->track_count; j++) {
-      const struct store_track *track = &facts->tracks[j];
-      bool is_shared = run->epoch_is_unix && track->process_id != STORE_NONE;
-      struct process_key key = {is_shared ? 0 : run->run_id, track->process_id, track->host};
-      size_t process = 0;
-      while (process < timeline->process_count && !same_key(&keys[process], &key))
-        process++;
-      if (process == timeline->process_count) {
-        timeline->processes[process] = (struct timeline_process){
-            choose_pid(timeline, track->process_id), process_name(timeline, run, name_hosts ? track->host : NULL)};
-        keys[timeline->process_count++] = key;
-      }
-      name_levels(timeline, &timeline->processes[process], run);
-      facts->track_processes[j] = process;
-    }
-  }
-}
 
 // ---- time ------------------------------------------------------------------------------------------------------------
 static bool has_foreign_clock(const struct timeline_run_facts *facts, uint32_t track_id)
 {
-  for (size_t i = 0; i < facts->track_count; i++)
-    if (facts->tracks[i].track_id == track_id)
-      return facts->tracks[i].clock != NULL;
-  return false;
+  size_t place = timeline_find_track(facts->tracks, facts->track_count, track_id);
+  return place < facts->track_count && facts->tracks[place].clock != NULL;
 }
 
 // Earliest start on a track that is drawn; INT64_MAX: none.
@@ -135,6 +32,7 @@ static enum status run_first(struct timeline *timeline, size_t index, int64_t *r
   uint32_t columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID);
   enum status status = store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err);
   if (status == STATUS_OK) {
+    timeline_describe_tracks(timeline, facts, &spans);
     *ret_first_ns = earliest(facts, &spans);
     facts->span_count = spans.count;
     facts->first_ns = *ret_first_ns != INT64_MAX ? *ret_first_ns : 0;
@@ -167,47 +65,38 @@ enum status timeline_open(struct store *store, struct timeline *ret_timeline, st
   for (size_t i = 0; i < timeline->run_count; i++)
     XSP_TRY(store_tracks(store, timeline->runs[i].run_id, &timeline->arena, &timeline->run_facts[i].tracks,
                          &timeline->run_facts[i].track_count, err));
-  find_processes(timeline);
-  return find_first(timeline, err);
+  XSP_TRY(find_first(timeline, err));
+  timeline_find_places(timeline);
+  return STATUS_OK;
 }
 
 void timeline_done(struct timeline *timeline)
 {
+  map_done(&timeline->tids);
   arena_done(&timeline->arena);
 }
 
 // ---- one run ---------------------------------------------------------------------------------------------------------
-#define FIRST_MADE_UP_TID INT64_C(8000000) // Linux thread ids end at 2^22
-
-static const char *track_name(const struct store_track *track, bool is_thread, struct arena *arena)
+static const char *track_name(const struct store_track *track, struct arena *arena)
 {
   if (track->name != NULL && track->name[0] != 0)
     return track->name;
-  if (is_thread)
-    return arena_format(arena, "thread %" PRId64, track->thread_id);
   if (track->device_id != STORE_NONE && track->stream_id != STORE_NONE)
     return arena_format(arena, "device %" PRId64 " stream %" PRId64, track->device_id, track->stream_id);
-  return arena_format(arena, "track %" PRId64, track->track_id);
+  if (track->thread_id != STORE_NONE && track->device_id == STORE_NONE && track->stream_id == STORE_NONE)
+    return arena_format(arena, "thread %" PRId64, track->thread_id);
+  return track->track_id == 0 ? "no thread" : arena_format(arena, "track %" PRId64, track->track_id);
 }
 
-static void lay_tracks(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *run)
+static void lay_tracks(const struct timeline_run_facts *facts, struct arena *arena, struct timeline_run *run)
 {
-  const struct timeline_run_facts *facts = &timeline->run_facts[index];
   run->track_count = facts->track_count;
   run->tracks = arena_alloc_array(arena, run->track_count, sizeof *run->tracks);
-  size_t earlier = 0; // tracks of earlier runs
-  for (size_t i = 0; i < index; i++)
-    earlier += timeline->run_facts[i].track_count;
   for (size_t i = 0; i < run->track_count; i++) {
+    const struct timeline_place *place = &facts->places[i];
     const struct store_track *track = &facts->tracks[i];
-    bool is_thread = track->thread_id != STORE_NONE && track->device_id == STORE_NONE && track->stream_id == STORE_NONE;
-    run->tracks[i] = (struct timeline_track){
-        .track = track,
-        .process = facts->track_processes[i],
-        .is_thread = is_thread,
-        .tid = is_thread ? track->thread_id : FIRST_MADE_UP_TID + (int64_t)(earlier + i),
-        .name = track_name(track, is_thread, arena),
-    };
+    run->tracks[i] =
+        (struct timeline_track){track, place->process, place->tid, place->is_thread, track_name(track, arena)};
   }
 }
 
@@ -219,13 +108,13 @@ enum status timeline_load(struct timeline *timeline, size_t index, struct arena 
   XSP_TRY(store_load_spans(timeline->store, run->run_id, STORE_ALL_BASE, arena, &ret_run->spans, err));
   XSP_TRY(store_load_derived(timeline->store, run->run_id, arena, &ret_run->derived, err));
   XSP_TRY(store_load_tags(timeline->store, run->run_id, arena, &ret_run->tags, &ret_run->tag_count, err));
-  lay_tracks(timeline, index, arena, ret_run);
+  lay_tracks(&timeline->run_facts[index], arena, ret_run);
   int64_t first_ns = earliest(&timeline->run_facts[index], &ret_run->spans);
   if (!run->epoch_is_unix && first_ns != INT64_MAX &&
       __builtin_sub_overflow(timeline->first_ns, first_ns, &ret_run->shift_ns))
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", store_path(timeline->store), NULL,
                      "run %lld has times that lie more than 292 years apart", (long long)run->run_id);
-  return timeline_lay_lanes(arena, ret_run, err);
+  return timeline_lay_lanes(timeline, arena, ret_run, err);
 }
 
 uint64_t timeline_time(const struct timeline *timeline, const struct timeline_run *run, int64_t time_ns)

@@ -4,12 +4,14 @@
 // only.
 //
 // Spans that cross each other on one track cannot be drawn there: they go to further lanes of the track. Tracks with a
-// foreign clock are left out: their times cannot be compared with wall time.
+// foreign clock are left out: their times cannot be compared with wall time. Spans without a track are drawn on one that
+// the timeline makes; so are spans on a track that the file does not describe.
 #ifndef XSP_REPORT_EXPORTS_TIMELINE_H
 #define XSP_REPORT_EXPORTS_TIMELINE_H
 
 #include "analyze/analyze.h"
 #include "base/json_write.h"
+#include "base/map.h"
 #include "base/vector.h"
 #include "report/exports/file.h"
 
@@ -22,8 +24,8 @@ struct timeline_process {
 struct timeline_track {
   const struct store_track *track;
   size_t process;   // index into timeline.processes
-  int64_t tid;      // the thread's own, or made up (unique within the process) for a track that is not a thread
-  bool is_thread;   // the source named a thread
+  int64_t tid;      // see timeline_place
+  bool is_thread;   // `tid` is the source's
   const char *name; // never empty
 };
 
@@ -31,6 +33,7 @@ struct timeline_track {
 struct timeline_lane {
   size_t track;     // index into timeline_run.tracks
   unsigned overlap; // 0: the track itself, 1 …: further lanes
+  int64_t tid;      // the track's, or made up for further lanes: unique within process and run
   const char *name; // the track's, with " (overlapping N)" on further lanes
   size_t first, count;
 };
@@ -47,13 +50,21 @@ struct timeline_run {
   int64_t shift_ns;       // added to start_ns: runs that count from their own zero start with the others
   struct store_tag *tags; // by span id, then file order
   size_t tag_count;
-  uint32_t *launch_order, *execution_order; // rows by correlation id
-  size_t launch_count, execution_count;
+  uint32_t *launch_of;       // by row: an execution's launch; TIMELINE_NO_ROW: none, or none for certain
+  uint32_t *execution_order; // executions that have a launch, by the launch's row
+  size_t execution_count;
 };
 
+// Where a track is drawn. `tid` is the source's thread id if it is an int32, as viewers need it, and no other track of the
+// run has it in this process; else it is made up and no thread's. Runs of one process share its threads.
+struct timeline_place {
+  size_t process; // index into timeline.processes
+  int64_t tid;
+  bool is_thread;
+};
 struct timeline_run_facts {
-  struct store_track *tracks;
-  size_t *track_processes; // by place in `tracks`: index into timeline.processes
+  struct store_track *tracks;    // by id; all that spans are on
+  struct timeline_place *places; // by place in `tracks`
   size_t track_count, span_count;
   int64_t first_ns; // earliest start on a track that is drawn, as stored; 0: there is none
 };
@@ -68,6 +79,8 @@ struct timeline {
   size_t run_count;
   struct timeline_process *processes;
   size_t process_count;
+  struct map tids;  // (process, thread id) to the place of the last run that has it, + 1
+  int64_t next_tid; // made up
   int64_t first_ns; // earliest start of a run that counts from the Unix epoch, else of all
   bool has_unix_time;
 };
@@ -88,7 +101,6 @@ struct timeline_range {
 struct timeline_range timeline_tags(const struct timeline_run *run, int64_t span_id);
 // Executions that row `launch` started: places in run->execution_order.
 struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch);
-bool timeline_has_launch(const struct timeline_run *run, uint32_t execution);
 // A number that is the same for both ends of one arrow and for no other arrow of the file. Never 0.
 uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution);
 
@@ -107,7 +119,16 @@ void timeline_sort_tags(struct store_tag *tags, size_t count);
 size_t timeline_first_tag(const struct store_tag *tags, size_t count, int64_t span_id);
 // First place in `order`, rows by `numbers`, whose number is not below `number`.
 size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_t count, int64_t number);
-enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, struct error *err) MUST_CHECK;
+enum status timeline_lay_lanes(struct timeline *timeline, struct arena *arena, struct timeline_run *run,
+                               struct error *err) MUST_CHECK;
+void timeline_find_arrows(struct arena *arena, struct timeline_run *run); // timeline_arrows.c
+// timeline_places.c. Adds the run's tracks that `spans` are on and the file does not describe.
+void timeline_describe_tracks(struct timeline *timeline, struct timeline_run_facts *facts,
+                              const struct store_spans *spans);
+void timeline_find_places(struct timeline *timeline); // of all runs' tracks, which are described
+int64_t timeline_new_tid(struct timeline *timeline, size_t process);
+// The place of a track in sorted tracks; `count`: not there.
+size_t timeline_find_track(const struct store_track *tracks, size_t count, int64_t track_id);
 
 struct timeline_sink {
   void *context;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's spans in lanes of strictly nested spans; tags by span; arrows. Called by timeline.c, the getters by
-// exports. Pure.
+// A run's spans in lanes of strictly nested spans; tags by span. Called by timeline.c, the getters by exports. Pure.
 #include "report/exports/timeline.h"
 
 #include "base/sorted.h"
@@ -35,14 +34,6 @@ static int by_place(const void *left, const void *right, void *context)
   return order != 0 ? order : compare(a, b);
 }
 
-static int by_correlation(const void *left, const void *right, void *context)
-{
-  const struct timeline_run *run = context;
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  int order = compare(run->spans.correlation_id[a], run->spans.correlation_id[b]);
-  return order != 0 ? order : compare(a, b);
-}
-
 struct tag_at {
   struct store_tag tag;
   size_t position;
@@ -71,55 +62,92 @@ void timeline_sort_tags(struct store_tag *tags, size_t count)
   free(sorted);
 }
 
-static void sort_asynchronous(struct arena *arena, struct timeline_run *run)
-{
-  const struct store_spans *spans = &run->spans;
-  run->launch_order = arena_alloc_array(arena, spans->count, sizeof *run->launch_order);
-  run->execution_order = arena_alloc_array(arena, spans->count, sizeof *run->execution_order);
-  for (uint32_t row = 0; row < spans->count; row++) {
-    if (spans->correlation_id[row] == 0)
-      continue;
-    if (spans->kind[row] == XSP_KIND_LAUNCH)
-      run->launch_order[run->launch_count++] = row;
-    else if (spans->kind[row] == XSP_KIND_EXECUTION)
-      run->execution_order[run->execution_count++] = row;
-  }
-  qsort_r(run->launch_order, run->launch_count, sizeof(uint32_t), by_correlation, run);
-  qsort_r(run->execution_order, run->execution_count, sizeof(uint32_t), by_correlation, run);
-}
-
 // ---- lanes -----------------------------------------------------------------------------------------------------------
-#define LANES_MOST 256u // of one track; spans that cross in all of them share the last (and may be drawn cut off)
+// Each span of a track goes to the first lane where it crosses no other. A track may need as many lanes as it has spans,
+// so lanes are the leaves of a tree: a node has the least and the largest end under it, where a lane's end is that of its
+// innermost open span. Lanes whose span has ended, and the first lane whose end is late enough, are each found from the
+// root.
+#define NO_END INT64_MAX // of a lane without an open span: it encloses all
 
-struct stack {
-  VECTOR(int64_t) ends; // of one lane's open spans
+struct lane_stack {
+  VECTOR(int64_t) ends; // of one lane's open spans, the innermost last
+};
+struct lane_node {
+  int64_t least, largest;
+};
+struct lane_tree {
+  struct lane_stack *lanes;
+  struct lane_node *nodes; // the root is 1, a node's children 2n and 2n + 1; leaves from `room` on
+  size_t count, room;      // lanes in use; a power of two
 };
 
-// Does a span fit into the lane, given that starts only grow? Pops spans that have ended.
-static bool stack_fits(struct stack *stack, int64_t start_ns, int64_t end_ns)
+static void set_end(struct lane_tree *tree, size_t lane)
 {
-  while (stack->ends.count > 0 && stack->ends.items[stack->ends.count - 1] <= start_ns)
-    stack->ends.count--;
-  return stack->ends.count == 0 || stack->ends.items[stack->ends.count - 1] >= end_ns;
+  const struct lane_stack *stack = &tree->lanes[lane];
+  int64_t end_ns = stack->ends.count > 0 ? stack->ends.items[stack->ends.count - 1] : NO_END;
+  size_t node = tree->room + lane;
+  tree->nodes[node] = (struct lane_node){end_ns, end_ns};
+  for (node /= 2; node > 0; node /= 2) {
+    const struct lane_node *left = &tree->nodes[2 * node], *right = &tree->nodes[2 * node + 1];
+    tree->nodes[node] = (struct lane_node){left->least < right->least ? left->least : right->least,
+                                           left->largest > right->largest ? left->largest : right->largest};
+  }
+}
+
+static void grow(struct lane_tree *tree)
+{
+  size_t room = tree->room == 0 ? 1 : 2 * tree->room;
+  tree->lanes = memory_resize(tree->lanes, room, sizeof *tree->lanes);
+  memset(tree->lanes + tree->room, 0, (room - tree->room) * sizeof *tree->lanes);
+  free(tree->nodes);
+  tree->nodes = memory_new(2 * room, sizeof *tree->nodes);
+  tree->room = room;
+  for (size_t lane = 0; lane < room; lane++)
+    set_end(tree, lane);
+}
+
+// Pops spans that have ended at `start_ns`, which only grows.
+static void end_spans(struct lane_tree *tree, int64_t start_ns)
+{
+  while (tree->room > 0 && tree->nodes[1].least < NO_END && tree->nodes[1].least <= start_ns) {
+    size_t node = 1;
+    while (node < tree->room)
+      node = tree->nodes[2 * node].least <= start_ns ? 2 * node : 2 * node + 1;
+    struct lane_stack *stack = &tree->lanes[node - tree->room];
+    while (stack->ends.count > 0 && stack->ends.items[stack->ends.count - 1] <= start_ns)
+      stack->ends.count--;
+    set_end(tree, node - tree->room);
+  }
+}
+
+static size_t first_lane(struct lane_tree *tree, int64_t end_ns)
+{
+  if (tree->room == 0 || tree->nodes[1].largest < end_ns)
+    grow(tree);
+  size_t node = 1;
+  while (node < tree->room)
+    node = tree->nodes[2 * node].largest >= end_ns ? 2 * node : 2 * node + 1;
+  return node - tree->room;
 }
 
 // Chooses a lane for each of the rows of one track; `lane_of` receives it. Returns the number of lanes.
-static size_t choose_lanes(const struct timeline_run *run, const uint32_t *rows, size_t count, uint16_t *lane_of)
+static size_t choose_lanes(const struct timeline_run *run, const uint32_t *rows, size_t count, uint32_t *lane_of)
 {
-  struct stack stacks[LANES_MOST] = {0};
-  size_t lanes = 1;
+  struct lane_tree tree = {0};
   for (size_t i = 0; i < count; i++) {
-    int64_t start_ns = run->spans.start_ns[rows[i]], end_ns = drawn_end(run, rows[i]);
-    size_t lane = 0;
-    while (lane + 1 < LANES_MOST && !stack_fits(&stacks[lane], start_ns, end_ns))
-      lane++;
-    lanes = lane + 1 > lanes ? lane + 1 : lanes;
-    *vector_add(&stacks[lane].ends) = end_ns;
-    lane_of[i] = (uint16_t)lane;
+    int64_t end_ns = drawn_end(run, rows[i]);
+    end_spans(&tree, run->spans.start_ns[rows[i]]);
+    size_t lane = first_lane(&tree, end_ns);
+    *vector_add(&tree.lanes[lane].ends) = end_ns;
+    set_end(&tree, lane);
+    tree.count = lane + 1 > tree.count ? lane + 1 : tree.count;
+    lane_of[i] = (uint32_t)lane;
   }
-  for (size_t lane = 0; lane < LANES_MOST; lane++)
-    vector_done(&stacks[lane].ends);
-  return lanes;
+  for (size_t lane = 0; lane < tree.room; lane++)
+    vector_done(&tree.lanes[lane].ends);
+  free(tree.lanes);
+  free(tree.nodes);
+  return tree.count;
 }
 
 struct lanes {
@@ -127,72 +155,66 @@ struct lanes {
 };
 
 // Splits rows [first, first+count) of run->order, all of one track, into lanes, in place.
-static void split_track(struct arena *arena, struct timeline_run *run, struct lanes *lanes, size_t track, size_t first,
-                        size_t count)
+static void split_track(struct timeline *timeline, struct arena *arena, struct timeline_run *run, struct lanes *lanes,
+                        size_t track, size_t first, size_t count)
 {
-  uint16_t *lane_of = memory_new(count, sizeof *lane_of);
+  uint32_t *lane_of = memory_new(count, sizeof *lane_of);
   uint32_t *rows = memory_new(count, sizeof *rows);
-  size_t lane_count = choose_lanes(run, run->order + first, count, lane_of), at = first;
+  const struct timeline_track *drawn = &run->tracks[track];
+  size_t lane_count = choose_lanes(run, run->order + first, count, lane_of), from = lanes->all.count;
+  for (unsigned i = 0; i < lane_count; i++) {
+    bool is_further = i > 0;
+    const char *name = is_further ? arena_format(arena, "%s (overlapping %u)", drawn->name, i) : drawn->name;
+    int64_t tid = is_further ? timeline_new_tid(timeline, drawn->process) : drawn->tid;
+    *vector_add(&lanes->all) = (struct timeline_lane){track, i, tid, name, first, 0};
+  }
+  struct timeline_lane *all = lanes->all.items + from;
+  for (size_t i = 0; i < count; i++)
+    all[lane_of[i]].count++;
+  for (size_t i = 1; i < lane_count; i++)
+    all[i].first = all[i - 1].first + all[i - 1].count;
   memcpy(rows, run->order + first, count * sizeof *rows);
-  for (unsigned lane = 0; lane < lane_count; lane++) {
-    const char *name = run->tracks[track].name;
-    if (lane > 0)
-      name = arena_format(arena, "%s (overlapping %u)", name, lane);
-    size_t lane_first = at;
-    for (size_t i = 0; i < count; i++)
-      if (lane_of[i] == lane)
-        run->order[at++] = rows[i];
-    *vector_add(&lanes->all) = (struct timeline_lane){track, lane, name, lane_first, at - lane_first};
+  for (size_t i = 0; i < lane_count; i++)
+    all[i].count = 0;
+  for (size_t i = 0; i < count; i++) {
+    struct timeline_lane *lane = &all[lane_of[i]];
+    run->order[lane->first + lane->count++] = rows[i];
   }
   free(lane_of);
   free(rows);
 }
 
-static size_t find_track(const struct timeline_run *run, uint32_t track_id)
+static void lay(struct timeline *timeline, struct arena *arena, struct timeline_run *run, struct lanes *lanes)
 {
-  size_t index = 0;
-  while (index < run->track_count && run->tracks[index].track->track_id != track_id)
-    index++;
-  return index;
-}
-
-static enum status lay(struct arena *arena, struct timeline_run *run, struct lanes *lanes, struct error *err)
-{
-  for (size_t first = 0; first < run->spans.count;) {
+  for (size_t first = 0, end; first < run->spans.count; first = end) {
     uint32_t track_id = run->spans.track_id[run->order[first]];
-    size_t end = first;
-    while (end < run->spans.count && run->spans.track_id[run->order[end]] == track_id)
+    for (end = first + 1; end < run->spans.count && run->spans.track_id[run->order[end]] == track_id;)
       end++;
-    size_t track = find_track(run, track_id);
-    if (track == run->track_count)
-      return error_set(err, STATUS_INPUT, "cannot lay out the timeline", NULL, NULL,
-                       "run %lld has spans on track %u, which it does not describe", (long long)run->run->run_id,
-                       track_id);
+    size_t track = timeline_find_track(run->tracks[0].track, run->track_count, track_id); // each is described
     if (run->tracks[track].track->clock == NULL)
-      split_track(arena, run, lanes, track, first, end - first);
-    first = end;
+      split_track(timeline, arena, run, lanes, track, first, end - first);
   }
-  return STATUS_OK;
 }
 
-enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, struct error *err)
+enum status timeline_lay_lanes(struct timeline *timeline, struct arena *arena, struct timeline_run *run,
+                               struct error *err)
 {
   struct lanes lanes = {0};
   if (run->spans.count > UINT32_MAX)
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", NULL, NULL, "a run has 2^32 spans or more");
   timeline_sort_tags(run->tags, run->tag_count);
-  sort_asynchronous(arena, run);
+  timeline_find_arrows(arena, run);
   run->order = arena_alloc_array(arena, run->spans.count, sizeof *run->order);
   for (size_t row = 0; row < run->spans.count; row++)
     run->order[row] = (uint32_t)row;
   qsort_r(run->order, run->spans.count, sizeof *run->order, by_place, run);
-  enum status status = lay(arena, run, &lanes, err);
+  lay(timeline, arena, run, &lanes);
   run->lane_count = lanes.all.count; // into the arena, so that the run has one owner
   run->lanes = arena_alloc_array(arena, lanes.all.count, sizeof *run->lanes);
   if (lanes.all.count > 0)
     memcpy(run->lanes, lanes.all.items, lanes.all.count * sizeof *run->lanes);
   vector_done(&lanes.all);
-  return status;
+  return STATUS_OK;
 }
 
 // ---- getters ---------------------------------------------------------------------------------------------------------
@@ -220,29 +242,6 @@ size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_
       high = middle;
   }
   return low;
-}
-
-struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch)
-{
-  const int64_t *ids = run->spans.correlation_id;
-  size_t first = timeline_lower_bound(ids, run->execution_order, run->execution_count, ids[launch]), end = first;
-  while (ids[launch] != 0 && end < run->execution_count && ids[run->execution_order[end]] == ids[launch])
-    end++;
-  return (struct timeline_range){first, end};
-}
-
-bool timeline_has_launch(const struct timeline_run *run, uint32_t execution)
-{
-  const int64_t *ids = run->spans.correlation_id;
-  size_t at = timeline_lower_bound(ids, run->launch_order, run->launch_count, ids[execution]);
-  return ids[execution] != 0 && at < run->launch_count && ids[run->launch_order[at]] == ids[execution];
-}
-
-uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution)
-{
-  uint64_t id = (uint64_t)run->run->run_id * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)run->spans.span_id[execution];
-  id = (id ^ id >> 31) * UINT64_C(0xbf58476d1ce4e5b9); // bijective for one run; spreads runs apart
-  return id != 0 ? id : 1;
 }
 
 // ---- walking ---------------------------------------------------------------------------------------------------------

@@ -30,17 +30,21 @@ static void lay_lane(const struct timeline_run *run, const bool *kept, size_t la
                      size_t *counts, struct page_rows *rows)
 {
   const struct timeline_lane *lane = &run->lanes[lane_index];
-  memset(counts, 0, (depths->deepest + 2) * sizeof *counts);
+  uint32_t deepest = 0; // of this lane: others may be much deeper
+  for (size_t i = 0; i < lane->count; i++)
+    deepest =
+        depths->of_row[run->order[lane->first + i]] > deepest ? depths->of_row[run->order[lane->first + i]] : deepest;
+  memset(counts, 0, (deepest + 2) * sizeof *counts);
   for (size_t i = 0; i < lane->count; i++)
     if (kept == NULL || kept[run->order[lane->first + i]])
       counts[depths->of_row[run->order[lane->first + i]] + 1]++;
-  for (uint32_t depth = 0; depth <= depths->deepest; depth++) {
+  for (uint32_t depth = 0; depth <= deepest; depth++) {
     if (counts[depth + 1] > 0)
       rows->rows[rows->row_count++] =
           (struct page_row){lane_index, depth, rows->span_count + counts[depth], counts[depth + 1]};
     counts[depth + 1] += counts[depth];
   }
-  size_t placed = counts[depths->deepest + 1];
+  size_t placed = counts[deepest + 1];
   for (size_t i = 0; i < lane->count; i++) {
     uint32_t row = run->order[lane->first + i];
     if (kept != NULL && !kept[row])

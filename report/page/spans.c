@@ -23,14 +23,10 @@ void page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct 
 static void fill_launches(const struct timeline_run *run, const struct page_rows *rows, struct page_spans *spans)
 {
   memset(spans->launch, 0xff, spans->count * sizeof *spans->launch);
-  for (size_t i = 0; i < run->launch_count; i++) {
-    uint32_t launch = run->launch_order[i];
-    const struct timeline_range range = timeline_executions(run, launch);
-    for (size_t j = range.first; j < range.end; j++) {
-      uint32_t execution = run->execution_order[j];
-      if (rows->place[execution] != PAGE_NOWHERE)
-        spans->launch[rows->place[execution]] = rows->place[launch];
-    }
+  for (size_t i = 0; i < run->execution_count; i++) {
+    uint32_t execution = run->execution_order[i];
+    if (rows->place[execution] != PAGE_NOWHERE)
+      spans->launch[rows->place[execution]] = rows->place[run->launch_of[execution]];
   }
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrows of a timeline: which launch each execution has. Called by timeline_lanes.c, the getters by exports and the page.
+// Pure. A hostile file may give one id to all launches and executions: each execution has at most one arrow.
+#include "report/exports/timeline.h"
+
+#include <stdlib.h>
+
+static int compare(int64_t a, int64_t b)
+{
+  return (a > b) - (a < b);
+}
+
+static int by_correlation(const void *left, const void *right, void *context)
+{
+  const struct store_spans *spans = context;
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  int order = compare(spans->correlation_id[a], spans->correlation_id[b]);
+  if (order == 0)
+    order = compare(spans->start_ns[a], spans->start_ns[b]);
+  return order != 0 ? order : compare(a, b);
+}
+
+static int by_launch(const void *left, const void *right, void *context)
+{
+  const uint32_t *launch_of = context;
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  int order = compare(launch_of[a], launch_of[b]);
+  return order != 0 ? order : compare(a, b);
+}
+
+// The launch with the execution's id; of several, the only one that starts before it, unless correlate found it
+// ambiguous. `launches` are by id, then start.
+static uint32_t launch_of(const struct timeline_run *run, const uint32_t *launches, size_t count, uint32_t execution)
+{
+  const struct store_spans *spans = &run->spans;
+  int64_t id = spans->correlation_id[execution];
+  size_t at = timeline_lower_bound(spans->correlation_id, launches, count, id);
+  if (at == count || spans->correlation_id[launches[at]] != id)
+    return TIMELINE_NO_ROW;
+  if (at + 1 == count || spans->correlation_id[launches[at + 1]] != id)
+    return launches[at];
+  bool is_only = spans->start_ns[launches[at]] <= spans->start_ns[execution] &&
+                 spans->start_ns[launches[at + 1]] > spans->start_ns[execution];
+  return is_only && run->derived.basis[execution] != BASIS_AMBIGUOUS ? launches[at] : TIMELINE_NO_ROW;
+}
+
+void timeline_find_arrows(struct arena *arena, struct timeline_run *run)
+{
+  struct store_spans *spans = &run->spans;
+  uint32_t *launches = memory_new(spans->count, sizeof *launches);
+  size_t launch_count = 0;
+  for (uint32_t row = 0; row < spans->count; row++)
+    if (spans->correlation_id[row] != 0 && spans->kind[row] == XSP_KIND_LAUNCH)
+      launches[launch_count++] = row;
+  qsort_r(launches, launch_count, sizeof *launches, by_correlation, spans);
+  run->launch_of = arena_alloc_array(arena, spans->count, sizeof *run->launch_of);
+  run->execution_order = arena_alloc_array(arena, spans->count, sizeof *run->execution_order);
+  for (uint32_t row = 0; row < spans->count; row++) {
+    bool is_execution = spans->correlation_id[row] != 0 && spans->kind[row] == XSP_KIND_EXECUTION;
+    run->launch_of[row] = is_execution ? launch_of(run, launches, launch_count, row) : TIMELINE_NO_ROW;
+    if (run->launch_of[row] != TIMELINE_NO_ROW)
+      run->execution_order[run->execution_count++] = row;
+  }
+  qsort_r(run->execution_order, run->execution_count, sizeof *run->execution_order, by_launch, run->launch_of);
+  free(launches);
+}
+
+struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch)
+{
+  size_t first = 0, high = run->execution_count;
+  while (first < high) {
+    size_t middle = first + (high - first) / 2;
+    if (run->launch_of[run->execution_order[middle]] < launch)
+      first = middle + 1;
+    else
+      high = middle;
+  }
+  size_t end = first;
+  while (end < run->execution_count && run->launch_of[run->execution_order[end]] == launch)
+    end++;
+  return (struct timeline_range){first, end};
+}
+
+uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution)
+{
+  uint64_t id = (uint64_t)run->run->run_id * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)run->spans.span_id[execution];
+  id = (id ^ id >> 31) * UINT64_C(0xbf58476d1ce4e5b9); // bijective for one run; spreads runs apart
+  return id != 0 ? id : 1;
+}
