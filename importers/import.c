@@ -146,7 +146,7 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   if (status == STATUS_OK)
     status = require_spans(files, count, err);
   if (status == STATUS_OK)
-    status = sink_finish(sink, basename(paths[0]), err);
+    status = sink_finish(sink, err);
   sink_free(sink);
   *ret_files = files;
   return status;

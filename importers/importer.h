@@ -44,8 +44,8 @@ void import_run_set(struct import *import, const struct store_run *run);
 // Adds `offset_ns` to all times of the run once the file is read: for sources that say only at their end what their times
 // count from. The last call counts. The importer knows that no time overflows.
 void import_run_shift(struct import *import, int64_t offset_ns);
-// For sources that carry whole experiments (OTLP). Others never call it: the driver makes the one experiment of the call
-// from import_framework, import_system… of its files, named after the first file.
+// For sources that carry whole experiments (OTLP). Others never call it: the driver makes the experiments of the call from
+// import_framework, import_system… of its files, one for each system, named after its first file.
 int64_t import_experiment(struct import *import, const struct store_experiment *experiment,
                           const struct store_system_value *system, size_t system_count);
 // What such a source says of an experiment's model (table `workload`); the first file to say something is believed.
@@ -54,7 +54,8 @@ void import_experiment_model(struct import *import, int64_t experiment_id, const
 // For sources that were exported from here: xsp's own share, and what table `note` says of a run (run_id 0: of the file).
 void import_run_own_pct(struct import *import, double own_pct);
 void import_run_note(struct import *import, int64_t run_id, const char *key, const char *value);
-// Facts for the driver's experiment. The first to say something about a key is believed; texts are copied.
+// Facts for the driver's experiments. The first to say something about a key is believed; texts are copied. Files of
+// different GPUs or processors (`gpu`, `cpu_model`) are different experiments.
 void import_framework(struct import *import, const char *name, const char *version); // either may be NULL
 void import_system_text(struct import *import, const char *key, const char *text);
 void import_system_number(struct import *import, const char *key, double number);

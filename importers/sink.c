@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink's life: a call begins, files begin and end, the call's experiment is written. Called by import.c. What belongs
-// to a file is forgotten with it; runs, tracks and experiments go to the store here, while its other side is idle.
+// The sink's life: a call begins, files begin and end. Called by import.c. What belongs to a file is forgotten with it;
+// runs and tracks go to the store here, while its other side is idle.
 #include "importers/sink_private.h"
-
-#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +36,8 @@ static void forget_file(struct sink *sink)
   sink->skipped.count = sink->last_skipped = 0;
   sink->note_count = sink->notes_left_out = 0;
   sink->version = NULL;
+  vector_done(&sink->file_facts.system);
+  sink->file_facts = (struct sink_facts){0};
 }
 
 void sink_free(struct sink *sink)
@@ -49,7 +49,9 @@ void sink_free(struct sink *sink)
   vector_done(&sink->runs);
   vector_done(&sink->run_notes);
   vector_done(&sink->skipped);
-  vector_done(&sink->facts);
+  for (size_t i = 0; i < sink->own.count; i++)
+    vector_done(&sink->own.items[i].facts.system);
+  vector_done(&sink->own);
   vector_done(&sink->experiments);
   arena_done(&sink->lasting);
   free(sink);
@@ -119,40 +121,9 @@ enum status sink_end(struct sink *sink, struct import_file *ret_file, struct err
   sink->batch = NULL;
   XSP_TRY(status);
   XSP_TRY(sink_check(sink, err));
+  sink_take_facts(sink);
   XSP_TRY(write_runs(sink, err));
   report(sink, ret_file);
   forget_file(sink);
   return STATUS_OK;
-}
-
-static enum status write_experiment(struct sink *sink, struct store_experiment *row,
-                                    const struct store_system_value *system, size_t count, struct error *err)
-{
-  if (row->created_ns == 0)
-    row->created_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
-  if (row->xsp_version == NULL)
-    row->xsp_version = XSP_VERSION;
-  if (count > 0)
-    XSP_TRY(store_add_system(sink->store, system, count, &row->system_id, err));
-  return store_add_experiment(sink->store, row, err);
-}
-
-enum status sink_finish(struct sink *sink, const char *name, struct error *err)
-{
-  for (size_t i = 0; i < sink->experiments.count; i++) {
-    struct sink_experiment *entry = &sink->experiments.items[i];
-    XSP_TRY(write_experiment(sink, &entry->row, entry->system, entry->system_count, err));
-    if (entry->workload_count > 0)
-      XSP_TRY(store_add_workload(sink->store, entry->row.experiment_id, entry->workload, entry->workload_count, err));
-  }
-  if (sink->own_experiment_id == 0)
-    return STATUS_OK;
-  struct store_system_value *system = arena_alloc_array(&sink->lasting, sink->facts.count + 1, sizeof *system);
-  for (size_t i = 0; i < sink->facts.count; i++)
-    system[i] = sink->facts.items[i].value;
-  struct store_experiment row = {.experiment_id = sink->own_experiment_id,
-                                 .name = name,
-                                 .framework = sink->framework,
-                                 .framework_version = sink->framework_version};
-  return write_experiment(sink, &row, system, sink->facts.count, err);
 }

@@ -13,8 +13,8 @@ struct sink *sink_create(struct store *store, unsigned threads, struct arena *re
 void sink_begin(struct sink *sink, struct import *import, const char *path);
 // The importer is through with its file: waits until all is stored, writes runs and tracks, says what became of it.
 enum status sink_end(struct sink *sink, struct import_file *ret_file, struct error *err) MUST_CHECK;
-// After the last file: writes the call's own experiment, where a run belongs to it.
-enum status sink_finish(struct sink *sink, const char *name, struct error *err) MUST_CHECK;
+// After the last file: writes the experiments.
+enum status sink_finish(struct sink *sink, struct error *err) MUST_CHECK;
 void sink_free(struct sink *sink); // at any time; NULL is fine
 
 #endif

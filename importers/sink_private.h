@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of the sink, shared by sink.c (its life), sink_rows.c (spans, tags, texts), sink_facts.c (the rest) and
-// batches.c (the storing side).
+// The inside of the sink, shared by sink.c (its life), sink_rows.c (spans, tags, texts), sink_experiments.c (experiments,
+// facts about systems), sink_facts.c (the rest) and batches.c (the storing side).
 #ifndef XSP_IMPORTERS_SINK_PRIVATE_H
 #define XSP_IMPORTERS_SINK_PRIVATE_H
 
@@ -84,10 +84,14 @@ struct sink_run_note { // texts live in the file's arena
   int64_t run_id;      // 0: of the file
   const char *key, *value;
 };
-struct sink_fact { // about the call's own experiment
-  struct store_system_value value;
-  unsigned file;    // that said so
-  unsigned said_by; // the last file that said otherwise
+struct sink_facts {                          // of a file, or of an experiment; texts live in `lasting`
+  const char *framework, *framework_version; // NULL: not known
+  VECTOR(struct store_system_value) system;
+};
+struct sink_own { // an experiment of the call: all its files of one system
+  int64_t experiment_id;
+  const char *name; // of its first file
+  struct sink_facts facts;
 };
 struct sink_experiment { // that an importer made; texts live in `lasting`
   struct store_experiment row;
@@ -125,19 +129,18 @@ struct sink {
   const char *notes[SINK_NOTES_MOST];
   size_t note_count, notes_left_out;
   const char *version;
+  struct sink_facts file_facts;
   enum status status; // of what could not be reported yet
   struct error error;
 
   // ---- the call
   int64_t next_run_id, next_experiment_id;
-  int64_t own_experiment_id; // 0: no run belongs to it yet
-  const char *framework, *framework_version;
-  unsigned framework_file, version_file; // that said so
-  VECTOR(struct sink_fact) facts;
+  VECTOR(struct sink_own) own;
   VECTOR(struct sink_experiment) experiments;
 };
 
-void sink_resolve(struct sink *sink); // before the current batch is pushed: all its texts have their ids
+void sink_take_facts(struct sink *sink); // sink_experiments.c, at the file's end: its own runs get their experiment
+void sink_resolve(struct sink *sink);    // before the current batch is pushed: all its texts have their ids
 // given.c: what the caller says of the file's runs. `level_mask`: of the run's spans.
 enum status given_apply(struct import *import, struct store_run *run, uint32_t level_mask,
                         struct error *err) MUST_CHECK;

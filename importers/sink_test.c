@@ -341,7 +341,7 @@ static void a_flood_of_facts_is_cut(void **state)
   struct import_file file = end_file(&bench);
   assert_int_equal(file.note_count, 6);
   assert_non_null(strstr(file.notes[0], "\"fact 1024\" is left out"));
-  OK(sink_finish(bench.sink, "name", err));
+  OK(sink_finish(bench.sink, err));
   assert_int_equal(count_of(bench.store, "select count(*) from system"), 1024);
   bench_done(&bench);
 }
@@ -381,6 +381,13 @@ static void runs_say_the_levels_that_they_have(void **state)
   bench_done(&bench);
 }
 
+static void next_file(struct bench *bench, const char *file_path, const char *gpu)
+{
+  sink_begin(bench->sink, &bench->import, file_path);
+  begin_run(bench, (struct store_run){0});
+  import_system_text(&bench->import, "gpu", gpu);
+}
+
 static void the_first_file_is_believed(void **state)
 {
   (void)state;
@@ -393,23 +400,21 @@ static void the_first_file_is_believed(void **state)
   import_system_number(&bench.import, "gpus", 2);
   struct import_file first = end_file(&bench);
   assert_int_equal(first.note_count, 0);
-  sink_begin(bench.sink, &bench.import, "second.json");
-  begin_run(&bench, (struct store_run){0});
+  next_file(&bench, "second.json", "V100");
   import_framework(&bench.import, "tensorflow", "2.1");
-  import_system_text(&bench.import, "gpu", "H100");
-  import_system_text(&bench.import, "gpu", "H200");
-  import_system_number(&bench.import, "gpus", 2);
+  import_system_number(&bench.import, "gpus", 3);
+  import_system_number(&bench.import, "gpus", 4);
   struct import_file second = end_file(&bench);
-  assert_int_equal(second.note_count, 2); // the framework's name, and the GPU once
+  assert_int_equal(second.note_count, 2); // the framework's name, and the number of GPUs once
   assert_non_null(strstr(second.notes[0], "tensorflow"));
-  assert_non_null(strstr(second.notes[1], "gpu"));
-  OK(sink_finish(bench.sink, "first.json", err));
+  assert_non_null(strstr(second.notes[1], "gpus"));
+  OK(sink_finish(bench.sink, err));
   struct store_experiment *experiments;
   struct store_system_value *system;
   size_t count = 0;
   OK(store_experiments(bench.store, &bench.arena, &experiments, &count, err));
   assert_int_equal(count, 1);
-  assert_string_equal(experiments[0].name, "first.json");
+  assert_string_equal(experiments[0].name, "trace.json");
   assert_string_equal(experiments[0].framework, "pytorch");
   assert_string_equal(experiments[0].framework_version, "2.1");
   assert_null(experiments[0].command);
@@ -417,6 +422,43 @@ static void the_first_file_is_believed(void **state)
   OK(store_system(bench.store, experiments[0].system_id, &bench.arena, &system, &count, err));
   assert_int_equal(count, 2);
   assert_string_equal(system[0].text, "V100");
+  bench_done(&bench);
+}
+
+// Files of V100, unknown, A100, V100, A100.
+static void systems_are_experiments_of_their_own(void **state)
+{
+  (void)state;
+  struct bench bench;
+  bench_start(&bench, 2);
+  begin_run(&bench, (struct store_run){0});
+  import_system_text(&bench.import, "gpu", "V100");
+  assert_int_equal(end_file(&bench).note_count, 0);
+  static const char *const gpus[] = {NULL, "A100", "V100", "A100"};
+  for (size_t i = 0; i < 4; i++) {
+    next_file(&bench, i == 1 ? "folder/other.json" : "more.json", gpus[i]);
+    struct import_file file = end_file(&bench);
+    assert_int_equal(file.note_count, i == 1); // it is kept apart
+    assert_true(i != 1 || strstr(file.notes[0], "gpu is A100") != NULL);
+  }
+  OK(sink_finish(bench.sink, err));
+  struct store_experiment *experiments;
+  struct store_system_value *system;
+  struct store_run *runs;
+  size_t count = 0;
+  OK(store_experiments(bench.store, &bench.arena, &experiments, &count, err));
+  assert_int_equal(count, 2);
+  assert_string_equal(experiments[0].name, "trace.json");
+  assert_string_equal(experiments[1].name, "other.json");
+  for (size_t i = 0; i < 2; i++) {
+    OK(store_system(bench.store, experiments[i].system_id, &bench.arena, &system, &count, err));
+    assert_int_equal(count, 1);
+    assert_string_equal(system[0].text, i == 0 ? "V100" : "A100");
+  }
+  OK(store_runs(bench.store, &bench.arena, &runs, &count, err));
+  assert_int_equal(count, 5);
+  for (size_t i = 0; i < 5; i++)
+    assert_int_equal(runs[i].experiment_id, experiments[i == 2 || i == 4].experiment_id);
   bench_done(&bench);
 }
 
@@ -436,7 +478,7 @@ static void importers_bring_experiments(void **state)
   sink_begin(bench.sink, &bench.import, "second.json");
   ids[2] = import_experiment(&bench.import, &same, cores, 1);
   end_file(&bench);
-  OK(sink_finish(bench.sink, "unused", err));
+  OK(sink_finish(bench.sink, err));
   assert_int_equal(ids[2], ids[0]);
   assert_int_not_equal(ids[1], ids[0]);
   struct store_experiment *experiments;
@@ -558,6 +600,7 @@ int main(void)
       cmocka_unit_test_teardown(a_flood_of_facts_is_cut, clear_folder),
       cmocka_unit_test_teardown(runs_say_the_levels_that_they_have, clear_folder),
       cmocka_unit_test_teardown(the_first_file_is_believed, clear_folder),
+      cmocka_unit_test_teardown(systems_are_experiments_of_their_own, clear_folder),
       cmocka_unit_test_teardown(importers_bring_experiments, clear_folder),
       cmocka_unit_test_teardown(each_file_has_texts_of_its_own, clear_folder),
       cmocka_unit_test_teardown(a_failing_store_stops_the_importer, clear_folder),

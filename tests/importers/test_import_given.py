@@ -31,9 +31,10 @@ class Given(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.out = self.folder / "out.xsp"
 
-    def trace(self, name, *durations):
+    def trace(self, name, *durations, gpu=None):
         path = self.folder / name
-        path.write_text(dump({"schemaVersion": 1, "traceEvents": steps(*durations)}))
+        devices = {"deviceProperties": [{"id": 0, "name": gpu}]} if gpu else {}
+        path.write_text(dump({"schemaVersion": 1, **devices, "traceEvents": steps(*durations)}))
         return path
 
     def take(self, *arguments):
@@ -119,6 +120,35 @@ class Given(unittest.TestCase):
         for arguments in (["--levels", "L/M", trace], ["--levels", "M,L", trace], ["--levels", "", trace],
                           ["--batch", 0, trace], ["--batch", "x", trace], ["--warmup", -1, trace], [trace, "--batch", 2]):
             self.assertIn("wrong use" if "--levels" not in arguments else "level set", self.refused(*arguments))
+
+
+class SystemsTest(Given):
+    """Two files of one call at the same levels and batch size; steps of 10 and 5 ms, kernels of 4 and 2 ms."""
+
+    def take_two(self, first, second):
+        files = [self.trace("first.json", 10, 6, 4, gpu=first), self.trace("second.json", 5, 3, 2, gpu=second)]
+        report = self.take("--warmup", "1", "--batch", "1", files[0], "--warmup", "1", "--batch", "1", files[1])
+        notes = [note for file in report["files"] for note in file["notes"]]
+        answers = xsp_json("analyze", "A1", self.out, "--json")
+        return notes, [answers] if isinstance(answers, dict) else answers
+
+    def test_one_gpu_is_pooled(self):
+        for gpus in (("Tesla V100", "Tesla V100"), ("Tesla V100", None), (None, "Tesla V100")):
+            with self.subTest(gpus):
+                notes, (answer,) = self.take_two(*gpus)
+                self.assertEqual(notes, [])
+                self.assertEqual((answer["rows"][0]["latency_ms"], answer["rows"][0]["n"]), (7.5, 4)) # of 10, 10, 5, 5
+
+    def test_different_gpus_are_not(self):
+        notes, answers = self.take_two("Tesla V100", "NVIDIA A100")
+        self.assertEqual(len(notes), 1)
+        self.assertIn("another system", notes[0])
+        self.assertEqual([answer["rows"][0]["latency_ms"] for answer in answers], [10, 5])
+        experiments = xsp_json("info", self.out, "--json")["experiments"]
+        self.assertEqual([(one["name"], one["system"]["gpu"]) for one in experiments],
+                         [("first.json", "Tesla V100"), ("second.json", "NVIDIA A100")])
+        rows, _ = self.analysis("A10", "--by", "system")
+        self.assertEqual([(row["system"], row["latency_ms"]) for row in rows], [("Tesla V100", 4), ("NVIDIA A100", 2)])
 
 
 if __name__ == "__main__":
