@@ -84,8 +84,8 @@ static const struct row_kind {
     [ROWS_TRACK] = {"track", NULL, FIELDS(track_fields), sizeof(struct store_track), "run_id = ?1 ORDER BY track_id"},
     [ROWS_OBSERVATION] = {"observation", "run_id", FIELDS(observation_fields), sizeof(struct store_observation),
                           "run_id = ?1 ORDER BY observation"},
-    [ROWS_NOTE] = {"note", NULL, FIELDS(note_fields), sizeof(struct store_note),
-                   "?1 < 0 OR run_id IN (0, ?1) ORDER BY rowid"},
+    [ROWS_NOTE] = {"note", NULL, FIELDS(note_fields), sizeof(struct store_note), "run_id IN (0, ?1) ORDER BY rowid"},
+    [ROWS_NOTE_OF_ALL] = {"note", NULL, FIELDS(note_fields), sizeof(struct store_note), "1 ORDER BY rowid"},
     [ROWS_LOG] = {"log", "run_id", FIELDS(log_fields), sizeof(struct store_log),
                   "run_id = ?1 ORDER BY coalesce(span_id, 0), rowid"},
     [ROWS_TRACE] = {"trace", "run_id", FIELDS(trace_fields), sizeof(struct store_trace),
@@ -363,6 +363,6 @@ LIST(store_system, store_system_value, ROWS_SYSTEM)
 LIST(store_workload, store_system_value, ROWS_WORKLOAD)
 LIST(store_tracks, store_track, ROWS_TRACK)
 LIST(store_observations, store_observation, ROWS_OBSERVATION)
-LIST(store_notes, store_note, ROWS_NOTE)
+LIST(store_notes, store_note, key < 0 ? ROWS_NOTE_OF_ALL : ROWS_NOTE)
 LIST(store_logs, store_log, ROWS_LOG)
 LIST(store_traces, store_trace, ROWS_TRACE)

@@ -142,11 +142,60 @@ static void test_a_span_more_outdates_its_run_only(void **state)
   store_close(store);
 }
 
+static enum status find_index(void *context, const struct store_cell *cells, size_t count, struct error *error)
+{
+  for (size_t i = 0; i < count; i++)
+    *(bool *)context |= cells[i].type == STORE_TEXT && strstr(cells[i].text, "USING INDEX") != NULL;
+  return STATUS_OK;
+}
+
+static bool has_index(struct store *store, const char *sql)
+{
+  bool is_found = false;
+  const struct store_query_sink sink = {.context = &is_found, .row = find_index};
+  OK(store_query(store, sql, &sink, err));
+  return is_found;
+}
+
+// A file may have 10,000 runs with notes and messages each: those of one must not be looked for among those of all.
+static void test_notes_and_messages_are_found_by_run(void **state)
+{
+  struct store *store;
+  struct arena arena = {0};
+  struct store_note *notes;
+  struct store_log *logs;
+  size_t count;
+  (void)state;
+  OK(store_create(path, true, &store, err));
+  for (int64_t run_id = 2; run_id >= 0; run_id--) // 0: of the file
+    for (int i = 0; i < 2; i++) {
+      OK(store_add_note(store, run_id, i == 0 ? "first" : "second", NULL, err));
+      OK(store_add_log(store, run_id, 0, 10 * run_id + i, "message", 7, err));
+    }
+  OK(store_notes(store, 1, &arena, &notes, &count, err));
+  assert_int_equal(count, 4); // in the order they were made
+  for (size_t i = 0; i < 4; i++) {
+    assert_int_equal(notes[i].run_id, i < 2);
+    assert_string_equal(notes[i].key, i % 2 == 0 ? "first" : "second");
+  }
+  OK(store_notes(store, -1, &arena, &notes, &count, err));
+  assert_int_equal(count, 6);
+  assert_int_equal(notes[0].run_id, 2);
+  OK(store_logs(store, 2, &arena, &logs, &count, err));
+  assert_int_equal(count, 2);
+  assert_int_equal(logs[1].time_ns, 21);
+  assert_true(has_index(store, "EXPLAIN QUERY PLAN SELECT * FROM note WHERE run_id IN (0, 1) ORDER BY rowid"));
+  assert_true(has_index(store, "EXPLAIN QUERY PLAN SELECT * FROM log WHERE run_id = 1"));
+  arena_done(&arena);
+  store_discard(store);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_runs_are_correlated_one_by_one),
       cmocka_unit_test(test_a_span_more_outdates_its_run_only),
+      cmocka_unit_test(test_notes_and_messages_are_found_by_run),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -40,6 +40,7 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_TRACK,
   ROWS_OBSERVATION,
   ROWS_NOTE,
+  ROWS_NOTE_OF_ALL,
   ROWS_LOG,
   ROWS_TRACE,
   ROWS_COUNT,
