@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
+import wrapped_runner
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
 COLLECTOR_PID = 80  # its offset in DIR/session, format/session.h
@@ -34,14 +36,6 @@ def xsp(*arguments, status=0, env=None):
     if result.returncode != status:
         raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stderr}")
     return result
-
-
-def pending(pid):
-    """Signals sent and not yet delivered, as the kernel shows them."""
-    try:
-        return pathlib.Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return ""
 
 
 def sessions_of(pid):
@@ -118,17 +112,9 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual(info["experiments"][0]["framework"], "script")
 
     def test_a_serialised_lane(self):
-        """A shell script in the runner's place writes down what is meant for the framework."""
-        programs = self.folder / "bin"
-        programs.mkdir()
-        shutil.copy(BUILD / "xsp", programs)
-        for part in ("tracers", "libxsp.so.0"):
-            (programs / part).symlink_to(BUILD / part)
-        runner = programs / "xsp-runner"
-        runner.write_text(f'#!/bin/sh\necho "$XSP_SERIALIZE,$CUDA_LAUNCH_BLOCKING,$MXNET_ENGINE_TYPE $*" >> {self.folder}/log\n'
-                          f'exec {BUILD}/xsp-runner "$@"\n')
-        runner.chmod(0o755)
-        subprocess.run([programs / "xsp", "profile", self.model(), "--serialize", "--runs", "3", "--warmup", "1", "--quiet",
+        program = wrapped_runner.xsp_with_runner(
+            self.folder, f'echo "$XSP_SERIALIZE,$CUDA_LAUNCH_BLOCKING,$MXNET_ENGINE_TYPE $*" >> {self.folder}/log')
+        subprocess.run([program, "profile", self.model(), "--serialize", "--runs", "3", "--warmup", "1", "--quiet",
                         "-o", self.output], check=True, capture_output=True, timeout=120,
                        env={**os.environ, "XSP_SERIALIZE": "1"})  # of an outer xsp run: not meant for these
         lines = (self.folder / "log").read_text().splitlines()
@@ -227,42 +213,24 @@ class ProfileTest(unittest.TestCase):
         self.assertGreater(self.sql("select count(*) as n from observation where warmup = 0")[0]["n"], 0)
         self.assertFalse(partial.exists())
 
-    def start_and_signal(self, model, *signals):
-        process = subprocess.Popen([XSP, "profile", model, "--runs", "100000", "-o", self.output],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env={**os.environ, "TMPDIR": str(self.folder)})
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        try:
-            while process.poll() is None and not children.read_text().strip():
-                pass
-            maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
-            sessions = [line.split()[-1] for line in maps.splitlines() if line.endswith("/session")]
-            for number in signals:
-                process.send_signal(number)
-                while process.poll() is None and f"{1 << (number - 1):016x}" in pending(process.pid):
-                    pass
-            out, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
-        self.assertTrue(sessions)
-        self.assertEqual([session for session in sessions if os.path.exists(os.path.dirname(session))], [])
-        self.assertEqual(list(self.folder.glob("xsp-work*")), [])
-        return process.returncode, out, err
+    def before_the_first_observation(self, commands):
+        """The only runner executes the shell commands first."""
+        program = wrapped_runner.xsp_with_runner(self.folder, f'echo "$XSP_SESSION" > {self.folder}/session\n{commands}')
+        result = subprocess.run([program, "profile", self.model(), "--levels", "M", "-o", self.output], capture_output=True,
+                                text=True, timeout=120, env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("interrupted", result.stderr)
+        self.assertFalse(os.path.exists((self.folder / "session").read_text().strip()))
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"bin", "net.xspscript", "session"})
 
     def test_interrupt_before_the_first_observation(self):
-        status, out, err = self.start_and_signal(self.model(), signal.SIGINT)
-        self.assertEqual(status, 3, err)
-        self.assertIn("interrupted", err)
-        self.assertFalse(self.output.exists())
+        self.before_the_first_observation("kill -INT $PPID")
 
     def test_hangup_leaves_nothing_behind(self):
-        status, out, err = self.start_and_signal(self.model(), signal.SIGHUP)
-        self.assertEqual(status, 3, err)
+        self.before_the_first_observation("kill -HUP $PPID")
 
     def test_second_interrupt_ends_a_hanging_runner(self):
-        status, out, err = self.start_and_signal(self.model(MODEL + "fault hang at 0\n"), signal.SIGINT, signal.SIGINT)
-        self.assertEqual(status, 3, err)
-        self.assertIn("interrupted", err)
+        self.before_the_first_observation("while :; do kill -INT $PPID; done")
 
     def test_a_killed_xsp_leaves_no_work_folder(self):
         process = subprocess.Popen([XSP, "profile", self.model(MODEL + "fault hang at 4\n"), "-o", self.output],

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 import test_profile
+import wrapped_runner
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 MODEL = """\
@@ -53,17 +54,9 @@ class ColdTest(unittest.TestCase):
 
     def go_wrong(self, process, how):
         """From now on xsp's n-th runner executes the shell command `how` first."""
-        programs = self.folder / "bin"
-        programs.mkdir()
-        shutil.copy(BUILD / "xsp", programs)
-        for part in ("tracers", "libxsp.so.0"):
-            (programs / part).symlink_to(BUILD / part)
-        runner = programs / "xsp-runner"
-        runner.write_text(f'#!/bin/sh\necho >> {self.folder}/started\n'
-                          f'[ $(wc -l < {self.folder}/started) -ne {process} ] || {{ {how}; }}\n'
-                          f'exec {BUILD}/xsp-runner "$@"\n')
-        runner.chmod(0o755)
-        self.program = programs / "xsp"
+        self.program = wrapped_runner.xsp_with_runner(
+            self.folder, f"echo >> {self.folder}/started\n"
+            f"[ $(wc -l < {self.folder}/started) -ne {process} ] || {{ {how}; }}")
 
     def test_processes_of_their_own(self):
         self.profile("--batch", "1,4", "--runs", 3, "--warmup", 2, "--cold", 3)
