@@ -73,12 +73,11 @@ bool proc_any_in(const char *session)
   return is_found;
 }
 
-bool proc_has_pending(pid_t process, int number)
+uint64_t proc_pending(pid_t process)
 {
   char text[4096];
   if (!read_proc(process, "status", text, sizeof text))
-    return false;
+    return 0;
   const char *line = strstr(text, "\nShdPnd:");
-  unsigned long long pending = line != NULL ? strtoull(line + 8, NULL, 16) : 0;
-  return pending >> (number - 1) & 1;
+  return line != NULL ? strtoull(line + 8, NULL, 16) : 0;
 }

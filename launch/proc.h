@@ -13,6 +13,7 @@ char proc_state(pid_t process, unsigned long long *ret_start_ticks);
 bool proc_lives(pid_t process, int64_t start_ns);
 // Whether a living process was given this session's folder by its environment.
 bool proc_any_in(const char *session);
-bool proc_has_pending(pid_t process, int number); // a signal that was sent to the whole process
+// Signals that were sent to the whole process and not delivered yet: bit N - 1 is signal N.
+uint64_t proc_pending(pid_t process);
 
 #endif

@@ -252,20 +252,40 @@ static void look_at_program(struct process *process)
   }
 }
 
-// Did the whole group get it? The sentinel keeps it pending, so the next question needs a new one.
+static uint64_t bit(int number)
+{
+  return UINT64_C(1) << (number - 1);
+}
+
+// A signal stays pending in the sentinel, so the next question needs a new one. Signals that the old one alone has, and that
+// wait in xsp, were sent to the group, too. Not stops and SIGCONT: each takes the other away.
+static void replace_sentinel(struct process *process)
+{
+  const uint64_t job_control = bit(SIGCONT) | bit(SIGSTOP) | bit(SIGTSTP) | bit(SIGTTIN) | bit(SIGTTOU);
+  pid_t old = process->sentinel;
+  process->sentinel = start_sentinel();
+  uint64_t before = proc_pending(old), since = proc_pending(process->sentinel);
+  process->for_group |= before & ~since & proc_pending(getpid()) & ~job_control;
+  end_helper(old);
+}
+
+// Did the whole group get it?
 static bool was_for_group(struct process *process, const siginfo_t *info)
 {
+  const uint64_t wanted = bit(info->si_signo);
+  if (process->for_group & wanted) {
+    process->for_group &= ~wanted;
+    return true;
+  }
   if (process->sentinel == 0)
     return info->si_signo != SIGTERM && info->si_signo != SIGHUP; // better once too few than twice
-  bool is_pending = proc_has_pending(process->sentinel, info->si_signo);
+  bool is_pending = proc_pending(process->sentinel) & wanted;
   if (!is_pending) {
     sleep_ns(GROUP_WAIT_NS);
-    is_pending = proc_has_pending(process->sentinel, info->si_signo);
+    is_pending = proc_pending(process->sentinel) & wanted;
   }
-  if (is_pending) {
-    end_helper(process->sentinel);
-    process->sentinel = start_sentinel();
-  }
+  if (is_pending)
+    replace_sentinel(process);
   return is_pending || (info->si_code == SI_KERNEL && info->si_signo != SIGALRM); // an alarm set before xsp's exec
 }
 

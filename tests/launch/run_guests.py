@@ -156,6 +156,17 @@ def talk_signals(steps):
     return messages
 
 
+def talk_at_once(process):
+    """All are pending in xsp when it takes the first; it takes SIGUSR2, of the highest number, last."""
+    reported = read_line(process)
+    numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1)
+    for number in numbers:
+        os.killpg(process.pid, number)
+    reported += b"".join(sorted(read_line(process) for _ in numbers))
+    os.kill(process.pid, signal.SIGUSR2)
+    return reported
+
+
 def talk_stop_group(process):
     """As ^Z and fg of a shell do."""
     reported = read_line(process)
@@ -247,6 +258,7 @@ def guest_cases(name):
              messages=talk_signals([(signal.SIGINT, "group"), (signal.SIGTERM, "it"), (signal.SIGINT, "it"),
                                 (signal.SIGTERM, "group"), (signal.SIGWINCH, "it"), (signal.SIGTERM, "it"),
                                 (signal.SIGUSR2, "it")])),
+        Case(f"{name}/signals-at-once", guest(name, "signals"), group=0, messages=talk_at_once),
         Case(f"{name}/stopped-by-its-group", guest(name, "signals"), group=0, messages=talk_stop_group),
         Case(f"{name}/quit", guest(name, "signals"), group=0, messages=talk_kill_whole_group),
         Case(f"{name}/copy", guest(name, "copy"), stdin=os.urandom(300000)),
