@@ -73,11 +73,22 @@ bool proc_any_in(const char *session)
   return is_found;
 }
 
+// The number after "NAME:" in /proc/PROCESS/status.
+static uint64_t status_number(const char *text, const char *name, int base)
+{
+  const char *line = strstr(text, name);
+  return line != NULL ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
 uint64_t proc_pending(pid_t process)
 {
   char text[4096];
-  if (!read_proc(process, "status", text, sizeof text))
-    return 0;
-  const char *line = strstr(text, "\nShdPnd:");
-  return line != NULL ? strtoull(line + 8, NULL, 16) : 0;
+  return read_proc(process, "status", text, sizeof text) ? status_number(text, "\nShdPnd:", 16) : 0;
+}
+
+uint64_t proc_stop(pid_t process)
+{
+  char text[4096];
+  bool is_stopped = read_proc(process, "status", text, sizeof text) && strstr(text, "\nState:\tT") != NULL;
+  return is_stopped ? status_number(text, "\nvoluntary_ctxt_switches:", 10) : 0;
 }

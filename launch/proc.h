@@ -15,5 +15,7 @@ bool proc_lives(pid_t process, int64_t start_ns);
 bool proc_any_in(const char *session);
 // Signals that were sent to the whole process and not delivered yet: bit N - 1 is signal N.
 uint64_t proc_pending(pid_t process);
+// 0: not stopped. Else a number that changes when the process goes on, however shortly, and stops again.
+uint64_t proc_stop(pid_t process);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "launch/proc.h"
+#include "launch/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,17 +118,24 @@ static pid_t start_sentinel(void)
   return sentinel > 0 ? sentinel : 0;
 }
 
+static bool is_stopped(pid_t process)
+{
+  char state = proc_state(process, NULL);
+  return state == 'T' || state == 't';
+}
+
 // Continues a stopped xsp when the program was continued by somebody who does not know of xsp.
 static pid_t start_watcher(pid_t program)
 {
   pid_t parent = getpid(), watcher = fork_helper();
   if (watcher != 0)
     return watcher;
-  for (;;) {
-    char state = proc_state(program, NULL), own = proc_state(parent, NULL);
-    if (own == 'T' && state != 'T' && state != 't')
-      kill(parent, SIGCONT);
+  for (struct watch watch = {0};;) {
     sleep_ns(WATCH_EVERY_NS);
+    uint64_t stop = proc_stop(parent);
+    bool is_program_stopped = is_stopped(program);
+    if (watch_look(&watch, stop == proc_stop(parent) ? stop : 0, is_program_stopped))
+      kill(parent, SIGCONT);
   }
 }
 
@@ -220,7 +228,10 @@ enum status process_start(char *const *command, char *const *environment, struct
 // Stops as the program stopped, so that the shell that waits for xsp sees it; goes on when it is continued.
 static void stop_too(struct process *process, int number)
 {
-  pid_t watcher = start_watcher(process->process);
+  siginfo_t since = {0};
+  if (waitid(P_PID, (id_t)process->process, &since, WCONTINUED | WEXITED | WNOHANG | WNOWAIT) == 0 && since.si_pid != 0)
+    return; // it does not stand any more
+  process->watcher = start_watcher(process->process);
   sigset_t one;
   sigemptyset(&one);
   sigaddset(&one, number);
@@ -229,7 +240,7 @@ static void stop_too(struct process *process, int number)
   sigset_t watched;
   watched_set(&watched);
   sigprocmask(SIG_BLOCK, &watched, NULL);
-  end_helper(watcher);
+  end_helper(process->watcher);
 }
 
 static void look_at_program(struct process *process)
@@ -303,9 +314,10 @@ static void handle(struct process *process, const siginfo_t *info)
   int number = info->si_signo;
   bool is_end = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
   process->was_interrupted |= is_end && given.action[number].sa_handler != SIG_IGN; // nohup
-  if (was_for_group(process, info))
+  bool is_from_watcher = number == SIGCONT && process->watcher > 0 && info->si_pid == process->watcher;
+  if (is_from_watcher || was_for_group(process, info))
     return;
-  if (number == SIGCONT && (is_stop_pending() || proc_state(process->process, NULL) != 'T'))
+  if (number == SIGCONT && (!is_stopped(process->process) || is_stop_pending())) // in this order: a stop comes to both
     return;
   if (info->si_code == SI_QUEUE)
     (void)sigqueue(process->process, number, info->si_value);

@@ -12,7 +12,7 @@
 
 struct process {
   pid_t process;
-  pid_t sentinel;           // of process.c; 0: none
+  pid_t sentinel, watcher;  // of process.c; 0: none
   uint64_t for_group;       // signals that are pending in xsp and were sent to its group: bit N - 1 is signal N
   int64_t start_ns, end_ns; // Unix epoch
   bool has_ended;
