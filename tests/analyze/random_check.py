@@ -26,7 +26,7 @@ FALLING = {"A5": "count", "A6": "latency_ms", "A7": "alloc_bytes", "A10": "laten
 
 
 def run(xsp, *arguments):
-    done = subprocess.run([xsp, *map(str, arguments)], capture_output=True, timeout=120)
+    done = subprocess.run([xsp, *map(str, arguments)], capture_output=True, timeout=600)
     return done.returncode, done.stdout, done.stderr.decode(errors="replace")
 
 

@@ -61,7 +61,7 @@ class ModelsTest(unittest.TestCase):
         make = "import sys; sys.path.insert(0, sys.argv[1]); import models; " \
                "open(sys.argv[3], 'wb').write(models.Light(sys.argv[2]).bytes())"
         model = folder / f"{name}.onnx"
-        subprocess.run([sys.executable, "-c", make, SOURCE / "tools", name, model], check=True, timeout=120)
+        subprocess.run([sys.executable, "-c", make, SOURCE / "tools", name, model], check=True, timeout=600)
         out = folder / "model.xsp"
         xsp("profile", model, "--runs", "1", "--warmup", "1", "--levels", "M/L", "-o", out, "--quiet", check=0,
             environment=FRAMEWORKS)
@@ -274,7 +274,7 @@ class PeaksTest(unittest.TestCase):
 
     def test_profile_stores_them(self):
         folder = temporary(self)
-        subprocess.run([sys.executable, SOURCE / "tools/models.py", folder, "--set", "test"], check=True, timeout=120,
+        subprocess.run([sys.executable, SOURCE / "tools/models.py", folder, "--set", "test"], check=True, timeout=600,
                        capture_output=True)
         out = folder / "tiny.xsp"
 

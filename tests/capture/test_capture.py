@@ -15,7 +15,7 @@ LIBRARY = BUILD / "libxsp.so"
 
 
 def output_of(*command, **options):
-    return subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, timeout=120,
+    return subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, timeout=600,
                           **options).stdout
 
 
@@ -32,7 +32,7 @@ class Session:
 
     def run(self, *command, **environment):
         return subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=60, env={**os.environ, "XSP_SESSION": self.folder, **environment})
+                              timeout=600, env={**os.environ, "XSP_SESSION": self.folder, **environment})
 
     def lines(self):
         return output_of(BUILD / "test-programs/test-dump", self.folder).splitlines()

@@ -70,14 +70,14 @@ class PipelineTest(unittest.TestCase):
         tracer = f"{BUILD}/tracers/fake.so:script={self.folder}/script.txt"
         subprocess.run([BUILD / "test-programs" / "collect-traced-workload", self.folder / "progress", "1", "2"],
                        env={**os.environ, "XSP_SESSION": str(session), "XSP_TRACERS": tracer, **environment},
-                       check=True, timeout=60)
-        self.messages = subprocess.run([XSP, "recover", session, "-o", out], check=True, timeout=60,
+                       check=True, timeout=600)
+        self.messages = subprocess.run([XSP, "recover", session, "-o", out], check=True, timeout=600,
                                    stderr=subprocess.PIPE).stderr.decode()
         self.assertFalse(session.exists())
         return out
 
     def sql(self, path, query):
-        result = subprocess.run([XSP, "sql", path, query, "--json"], check=True, timeout=60, stdout=subprocess.PIPE)
+        result = subprocess.run([XSP, "sql", path, query, "--json"], check=True, timeout=600, stdout=subprocess.PIPE)
         return json.loads(result.stdout)
 
     def test_every_row_is_as_the_script_says(self):
@@ -117,13 +117,13 @@ class PipelineTest(unittest.TestCase):
 
     def test_analyses(self):
         out = self.play(model_script()[0])
-        info = json.loads(subprocess.run([XSP, "info", out, "--json"], check=True, timeout=60,
+        info = json.loads(subprocess.run([XSP, "info", out, "--json"], check=True, timeout=600,
                                          stdout=subprocess.PIPE).stdout)
         run = info["experiments"][0]["runs"][0]
         self.assertEqual(run["observations"], 3)
         self.assertEqual(run["spans"]["model"], 3)
         self.assertEqual(run["spans"]["layer"], 6 + 1)  # the host program's own outer span
-        table = json.loads(subprocess.run([XSP, "analyze", "A2", out, "--json"], check=True, timeout=60,
+        table = json.loads(subprocess.run([XSP, "analyze", "A2", out, "--json"], check=True, timeout=600,
                                           stdout=subprocess.PIPE).stdout)
         layers = [(row["layer_type"], row["latency_ms"]) for row in table["rows"]]
         # In µs from a prediction's start: conv is on the host from 10 to 300, its kernel runs from 110 to 360; relu from 310 to

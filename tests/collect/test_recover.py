@@ -39,19 +39,19 @@ class RecoverTest(unittest.TestCase):
                                 env={**os.environ, "XSP_SESSION": str(self.session), **environment})
 
     def recover(self, *arguments, status=0):
-        result = subprocess.run([XSP, "recover", *arguments], timeout=60, stdout=subprocess.PIPE,
+        result = subprocess.run([XSP, "recover", *arguments], timeout=600, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         self.assertEqual(result.stdout, b"")
         return result.stderr.decode()
 
     def sql(self, query, path=None):
-        result = subprocess.run([XSP, "sql", path or self.out, query, "--json"], check=True, timeout=60,
+        result = subprocess.run([XSP, "sql", path or self.out, query, "--json"], check=True, timeout=600,
                                 stdout=subprocess.PIPE)
         return json.loads(result.stdout)
 
     def test_a_program_by_itself(self):
-        self.assertEqual(self.start(2, 5000).wait(60), 0)
+        self.assertEqual(self.start(2, 5000).wait(600), 0)
         messages = self.recover(self.session, "-o", self.out)
         self.assertRegex(messages, "10000 spans .*0 open, 0 dropped, 0 overwritten, 0 torn")
         self.assertFalse(self.session.exists())
@@ -73,11 +73,11 @@ class RecoverTest(unittest.TestCase):
             self.progress.write_bytes(bytes(4096))
             # A bounded share of memory, so that a fast machine does not fill it before the kill.
             process = self.start(2, 0, XSP_SESSION_LIMIT_BYTES=str(16 << 20))
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 600
             while self.finished() < 1 + 3001 * round_number and time.monotonic() < deadline:
                 pass
             process.kill()
-            process.wait(30)
+            process.wait(600)
             messages = self.recover(self.session, "-o", self.out, "--force")
             finished = self.finished()
             counts = self.sql("select (select count(*) from span where duration_ns is not null) as whole,"
@@ -90,7 +90,7 @@ class RecoverTest(unittest.TestCase):
                 self.assertLessEqual(counts["open"], 4)
 
     def test_keep_and_force(self):
-        self.assertEqual(self.start(1, 10).wait(60), 0)
+        self.assertEqual(self.start(1, 10).wait(600), 0)
         self.recover(self.session, "-o", self.out, "--keep")
         self.assertTrue(self.session.exists())
         before = self.out.read_bytes()
@@ -107,7 +107,7 @@ class RecoverTest(unittest.TestCase):
         self.assertIn("session", error)
         self.assertEqual(error.count("\n"), 1)
         self.recover(self.folder / "nowhere", "-o", self.out, status=2)
-        self.assertEqual(self.start(1, 10).wait(60), 0)
+        self.assertEqual(self.start(1, 10).wait(600), 0)
         self.assertIn("output", self.recover(self.session, status=2))
         for name, size in (("catalog", 16), ("session", 100)):
             path = self.session / name
@@ -122,11 +122,11 @@ class RecoverTest(unittest.TestCase):
     def test_a_broken_ring_does_not_hide_the_others(self):
         self.allow(50)  # so that both threads are there at once, each with a ring of its own
         process = self.start(2, 100)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 600
         while self.finished() < 100 and time.monotonic() < deadline:
             pass
         self.allow(1000)
-        self.assertEqual(process.wait(60), 0)
+        self.assertEqual(process.wait(600), 0)
         ring = self.session / "ring-1"
         ring.write_bytes(ring.read_bytes()[:3000])
         messages = self.recover(self.session, "-o", self.out)
@@ -134,10 +134,10 @@ class RecoverTest(unittest.TestCase):
         self.assertEqual(self.sql("select count(*) as n from span")[0]["n"], 100)
 
     def test_several_sessions_in_one_file(self):
-        self.assertEqual(self.start(1, 10).wait(60), 0)
+        self.assertEqual(self.start(1, 10).wait(600), 0)
         first = self.session.rename(self.folder / "first")
         self.progress.write_bytes(bytes(4096))
-        self.assertEqual(self.start(1, 20).wait(60), 0)
+        self.assertEqual(self.start(1, 20).wait(600), 0)
         self.recover(first, self.session, "-o", self.out)
         self.assertEqual([row["n"] for row in self.sql("select count(*) as n from span group by run_id order by run_id")],
                          [10, 20])
@@ -176,7 +176,7 @@ class KilledCollectorTest(unittest.TestCase):
     def committed(self):
         """Model spans that the unfinished file has by now."""
         result = subprocess.run([XSP, "sql", f"{self.out}.partial", "select count(*) as n from span where"
-                                 " level = 'model'", "--json"], timeout=60, stdout=subprocess.PIPE,
+                                 " level = 'model'", "--json"], timeout=600, stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL)
         return json.loads(result.stdout)[0]["n"] if result.returncode == 0 else 0
 
@@ -184,7 +184,7 @@ class KilledCollectorTest(unittest.TestCase):
         with subprocess.Popen([XSP, "profile", self.model, "--levels", "M,M/L", "--runs", "100000", "--batch", "1",
                                "-o", self.out], stderr=subprocess.DEVNULL) as process:
             try:
-                deadline = time.monotonic() + 60
+                deadline = time.monotonic() + 600
                 while self.committed() < 20 and process.poll() is None and time.monotonic() < deadline:
                     pass
                 sessions = self.sessions_of(process.pid)
@@ -196,7 +196,7 @@ class KilledCollectorTest(unittest.TestCase):
                 pass
         committed = self.committed()
         self.assertGreaterEqual(committed, 20)
-        result = subprocess.run([XSP, "recover", *sessions], timeout=120, stderr=subprocess.PIPE)
+        result = subprocess.run([XSP, "recover", *sessions], timeout=600, stderr=subprocess.PIPE)
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         self.assertIn(f"into {self.out}", result.stderr.decode())
         self.assertFalse([folder for folder in sessions if folder.exists()])
@@ -204,7 +204,7 @@ class KilledCollectorTest(unittest.TestCase):
             [XSP, "sql", self.out, "select r.levels, sum(s.level = 'model' and s.duration_ns is not null) as models,"
              " sum(s.level = 'layer') as layers, sum(s.level = 'layer' and s.parent_id is null) as orphans,"
              " count(*) - count(distinct s.span_id) as repeated from run r join span s on s.run_id = r.run_id"
-             " group by 1 order by 1", "--json"], check=True, timeout=60, stdout=subprocess.PIPE).stdout)
+             " group by 1 order by 1", "--json"], check=True, timeout=600, stdout=subprocess.PIPE).stdout)
         self.assertEqual([row["levels"] for row in rows], ["M", "M/L"])
         self.assertGreaterEqual(sum(row["models"] for row in rows), committed)
         self.assertLessEqual(abs(rows[0]["models"] - rows[1]["models"]), 1)

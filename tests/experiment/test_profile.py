@@ -32,7 +32,7 @@ batch-factor 0.25
 
 
 def xsp(*arguments, status=0, env=None):
-    result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+    result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600,
                             env={**os.environ, **(env or {})})
     if result.returncode != status:
         raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stderr}")
@@ -116,7 +116,7 @@ class ProfileTest(unittest.TestCase):
         program = wrapped_runner.xsp_with_runner(
             self.folder, f'echo "$XSP_SERIALIZE,$CUDA_LAUNCH_BLOCKING,$MXNET_ENGINE_TYPE $*" >> {self.folder}/log')
         subprocess.run([program, "profile", self.model(), "--serialize", "--runs", "3", "--warmup", "1", "--quiet",
-                        "-o", self.output], check=True, capture_output=True, timeout=120,
+                        "-o", self.output], check=True, capture_output=True, timeout=600,
                        env={**os.environ, "XSP_SERIALIZE": "1"})  # of an outer xsp run: not meant for these
         lines = (self.folder / "log").read_text().splitlines()
         seen = [(line.split()[0], line[line.index("--levels "):].split()[1]) for line in lines]
@@ -223,7 +223,7 @@ class ProfileTest(unittest.TestCase):
                     except AssertionError:
                         continue
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=600)
         finally:
             process.kill()
         self.assertEqual(process.returncode, 130, err)
@@ -235,7 +235,7 @@ class ProfileTest(unittest.TestCase):
         """The only runner executes the shell commands first."""
         program = wrapped_runner.xsp_with_runner(self.folder, f'echo "$XSP_SESSION" > {self.folder}/session\n{commands}')
         result = subprocess.run([program, "profile", self.model(), "--levels", "M", "-o", self.output], capture_output=True,
-                                text=True, timeout=120, env={**os.environ, "TMPDIR": str(self.folder)})
+                                text=True, timeout=600, env={**os.environ, "TMPDIR": str(self.folder)})
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("interrupted", result.stderr)
         self.assertFalse(os.path.exists((self.folder / "session").read_text().strip()))
@@ -271,7 +271,7 @@ class ProfileTest(unittest.TestCase):
         process = subprocess.Popen([XSP, "profile", self.model(), "--runs", "1", "-o", self.output],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    env={**os.environ, "TMPDIR": str(self.folder)})
-        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(process.wait(timeout=600), 0)
         self.assertEqual(sessions_of(process.pid), [])
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["net.xspscript", "out.xsp"])
 

@@ -38,7 +38,7 @@ class ColdTest(unittest.TestCase):
         self.program = BUILD / "xsp"
 
     def xsp(self, *arguments, status=0, **options):
-        result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+        result = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, timeout=600, **options)
         if result.returncode != status:
             raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stderr}")
         return result
@@ -232,7 +232,7 @@ class ColdTest(unittest.TestCase):
         self.go_wrong(4, "kill -9 $PPID")
         process = subprocess.Popen([self.program, "profile", self.model, "--levels", "M", "--runs", "2", "--cold", "5", "--quiet",
                                     "-o", self.output], stderr=subprocess.DEVNULL)
-        self.assertEqual(process.wait(timeout=60), -signal.SIGKILL)
+        self.assertEqual(process.wait(timeout=600), -signal.SIGKILL)
         sessions = test_profile.sessions_of(process.pid)
         self.assertEqual(len(sessions), 1)
         self.xsp("recover", *sessions)

@@ -27,7 +27,7 @@ TWICE = ["--library", "script=/opt/one", "--library", "script=/opt/two"]
 
 
 def xsp(*arguments, status=0, env=None):
-    result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+    result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600,
                             env={**os.environ, "COLUMNS": "0", **(env or {})})
     if result.returncode != status:
         raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stderr}")
@@ -196,7 +196,7 @@ class VariantsTest(unittest.TestCase):
                     if info.returncode == 0 and '"model":0' not in info.stdout and '"model":' in info.stdout:
                         break
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=600)
         finally:
             process.kill()
         self.assertEqual(process.returncode, 130, err)

@@ -11,7 +11,7 @@ import textwrap
 from framework_environment import BUILD, XSP, FrameworkTest
 
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
-WAIT_S = 300
+WAIT_S = 600
 
 
 class Outcome:

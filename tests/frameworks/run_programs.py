@@ -16,7 +16,7 @@ import runner_session
 from runner_session import BUILD, SOURCE
 
 XSP = BUILD / "xsp"
-WAIT_S = 120
+WAIT_S = 600
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
 # kernel_shape: xsp profile reads it from the model file.

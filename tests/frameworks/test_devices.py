@@ -39,7 +39,7 @@ class DeviceTest(unittest.TestCase):
         environment = {"XSP_STAND_IN_LOG": self.log, "XSP_STAND_IN_OF": ORT, **environment}
         result = subprocess.run(
             [BUILD / "xsp", "profile", model, "--quiet", "--force", "--runs", "1", "-o", self.output, *library, *options],
-            capture_output=True, text=True, timeout=120,
+            capture_output=True, text=True, timeout=600,
             env={**os.environ, **{key: str(value) for key, value in environment.items()}})
         self.assertEqual(result.returncode, status, result.stderr)
         return result

@@ -15,7 +15,7 @@ FRAMEWORKS = {"openvino": "model.xml", "litert": "model.tflite", "mxnet": "model
 def xsp(*arguments):
     # No environment of Python's is active, so that nothing is found.
     env = {**os.environ, "VIRTUAL_ENV": "", "PATH": "/nowhere"}
-    return subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120, env=env)
+    return subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600, env=env)
 
 
 class FrameworksTest(unittest.TestCase):

@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 PAGES = sorted((SOURCE / "docs" / "howto").glob("*.md"))
 FILES_MOST = 5  # besides the new part's own folder, tests and docs
 TARGETS = ("xsp", "xsp-runner")
-TIMEOUT_S = 250
+TIMEOUT_S = 600
 
 
 def blocks(page):

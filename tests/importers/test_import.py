@@ -25,7 +25,7 @@ import trace_reader
 from scripted import XSP, temporary_folder, xsp, xsp_json
 
 DATA = trace_reader.data_folder()
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 STEP = 7 if os.environ.get("XSP_SANITIZE") else 1  # a start takes ten times as long there
 
 

@@ -201,7 +201,7 @@ def dumped(output, step=1):
 
 
 def dump(path, *arguments):
-    return subprocess.run([DUMP, path, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([DUMP, path, *arguments], capture_output=True, text=True, timeout=600)
 
 
 SAMPLE = b'''{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "G"}],

@@ -17,7 +17,7 @@ SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
 XSP = BUILD / "xsp"
 GUESTS = BUILD / "test-programs"
 BEGAN_S = time.time() - 1
-WAIT_S = int(os.environ.get("XSP_TEST_WAIT_S", "60"))
+WAIT_S = int(os.environ.get("XSP_TEST_WAIT_S", "600"))
 # Variables that docs/internals/launch.md documents.
 DOCUMENTED = {"XSP_SESSION", "XSP_TRACERS", "LD_PRELOAD", "XSP_MODEL_RANGE", "XSP_CAPTURE_RANGE", "XSP_SERIALIZE",
               "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "OPENCL_LAYERS", "LD_AUDIT", "XSP_FUNCTIONS",

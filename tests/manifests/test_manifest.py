@@ -21,7 +21,7 @@ SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 XSP = BUILD / "xsp"
 SCHEMA = json.loads((SOURCE / "docs" / "manifest.schema.json").read_text())
 SCRIPT = "input data float N,8\nlayer conv1 Conv 100us\nbatch-factor 0.25\n"
-WAIT_S = 30
+WAIT_S = 600
 
 GENERATOR = """\
 import pathlib, sys, time
@@ -59,7 +59,7 @@ class ManifestCase(unittest.TestCase):
         (self.folder / "net.xspscript").write_text(SCRIPT)
 
     def xsp(self, *arguments, status=0, env=None, lines=1):
-        result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+        result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600,
                                 env={**self.environment, **(env or {})}, errors="replace")
         self.assertEqual(result.returncode, status, f"xsp {arguments}\n{result.stderr[-2000:]}")
         if status != 0:

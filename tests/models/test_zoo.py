@@ -110,7 +110,7 @@ class ZooTest(unittest.TestCase):
     def zoo(self, *options, status=0):
         result = subprocess.run(
             [sys.executable, "-B", SOURCE / "tools/zoo", "--models", self.models, "--runs", "2", "--warmup", "1",
-             "--maximum-batch", "2", *map(str, options), self.output], capture_output=True, text=True, timeout=120,
+             "--maximum-batch", "2", *map(str, options), self.output], capture_output=True, text=True, timeout=600,
             env={**os.environ, "XSP_ZOO_CACHE": str(self.folder / "cache")})
         self.assertEqual(result.returncode, status, result.stderr)
         return result

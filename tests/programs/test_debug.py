@@ -22,7 +22,7 @@ class DebugTest(unittest.TestCase):
         if rooms is not None:
             environment["XSP_DEBUG"] = rooms
         return subprocess.run([XSP, *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=120, check=False)
+                              text=True, timeout=600, check=False)
 
     def run_program(self, rooms, name, *options):
         return self.run_xsp(rooms, "run", "-q", "-o", self.folder / name, *options, "--", *PROGRAM)

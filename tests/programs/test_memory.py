@@ -30,7 +30,7 @@ def run_limited(limit_mib, *arguments):
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (limit_mib << 20, limit_mib << 20))
 
-    return subprocess.run([XSP, *arguments], preexec_fn=limit, capture_output=True, text=True, timeout=120)
+    return subprocess.run([XSP, *arguments], preexec_fn=limit, capture_output=True, text=True, timeout=600)
 
 
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "sanitizers need more address space than any limit leaves")

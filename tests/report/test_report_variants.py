@@ -24,8 +24,8 @@ class ReportVariantsTest(browser.BrowserTest):
             model, trace, page = folder / "net.xspscript", folder / "net.xsp", folder / "net.html"
             model.write_text(MODEL)
             subprocess.run([XSP, "profile", model, "--library", "script=/a", "--library", "script=/b", "--batch", "1,4",
-                            "--runs", "2", "--cold", "2", "--quiet", "-o", trace], check=True, capture_output=True, timeout=120)
-            subprocess.run([XSP, "report", trace, "-o", page], check=True, capture_output=True, timeout=120)
+                            "--runs", "2", "--cold", "2", "--quiet", "-o", trace], check=True, capture_output=True, timeout=600)
+            subprocess.run([XSP, "report", trace, "-o", page], check=True, capture_output=True, timeout=600)
             names = [table["experiment"] for table in xsp_json("analyze", "A1", trace, "--json")]
             window = self.open(page)
             chooser = window.page.locator("select.experiment")

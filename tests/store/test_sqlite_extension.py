@@ -34,13 +34,13 @@ class Extension(unittest.TestCase):
 
     def xsp_sql(self, question):
         result = subprocess.run([BUILD / "xsp", "sql", self.trace, question, "--json"], capture_output=True, text=True,
-                                timeout=60)
+                                timeout=600)
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
     def shell(self, *commands, file=None):
         result = subprocess.run(["sqlite3", "-json", str(file or self.trace), *commands], capture_output=True, text=True,
-                                timeout=60)
+                                timeout=600)
         return result
 
     def loaded(self, question, file=None):
@@ -58,7 +58,7 @@ class Extension(unittest.TestCase):
 
     def test_export_equals_xsp_sql(self):
         exported = pathlib.Path(self.folder.name) / "out.db"
-        subprocess.run([BUILD / "xsp", "export", self.trace, "--to", "sqlite", "-o", exported], check=True, timeout=60,
+        subprocess.run([BUILD / "xsp", "export", self.trace, "--to", "sqlite", "-o", exported], check=True, timeout=600,
                        capture_output=True)
         connection = sqlite3.connect(exported)
         self.addCleanup(connection.close)

@@ -11,7 +11,7 @@ from analysis_data import Experiment, Run, Span, Track
 def read(xsp, path, experiment_id=1):
     def sql(query):
         return json.loads(subprocess.run([xsp, "sql", path, query, "--json"], check=True, capture_output=True,
-                                         timeout=120).stdout)
+                                         timeout=600).stdout)
 
     system = {row["key"]: row["value"] for row in sql(
         f"select key, value from system join experiment using (system_id) where experiment_id = {experiment_id}")}

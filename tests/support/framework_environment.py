@@ -29,7 +29,7 @@ def framework_python(name, *packages):
         if not done.exists() or done.read_text() != wanted:
             shutil.rmtree(folder, ignore_errors=True)
             try:
-                subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
+                subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=600)
                 subprocess.run([folder / "bin" / "python3", "-m", "pip", "install", "--quiet",
                                 "--disable-pip-version-check", *packages], check=True, timeout=900)
             except (OSError, subprocess.SubprocessError) as error:
@@ -48,7 +48,7 @@ def tee_library(framework, real, folder):
     # The real library is named by its path, as it has no name that the loader would search for.
     subprocess.run([compiler, "-std=gnu17", "-O1", "-shared", "-fPIC", f"-DTEE_{framework.upper()}", f'-DREAL="{real}"',
                     f"-I{source.parents[2]}", source, "-o", made, "-Wl,--no-as-needed", real,
-                    f"-Wl,-rpath,{real.parent}", "-Wl,--allow-shlib-undefined"], check=True, timeout=60)
+                    f"-Wl,-rpath,{real.parent}", "-Wl,--allow-shlib-undefined"], check=True, timeout=600)
     return made
 
 
@@ -64,7 +64,7 @@ class FrameworkTest(unittest.TestCase):
         self.output = self.folder / "out.xsp"
 
     def xsp(self, *arguments, status=0, env=None):
-        result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+        result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600,
                                 env={**os.environ, "VIRTUAL_ENV": str(self.environment), **(env or {})})
         if result.returncode != status:
             raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stderr}")

@@ -11,7 +11,7 @@ import tempfile
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
-WAIT_S = 60
+WAIT_S = 600
 
 
 def test_models():

@@ -10,7 +10,7 @@ BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
 MAKE_TRACE = BUILD / "test-programs" / "make_trace"
 UNIX_START = 1_700_000_000_000_000_000
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 
 
 def field(value):

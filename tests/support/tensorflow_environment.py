@@ -14,7 +14,7 @@ TENSORFLOW = "2.21.0"
 
 
 def make(folder):
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=600)
     python = folder / "bin" / "python3"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
                     f"tensorflow-cpu=={TENSORFLOW}"], check=True, timeout=1200)

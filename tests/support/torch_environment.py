@@ -24,7 +24,7 @@ STUBBED_PREFIX = re.compile(r"(cublas|cudnn|cufft|cuFile|cusparse|nccl|nvrtc|nvs
 
 def output(*command):
     return subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True,
-                          timeout=120).stdout
+                          timeout=600).stdout
 
 
 def symbols_of(libraries):
@@ -68,14 +68,14 @@ def make_stubs(libraries, folder):
         script.write_text("".join(f"{version} {{ global: *; }};\n" for version in versions))
         subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-fno-builtin", "-o", folder / name, source,
                         f"-Wl,-soname,{name}", *([f"-Wl,--version-script={script}"] if versions else [])],
-                       check=True, timeout=120)
+                       check=True, timeout=600)
         source.unlink()
         script.unlink()
 
 
 def make(folder):
     """The environment in `folder`, which is empty."""
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=600)
     python = folder / "bin" / "python3"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--no-deps", f"torch=={TORCH}"], check=True, timeout=900)
@@ -91,7 +91,7 @@ def make(folder):
     libraries = [file for file in library.iterdir() if file.name.startswith(("libtorch", "libc10", "libcaffe2"))
                  and ".so" in file.name]
     make_stubs(libraries, library)
-    subprocess.run([python, "-c", "import torch; torch.ones(2).sum()"], check=True, timeout=300)
+    subprocess.run([python, "-c", "import torch; torch.ones(2).sum()"], check=True, timeout=600)
     return python
 
 

@@ -44,7 +44,7 @@ def zoo():
 
 
 def evaluate(folder, check=0):
-    result = subprocess.run([sys.executable, "-B", SOURCE / "tools" / "evaluation", folder], capture_output=True, timeout=120,
+    result = subprocess.run([sys.executable, "-B", SOURCE / "tools" / "evaluation", folder], capture_output=True, timeout=600,
                             env={**os.environ, "XSP": str(XSP)})
     if result.returncode != check:
         raise AssertionError(f"status {result.returncode}: {result.stderr.decode()}")

@@ -45,8 +45,8 @@ class FunctionsTest(unittest.TestCase):
     def trace(self, functions, *command, status=0, **more):
         """Runs the command with these functions traced; what it wrote must be what it writes without. Returns the talk."""
         self.list.write_text(functions)
-        plain = subprocess.run(command, timeout=120, capture_output=True)
-        traced = subprocess.run(command, timeout=120, capture_output=True, env=self.environment(**more))
+        plain = subprocess.run(command, timeout=600, capture_output=True)
+        traced = subprocess.run(command, timeout=600, capture_output=True, env=self.environment(**more))
         self.assertEqual(plain.returncode, status, plain.stderr.decode())
         self.assertEqual(traced.returncode, status, traced.stderr.decode())
         self.assertEqual(traced.stdout, plain.stdout)
@@ -55,13 +55,13 @@ class FunctionsTest(unittest.TestCase):
         return self.recover()
 
     def recover(self):
-        result = subprocess.run([BUILD / "xsp", "recover", self.folder / "session", "-o", self.out, "--force"], timeout=60,
+        result = subprocess.run([BUILD / "xsp", "recover", self.folder / "session", "-o", self.out, "--force"], timeout=600,
                                 capture_output=True)
         self.assertEqual(result.returncode, 0, result.stderr.decode())
         return result.stderr.decode()
 
     def sql(self, query):
-        result = subprocess.run([BUILD / "xsp", "sql", self.out, query, "--json"], check=True, timeout=60,
+        result = subprocess.run([BUILD / "xsp", "sql", self.out, query, "--json"], check=True, timeout=600,
                                 stdout=subprocess.PIPE)
         return json.loads(result.stdout)
 
@@ -70,7 +70,7 @@ class FunctionsTest(unittest.TestCase):
         return {row["name"]: row["n"] for row in rows}
 
     def info(self):
-        result = subprocess.run([BUILD / "xsp", "info", self.out, "--json"], check=True, timeout=60, stdout=subprocess.PIPE)
+        result = subprocess.run([BUILD / "xsp", "info", self.out, "--json"], check=True, timeout=600, stdout=subprocess.PIPE)
         return json.loads(result.stdout)["experiments"][0]["runs"][0]
 
     def test_every_calling_convention(self):
@@ -99,7 +99,7 @@ class FunctionsTest(unittest.TestCase):
     def test_too_small_a_stack_is_what_it_says(self):
         # The zoo's 1,280 bytes of argument do not arrive through 1,024: the comparison in the guest is no formality.
         self.list.write_text("zoo_many\n")
-        result = subprocess.run([GUEST, "values"], timeout=60, capture_output=True, env=self.environment())
+        result = subprocess.run([GUEST, "values"], timeout=600, capture_output=True, env=self.environment())
         self.assertEqual(result.returncode, 1)
         self.assertIn("many differs", result.stderr.decode())
 
@@ -177,7 +177,7 @@ class FunctionsTest(unittest.TestCase):
         self.assertIn("functions.txt:2: high", messages)
         self.assertEqual(self.counts(), {})
         self.list.unlink()
-        subprocess.run([GUEST, "values"], timeout=60, check=True, capture_output=True, env=self.environment())
+        subprocess.run([GUEST, "values"], timeout=600, check=True, capture_output=True, env=self.environment())
         self.assertIn("list", self.recover())
 
     def test_half_of_it(self):
@@ -186,7 +186,7 @@ class FunctionsTest(unittest.TestCase):
         self.assertIn("no function", messages)
         environment = self.environment()
         del environment["XSP_SESSION"]
-        result = subprocess.run([GUEST, "values"], timeout=60, env=environment, capture_output=True)
+        result = subprocess.run([GUEST, "values"], timeout=600, env=environment, capture_output=True)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
 
     def test_levels_that_are_off(self):
@@ -226,13 +226,13 @@ class FunctionsTest(unittest.TestCase):
 
     def run_xsp(self, *arguments, status=0):
         result = subprocess.run([BUILD / "xsp", "run", "-o", self.out, "--force", "--functions", self.list, *arguments],
-                                timeout=120, capture_output=True)
+                                timeout=600, capture_output=True)
         self.assertEqual(result.returncode, status, result.stderr.decode())
         return result.stdout.decode(), result.stderr.decode()
 
     def test_xsp_run(self):
         self.list.write_text("zoo_tail\nzoo_deep level kernel\nno_such_function\n")
-        plain = subprocess.run([GUEST, "values"], timeout=60, check=True, capture_output=True)
+        plain = subprocess.run([GUEST, "values"], timeout=600, check=True, capture_output=True)
         out, messages = self.run_xsp("--", GUEST, "values")
         self.assertEqual(out, plain.stdout.decode())
         self.assertIn("not found: no_such_function", messages)
@@ -266,12 +266,12 @@ class FunctionsTest(unittest.TestCase):
         self.run_xsp("-t", "functions", "--", GUEST, "values")
         self.assertEqual(self.counts(), {"zoo_tail": 100})
         result = subprocess.run([BUILD / "xsp", "run", "-t", "functions", "-o", self.folder / "no.xsp", "--", "/bin/true"],
-                                timeout=60, capture_output=True)
+                                timeout=600, capture_output=True)
         self.assertEqual(result.returncode, 125)
         self.assertIn("--functions FILE", result.stderr.decode())
 
     def test_xsp_check(self):
-        result = subprocess.run([BUILD / "xsp", "check", "functions", "--json"], timeout=60, capture_output=True)
+        result = subprocess.run([BUILD / "xsp", "check", "functions", "--json"], timeout=600, capture_output=True)
         row = json.loads(result.stdout)
         row = row[0] if isinstance(row, list) else row
         self.assertTrue(row["usable"], row)
@@ -279,7 +279,7 @@ class FunctionsTest(unittest.TestCase):
 
     def test_numpy(self):
         python = os.environ.get("XSP_PYTHON", "python3")
-        if subprocess.run([python, "-c", "import numpy"], timeout=60, capture_output=True).returncode != 0:
+        if subprocess.run([python, "-c", "import numpy"], timeout=600, capture_output=True).returncode != 0:
             self.skipTest("numpy is not installed")
         self.trace("*cblas_?gemm*\n", python, "-c", NUMPY)
         counts = self.counts()

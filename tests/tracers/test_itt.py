@@ -17,7 +17,7 @@ TRACER = BUILD / "tracers" / "itt.so"
 EMITTER = BUILD / "test-programs" / "itt-emitter"
 MODULE = BUILD / "test-programs" / "itt-module.so"
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 
 
 class Trace:

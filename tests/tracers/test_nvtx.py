@@ -34,18 +34,18 @@ class Traced(unittest.TestCase):
                      "NVTX_INJECTION64_PATH": str(TRACER), **environment}
         if preload and not os.environ.get("XSP_SANITIZE"):
             variables["LD_PRELOAD"] = str(BUILD / "libxsp.so")
-        result = subprocess.run([str(part) for part in command], env=variables, timeout=120, text=True,
+        result = subprocess.run([str(part) for part in command], env=variables, timeout=600, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(result.returncode, status, result.stderr)
         if output is not None:
             self.assertEqual((result.stdout, result.stderr), (output, ""))
-        recovered = subprocess.run([XSP, "recover", session, "-o", self.out, "--force"], timeout=60, text=True,
+        recovered = subprocess.run([XSP, "recover", session, "-o", self.out, "--force"], timeout=600, text=True,
                                    stderr=subprocess.PIPE)
         self.assertEqual(recovered.returncode, 0, recovered.stderr)
         return recovered.stderr
 
     def sql(self, query):
-        result = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=60, stdout=subprocess.PIPE)
+        result = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=600, stdout=subprocess.PIPE)
         return json.loads(result.stdout)
 
     def spans(self):
@@ -75,8 +75,8 @@ class ProgramTest(Traced):
         compiler = [os.environ.get("CC", "cc"), "-g", "-isystem", HEADERS[0], source, "-ldl", "-lpthread"]
         if os.environ.get("XSP_SANITIZE"):
             compiler.append("-fsanitize=" + os.environ["XSP_SANITIZE"])
-        subprocess.run([*compiler, "-o", cls.program], check=True, timeout=120)
-        subprocess.run([*compiler, "-DLIBRARY", "-shared", "-fPIC", "-o", cls.library], check=True, timeout=120)
+        subprocess.run([*compiler, "-o", cls.program], check=True, timeout=600)
+        subprocess.run([*compiler, "-DLIBRARY", "-shared", "-fPIC", "-o", cls.library], check=True, timeout=600)
 
     @classmethod
     def tearDownClass(cls):
@@ -205,13 +205,13 @@ class ProgramTest(Traced):
 
     def test_output_is_that_of_the_plain_program(self):
         variables = {key: value for key, value in os.environ.items() if key != "NVTX_INJECTION64_PATH"}
-        plain = subprocess.run([self.program, "steps"], env=variables, stdout=subprocess.PIPE, text=True, timeout=60)
+        plain = subprocess.run([self.program, "steps"], env=variables, stdout=subprocess.PIPE, text=True, timeout=600)
         self.run_section("steps", output=plain.stdout)
 
     def test_without_a_session_it_declines(self):
         variables = {**os.environ, "NVTX_INJECTION64_PATH": str(TRACER)}
         variables.pop("XSP_SESSION", None)
-        result = subprocess.run([self.program, "steps"], env=variables, timeout=60, stdout=subprocess.PIPE, text=True,
+        result = subprocess.run([self.program, "steps"], env=variables, timeout=600, stdout=subprocess.PIPE, text=True,
                                 stderr=subprocess.PIPE)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "done\n", ""))
 

@@ -15,7 +15,7 @@ XSP, LIBXSP, LAYER = BUILD / "xsp", BUILD / "libxsp.so", BUILD / "tracers" / "op
 FAKE = BUILD / "test-programs" / "test-opencl-fake"
 GUEST = BUILD / "test-programs" / "test-opencl"
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
-TIMEOUT = 120
+TIMEOUT = 600
 
 
 def why_not():

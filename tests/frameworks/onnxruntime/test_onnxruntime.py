@@ -184,7 +184,7 @@ class OnnxRuntimeTest(unittest.TestCase):
                     session.run(None, {{"image": numpy.ones((2, 3, 16, 16), numpy.float32)}})
                 print(session.end_profiling())
             """)
-            result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+            result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600,
                                     env={**os.environ, "XSP_SESSION": str(folder / "session")})
             self.assertEqual(result.returncode, 0, result.stderr)
             runs = profile_runs(result.stdout.strip())

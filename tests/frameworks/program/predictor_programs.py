@@ -197,7 +197,7 @@ def judge(folder, fault):
                "mask.1=1", "--runs", "1", "--batch", "1,2" if fault == "prepare-once" else "1", "--levels",
                "M" if fault in WITHOUT_LAYERS else "M/L"]
     conformance = [pathlib.Path(os.environ["XSP_SOURCE"]) / "tools" / "predictor_conformance", path, "--dim", "mask.1=1"]
-    results = [subprocess.run(command, capture_output=True, text=True, timeout=120)
+    results = [subprocess.run(command, capture_output=True, text=True, timeout=600)
                for command in (profile, conformance)]
     return (*results, output.exists())
 

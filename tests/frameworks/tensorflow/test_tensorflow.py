@@ -33,7 +33,7 @@ class TensorFlowTest(unittest.TestCase):
         return target
 
     def xsp(self, *arguments, status=0, **environment):
-        result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+        result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600,
                                 env={**os.environ, **{key: str(value) for key, value in environment.items()}})
         self.assertEqual(result.returncode, status, f"{arguments}\n{result.stderr}")
         return result
