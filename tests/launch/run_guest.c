@@ -274,10 +274,11 @@ static int mode_outlive(const char *go, const char *done)
   }
   setsid();
   work();
+  say("joined\n");
   for (int file = 0; file < 3; file++)
     close(file);
   close(ends[0]);
-  close(ends[1]); // it has joined, and its parent ends
+  close(ends[1]); // its parent ends
   while (access(go, F_OK) != 0)
     usleep(1000);
   publish("late", 100, false);
