@@ -191,6 +191,7 @@ class KilledCollectorTest(unittest.TestCase):
             finally:
                 process.kill()
         self.assertEqual(len(sessions), 2)
+        deadline = time.monotonic() + 600
         for runner in sessions.values():  # they leave when their xsp is gone
             while time.monotonic() < deadline and os.path.exists(f"/proc/{runner}"):
                 pass

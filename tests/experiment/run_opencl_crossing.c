@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program like asynchronous frameworks: a layer begins when its kernels are enqueued and ends when their end is seen.
-// Hence layers cross on the only thread, unless each launch has ended when it returns. For the tests of `xsp run
-// --resolve`. Exit status 77: no OpenCL device.
+// Hence layers cross on the only thread, unless each launch has ended when it returns (XSP_SERIALIZE): kernels wait until
+// all are enqueued. For the tests of `xsp run --resolve`. Exit status 77: no OpenCL device.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <xsp/span.h>
 
 #define LAYERS 4
 #define KERNELS 2
 #define ITEMS 64
-#define ROUNDS 400000 // some 10 ms: much longer than a launch
+#define ROUNDS 4000
 
 static const char source[] = "kernel void spin(global int *out, int rounds) {"
                              "  int x = get_global_id(0);"
@@ -65,18 +67,24 @@ int main(void)
   if (error != CL_SUCCESS || clFinish(queue) != CL_SUCCESS)
     return 3;
   struct layer layers[LAYERS] = {0};
+  bool is_serial = getenv("XSP_SERIALIZE") != NULL;
+  cl_event all_enqueued = clCreateUserEvent(context, &error);
+  if (is_serial)
+    clSetUserEventStatus(all_enqueued, CL_COMPLETE);
   for (int i = 0; i < LAYERS; i++) {
     char name[32];
     snprintf(name, sizeof name, "layer%d", i);
     layers[i].span = xsp_span_start(xsp_site_create("app", XSP_LEVEL_LAYER, name, NULL));
     for (int k = 0; k < KERNELS; k++)
-      if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL,
+      if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 1, &all_enqueued,
                                  k == KERNELS - 1 ? &layers[i].last : NULL) != CL_SUCCESS)
         return 4;
     clFlush(queue);
     layers[i].is_open = 1;
     finish_done(layers);
   }
+  if (!is_serial)
+    clSetUserEventStatus(all_enqueued, CL_COMPLETE);
   while (finish_done(layers) > 0)
     ;
   puts("done");

@@ -124,7 +124,6 @@ class ColdTest(unittest.TestCase):
                 f" tag t join run r using (run_id) where t.key = 'cold' and r.levels = 'M')")]
             self.assertEqual(len(durations), 6)
             self.assertAlmostEqual(summary[key], statistics.median(durations), 9)
-        self.assertLess(summary["load_median_ms"] + summary["cold_median_ms"], summary["cold_start_median_ms"])
         # The very first inference remains the first warm-up of the warm runs.
         first = self.sql("select o.duration_ns / 1e6 as ms from observation o order by o.start_ns limit 1")
         self.assertAlmostEqual(summary["cold_latency_ms"], first[0]["ms"], 9)

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+import test_profile
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
 WORKLOAD = BUILD / "test-programs" / "run_workload"
@@ -126,7 +128,8 @@ sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
 
 class LeveledTest(RunTest):
     def test_a_slow_kernel_tracer_comes_back_from_l0(self):
-        """The tracer wastes 10 µs before each kernel; the figures of the levels above stay free of that."""
+        """The tracer waits 10 µs before each of a layer's two kernels. Only M/L/K has that wait; by layer, L0 is the difference
+        of what the file has."""
         result = self.run_xsp("--leveled", "--runs", 15, "-t", "fake:kernel_delay_ns=10000", "--", WORKLOAD, "layers", 10)
         rows = {row["levels"]: row for row in self.analyze("L0", "--stat", "min")["rows"]}
         self.assertEqual(list(rows), ["M", "M/L", "M/L/K"])
@@ -134,12 +137,16 @@ class LeveledTest(RunTest):
         self.assertEqual([row["n"] for row in rows.values()], [15, 15, 15])
         layers = self.analyze("L0", "--by", "layer", "--stat", "min")["rows"]
         self.assertEqual([(row["layer_name"], row["kernels"]) for row in layers], [(f"layer{i}", 2) for i in range(10)])
-        # Not layer0: there each execution sees the kernels' names for the first time. The median, for busy machines.
-        costs = [row["overhead_per_kernel_ns"] for row in layers[1:]]
-        self.assertGreater(statistics.median(costs), 9000)
-        self.assertLess(statistics.median(costs), 13000)
-        self.assertLess(statistics.median(row["latency_ms"] for row in self.analyze("A2", "--stat", "min")["rows"]),
-                        0.2 + 0.015, "layer figures come from M/L, without the kernel tracer's cost")
+        least = {(row["levels"], row["name"]): row["ns"] for row in self.sql(
+            "select r.levels, s.name, min(s.duration_ns) as ns from span s join run r using (run_id) where s.level = 'layer'"
+            " and r.levels <> 'A/M/L/Lib/K' group by 1, 2")}  # without the warm-up
+        for row in layers:
+            without_ns, with_ns = (least[levels, row["layer_name"]] for levels in ("M/L", "M/L/K"))
+            self.assertAlmostEqual(row["overhead_per_kernel_ns"], (with_ns - without_ns) / 2, places=3)
+            self.assertGreaterEqual(without_ns, (100_000 + 2 * 50_000) * test_profile.CLOCK)
+            self.assertGreaterEqual(with_ns, (100_000 + 2 * 60_000) * test_profile.CLOCK)
+        self.assertEqual({row["layer_name"]: row["latency_ms"] for row in self.analyze("A2", "--stat", "min")["rows"]},
+                         {name: ns / 1e6 for (levels, name), ns in least.items() if levels == "M/L"})
         self.assertIn("application, library", self.notes()["level_sets"])
         self.assertIn("L0  leveled overhead", result.stderr)
         self.assertIn("A10  kernels by name", result.stderr)
@@ -172,7 +179,8 @@ class LeveledTest(RunTest):
         self.assertIn("any_script.py", experiment["workload"])
 
     def test_the_spread_is_that_of_the_worst_set(self):
-        """Every second execution of the deeper set takes long; a verdict on the other set alone would miss it."""
+        """Every second execution of the deeper set takes long; a verdict on the other set alone would miss it. On a busy machine
+        the other set may be the worse one."""
         script = ("import os, pathlib\n"
                   "counted = pathlib.Path('counted')\n"
                   "if 'nvtx' in os.environ.get('XSP_TRACERS', ''):\n"
@@ -187,8 +195,7 @@ class LeveledTest(RunTest):
                                                           f"where levels = '{row['levels']}' and not warmup")]
             low, middle, high = statistics.quantiles(taken, method="inclusive")
             spreads[row["levels"]] = 100 * (high - low) / middle
-        self.assertGreater(spreads["M/L"], spreads["M"])
-        self.assertIn(f"up to {spreads['M/L']:.1f} %", self.notes()["noise"])
+        self.assertIn(f"up to {max(spreads.values()):.1f} %", self.notes()["noise"])
 
     def test_models_are_observations_and_those_of_warm_up_are_none(self):
         self.run_xsp("--leveled", "--runs", 2, "--warmup", 2, "--", WORKLOAD, "models", 3)
@@ -309,7 +316,7 @@ number = int(count.read_text()) + 1 if count.exists() else 1
 count.write_text(str(number))
 if number == 4:
     os.kill(os.getppid(), signal.SIGINT)
-    signal.pause()
+    while True: pass
 """)
         result = self.run_xsp("--leveled", "--", *script, status=130)
         self.assertEqual(count.read_text(), "4")
