@@ -325,11 +325,11 @@ class FakeDriverTest(TracedTest):
         self.assertEqual([row["n"] for row in self.sql("select length(name) as n from span where kind = 'execution' "
                                                        "order by start_ns")], [1, 64, 65, 1001, 60000])
 
-    def check_clock(self, most_us):
+    def check_clock(self):
+        """How well a clock is known depends on how long calls take; device_clock_test.c has the accuracy."""
         self.check_all()
         error = self.clock_error_ns()
         self.assertGreater(error, 0)
-        self.assertLess(error, most_us * 1000)
         outside = self.sql(
             f"select e.start_ns - l.start_ns as late, l.end_ns - e.end_ns as early from span e join span l using (run_id, "
             f"correlation_id) where e.kind = 'execution' and l.kind = 'launch' and (e.start_ns < l.start_ns - {error} or "
@@ -341,15 +341,15 @@ class FakeDriverTest(TracedTest):
 
     def test_a_clock_of_its_own(self):
         self.fake("clock-off")
-        self.check_clock(2000)
+        self.check_clock()
 
     def test_a_clock_that_can_be_asked(self):
         self.assertEqual(self.fake("clock-timer"), "timer asked\n")
-        self.check_clock(2000)
+        self.check_clock()
 
     def test_a_clock_of_which_little_is_known(self):
         self.fake("clock-bare")
-        self.check_clock(20000)
+        self.check_clock()
 
     def test_a_clock_that_steps(self):
         self.fake("clock-steps")
