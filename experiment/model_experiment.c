@@ -224,12 +224,8 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
 {
   const struct profile_options *options = experiment->options;
   XSP_TRY(start_lanes(experiment, lanes, err));
-  if (*options->interrupted && experiment->store != NULL)
+  if (*options->interrupted)
     return STATUS_OK;
-  if (*options->interrupted) {
-    experiment->result->was_interrupted = true;
-    return error_set(err, STATUS_SYSTEM, "interrupted", options->runner.model_path, NULL, "nothing was measured yet");
-  }
   if (experiment->store == NULL)
     XSP_TRY(store_create(options->output_path, options->force, &experiment->store, err));
   for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane += options->set_count) {
@@ -272,6 +268,10 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
   for (size_t first = 0; first < experiment->lane_count; first += together)
     if (first == 0 || !*options->interrupted)
       XSP_TRY(measure(experiment, (struct span_of_lanes){first, together}, err));
+  if (*options->interrupted && !experiment->has_measured) {
+    result->was_interrupted = true;
+    return error_set(err, STATUS_SYSTEM, "interrupted", options->runner.model_path, NULL, "nothing was measured yet");
+  }
   disturbance_read(&after);
   int64_t cold_run_id = (int64_t)(experiment->lane_count * options->batch_count) + 1;
   if (options->cold > 0)

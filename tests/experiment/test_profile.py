@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
+import predictor_programs
 import wrapped_runner
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
@@ -243,6 +244,16 @@ class ProfileTest(unittest.TestCase):
 
     def test_interrupt_before_the_first_observation(self):
         self.before_the_first_observation("kill -INT $PPID")
+
+    def test_interrupt_while_inputs_are_prepared(self):
+        """All runners are ready, and nothing is measured yet."""
+        program = predictor_programs.program(self.folder)
+        program.write_text(program.read_text().replace('elif what == "prepare":', """elif what == "prepare":
+        stat = open(f"/proc/{os.getppid()}/stat").read()
+        os.kill(int(stat.rpartition(")")[2].split()[1]), 2)  # the runner's parent"""))
+        result = xsp("profile", program, "--dim", "mask.1=1", "--levels", "M", "-o", self.output, status=3)
+        self.assertIn("interrupted", result.stderr)
+        self.assertEqual(list(self.folder.glob("out*")), [])
 
     def test_hangup_leaves_nothing_behind(self):
         self.before_the_first_observation("kill -HUP $PPID")
