@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #define THREADS 3
-#define PATIENCE_NS INT64_C(20000000000)
+#define PATIENCE_NS INT64_C(600000000000)
 
 struct counter { // as in tests/capture/guest.c
   _Atomic uint64_t finished;

@@ -66,7 +66,7 @@ static void drain_once(struct drain *drain)
   }
 }
 
-#define PATIENCE_NS INT64_C(20000000000)
+#define PATIENCE_NS INT64_C(600000000000)
 #define ENOUGH_SPANS (UINT64_C(20) * 1024 * 3) // each ring has wrapped often
 
 static int64_t now_ns(void)

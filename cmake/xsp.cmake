@@ -45,17 +45,14 @@ function(xsp_room name)
   endforeach()
 endfunction()
 
-# xsp_test(NAME SOURCES files… LIBS libs… [TIMEOUT s] [LABEL label]): a cmocka program run by ctest.
+# xsp_test(NAME SOURCES files… LIBS libs… [LABEL label]): a cmocka program run by ctest.
 function(xsp_test name)
-  cmake_parse_arguments(T "" "TIMEOUT;LABEL" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(T "" "LABEL" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} ${CMOCKA_LIBRARIES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XSP_OUTPUT}/test-programs)
   add_test(NAME ${name} COMMAND ${name})
-  if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 180)
-  endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT}
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1500
     ENVIRONMENT "XSP_BUILD=${XSP_OUTPUT};XSP_SOURCE=${CMAKE_SOURCE_DIR}")
   if(T_LABEL)
     set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL})

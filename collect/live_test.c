@@ -100,7 +100,7 @@ static void await_finished(uint64_t spans)
   clock_gettime(CLOCK_MONOTONIC, &begin);
   do
     clock_gettime(CLOCK_MONOTONIC, &now);
-  while (finished() < spans && now.tv_sec - begin.tv_sec < 20);
+  while (finished() < spans && now.tv_sec - begin.tv_sec < 600);
   assert_true(finished() >= spans);
 }
 
