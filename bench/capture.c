@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of a span in the traced program, with a consumer draining its ring in another process: each figure next to its
 // floor, measured in turns in the same run. Prints JSON lines for bench/run.py; everything else goes to stderr.
-#include "format/session.h"
+#include "collect/ring_read.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +29,6 @@
 #define REPETITIONS 15 // odd
 #define RINGS_MOST 16
 #define DRAIN_PAUSE_NS 100000
-#define RING_RECORDS "262144" // 8 MiB: holds what two threads write while the consumer waits for a processor
 
 XSP_SITE(site, XSP_LEVEL_APPLICATION, "span");
 XSP_SITE_FULL(off_site, XSP_LEVEL_APPLICATION, "off", NULL, "off");
@@ -162,7 +161,7 @@ static struct ring_head *map_ring(uint32_t number)
   int file = open(path, O_RDWR | O_CLOEXEC);
   struct ring_head *ring = NULL;
   if (file >= 0 && fstat(file, &status) == 0 && status.st_size > RING_HEAD_SIZE) {
-    ring = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+    ring = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (ring != MAP_FAILED && __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE) != RING_MAGIC) {
       munmap(ring, (size_t)status.st_size);
       ring = NULL;
@@ -173,38 +172,45 @@ static struct ring_head *map_ring(uint32_t number)
   return ring == MAP_FAILED ? NULL : ring;
 }
 
-static void drain_ring(struct ring_head *ring)
+static void drain_ring(struct ring_view *view)
 {
-  const struct record *records = (const struct record *)((char *)ring + RING_HEAD_SIZE);
-  uint64_t tail = ring->tail, count = 0, ticks = 0;
-  for (;; tail++) {
-    const struct record *record = &records[tail & (ring->record_count - 1)];
-    if (__atomic_load_n(&record->commit, __ATOMIC_ACQUIRE) != (uint32_t)(tail + 1))
-      break;
-    ticks += record->duration;
-    if (++count % 8192 == 0) {
-      __atomic_store_n(&ring->tail, tail + 1, __ATOMIC_RELAXED);
-      __atomic_store_n(&ring->producer.limit, tail + 1 + ring->record_count - RING_MARGIN, __ATOMIC_RELEASE);
-    }
+  struct ring_head *ring = view->head;
+  struct record record;
+  uint64_t tail = ring_seek(view, ring->tail), count = 0, ticks = 0;
+  uint64_t head = __atomic_load_n(&ring->producer.head, __ATOMIC_ACQUIRE);
+  while (tail < head && ring_read(view, tail, &record) == RING_SLOT_RECORD) {
+    ticks += record.duration;
+    tail++;
+    if (++count % 8192 == 0)
+      __atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
   }
-  __atomic_store_n(&ring->tail, tail, __ATOMIC_RELAXED);
-  __atomic_store_n(&ring->producer.limit, tail + ring->record_count - RING_MARGIN, __ATOMIC_RELEASE);
+  __atomic_store_n(&ring->tail, ring_seek(view, tail), __ATOMIC_RELEASE);
   __atomic_fetch_add(&drained->ticks, ticks, __ATOMIC_RELAXED);
   __atomic_fetch_add(&drained->records, count, __ATOMIC_RELEASE);
 }
 
+// The whole file is mapped, so the view need not follow growths by another mapping.
+static struct ring_view view_of(struct ring_head *ring)
+{
+  return (struct ring_view){.head = ring,
+                            .records = (const struct record *)((char *)ring + RING_HEAD_SIZE),
+                            .record_count = ring->most_records,
+                            .slots = ring->first_records};
+}
+
 static void consume(void)
 {
-  struct ring_head *rings[RINGS_MOST] = {NULL};
+  struct ring_view rings[RINGS_MOST] = {0};
   struct timespec pause = {0, DRAIN_PAUSE_NS};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_TIMERSLACK, 1);
   for (;;) {
     for (uint32_t i = 0; i < RINGS_MOST; i++) {
-      if (rings[i] == NULL)
-        rings[i] = map_ring(i + 1);
-      if (rings[i] != NULL)
-        drain_ring(rings[i]);
+      struct ring_head *ring = rings[i].head == NULL ? map_ring(i + 1) : NULL;
+      if (ring != NULL)
+        rings[i] = view_of(ring);
+      if (rings[i].head != NULL)
+        drain_ring(&rings[i]);
     }
     nanosleep(&pause, NULL);
   }
@@ -218,7 +224,7 @@ static uint64_t dropped(void) // over all rings, which must have been drained
     if (ring == NULL)
       continue;
     sum += ring->producer.dropped;
-    munmap(ring, RING_HEAD_SIZE + ring->record_count * sizeof(struct record));
+    munmap(ring, ring_bytes(ring->most_records));
   }
   return sum;
 }
@@ -316,7 +322,6 @@ static int make_session(void)
 {
   char path[128];
   snprintf(folder, sizeof folder, "/dev/shm/xsp-bench-%d", (int)getpid());
-  setenv("XSP_RING_RECORDS", RING_RECORDS, 1);
   pid_t child = fork();
   if (child == 0)
     _exit(xsp_attach(folder) == 0 ? 0 : 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of `xsp run` in addition to the program: start and end around a program that does nothing, and draining while a
-// program publishes a million spans per second from one thread on each of two processors. The program runs itself.
+// program publishes a million spans per second from one thread on each of two processors; bursts of ten million spans at
+// full speed, and five million a second for five seconds. The program runs itself.
 // Pairs are interleaved; medians. Prints one JSON line per case.
 #include "bench/measure.h"
 #include "store/store.h"
@@ -19,6 +20,9 @@
 #define ROUNDS 5
 #define SPANS 400000
 #define SPACING_NS 1000 // a million a second
+#define BURST_SPANS 10000000
+#define SUSTAINED_SPANS 25000000
+#define SUSTAINED_SPACING_NS 200
 
 extern char **environ;
 static char folder[] = "/dev/shm/xsp-bench-run-XXXXXX";
@@ -37,12 +41,17 @@ static double now_ns(clockid_t clock)
 }
 
 // ---- the traced program: what a thread does does not depend on the clock, so that its time shows disturbances
+struct load {
+  uint64_t turns, spans; // a span's, a thread's
+};
+
 static void *publish(void *context)
 {
   volatile uint64_t work = 1;
   XSP_SITE(site, XSP_LEVEL_APPLICATION, "work");
-  uint64_t turns = *(const uint64_t *)context;
-  for (unsigned i = 0; i < SPANS; i++) {
+  const struct load *load = context;
+  uint64_t turns = load->turns;
+  for (uint64_t i = 0; i < load->spans; i++) {
     struct xsp_span span = xsp_span_start(&site);
     for (uint64_t turn = 0; turn < turns; turn++)
       work = work * 3 + 1;
@@ -51,8 +60,8 @@ static void *publish(void *context)
   return NULL;
 }
 
-// Iterations of the loop that take a microsecond here.
-static uint64_t calibrate(void)
+// Iterations of the loop that take so long here.
+static uint64_t calibrate(double spacing_ns)
 {
   volatile uint64_t work = 1;
   uint64_t turns = 1000000;
@@ -60,15 +69,15 @@ static uint64_t calibrate(void)
   for (uint64_t turn = 0; turn < turns; turn++)
     work = work * 3 + 1;
   double each = (now_ns(CLOCK_MONOTONIC) - start) / (double)turns;
-  return (uint64_t)(SPACING_NS / each);
+  return (uint64_t)(spacing_ns / each);
 }
 
-static int be_the_program(int thread_count, uint64_t turns)
+static int be_the_program(int thread_count, struct load load)
 {
   pthread_t threads[2];
   double start = now_ns(CLOCK_MONOTONIC);
   for (int i = 0; i < thread_count; i++)
-    if (pthread_create(&threads[i], NULL, publish, &turns) != 0)
+    if (pthread_create(&threads[i], NULL, publish, &load) != 0)
       return 1;
   for (int i = 0; i < thread_count; i++)
     pthread_join(threads[i], NULL);
@@ -152,17 +161,23 @@ static struct facts read_file(const char *file)
   return facts;
 }
 
+struct measured { // medians, ms
+  double drained, kept, own_pct, dropped_pct;
+};
+
 // The same work with draining and, as a flight recorder, without.
-static void measure_drain(char *self, char *xsp, char *file, int threads, uint64_t turns)
+static struct measured measure(char *self, char *xsp, char *file, int threads, struct load load)
 {
-  char output[64], thread_text[16], turn_text[32], what[80];
+  char output[64], texts[3][32];
   double drained[ROUNDS], kept[ROUNDS], own[ROUNDS];
   int64_t dropped = 0;
-  snprintf(thread_text, sizeof thread_text, "%d", threads);
-  snprintf(turn_text, sizeof turn_text, "%llu", (unsigned long long)turns);
-  char *const with[] = {xsp, "run", "-q", "-f", "-t", "nvtx", "-o", file, "--", self, thread_text, turn_text, NULL};
-  char *const without[] = {xsp,  "run", "-q", "-f",        "-t",      "nvtx", "--flight-recorder", "2M", "-o",
-                           file, "--",  self, thread_text, turn_text, NULL};
+  snprintf(texts[0], sizeof texts[0], "%d", threads);
+  snprintf(texts[1], sizeof texts[1], "%llu", (unsigned long long)load.turns);
+  snprintf(texts[2], sizeof texts[2], "%llu", (unsigned long long)load.spans);
+  char *const with[] = {xsp,  "run", "-q", "-f",     "-t",     "nvtx",   "-o",
+                        file, "--",  self, texts[0], texts[1], texts[2], NULL};
+  char *const without[] = {xsp,  "run", "-q",     "-f",     "-t",     "nvtx", "--flight-recorder", "2M", "-o", file,
+                           "--", self,  texts[0], texts[1], texts[2], NULL};
   for (int i = 0; i < ROUNDS; i++) {
     run(without, output, sizeof output);
     kept[i] = atof(output) / 1e6;
@@ -172,17 +187,35 @@ static void measure_drain(char *self, char *xsp, char *file, int threads, uint64
     own[i] = facts.own_pct;
     dropped += facts.dropped;
   }
-  double rate = SPANS * (double)threads / median(drained, ROUNDS) / 1e3;
+  return (struct measured){median(drained, ROUNDS), median(kept, ROUNDS), median(own, ROUNDS),
+                           100.0 * (double)dropped / ((double)load.spans * threads * ROUNDS)};
+}
+
+static void measure_drain(char *self, char *xsp, char *file, int threads, struct load load)
+{
+  char what[80];
+  struct measured measured = measure(self, xsp, file, threads, load);
+  double rate = (double)load.spans * threads / measured.drained / 1e3;
   snprintf(what, sizeof what, "%d thread%s, %.2f M spans/s", threads, threads == 1 ? "" : "s", rate);
-  print("drained program", what, median(drained, ROUNDS), "ms", median(kept, ROUNDS));
-  print("drain", what, median(own, ROUNDS), "% of a processor", NAN);
-  print("dropped", what, 100.0 * (double)dropped / ((double)SPANS * threads * ROUNDS), "%", NAN);
+  print("drained program", what, measured.drained, "ms", measured.kept);
+  print("drain", what, measured.own_pct, "% of a processor", NAN);
+  print("dropped", what, measured.dropped_pct, "%", NAN);
+}
+
+// What a span costs while rings grow; the floor is the same in a ring that overwrites.
+static void measure_burst(char *self, char *xsp, char *file, int threads)
+{
+  char what[80];
+  struct measured measured = measure(self, xsp, file, threads, (struct load){0, BURST_SPANS});
+  snprintf(what, sizeof what, "%d thread%s, 10 M spans each", threads, threads == 1 ? "" : "s");
+  print("burst", what, measured.drained * 1e6 / BURST_SPANS, "ns", measured.kept * 1e6 / BURST_SPANS);
+  print("burst dropped", what, measured.dropped_pct, "%", NAN);
 }
 
 int main(int argc, char **argv)
 {
-  if (argc == 3)
-    return be_the_program(atoi(argv[1]), strtoull(argv[2], NULL, 10));
+  if (argc == 4)
+    return be_the_program(atoi(argv[1]), (struct load){strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10)});
   const char *build = getenv("XSP_BUILD");
   char xsp[4096], self[4096], file[64];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -192,9 +225,11 @@ int main(int argc, char **argv)
   snprintf(xsp, sizeof xsp, "%s/xsp", build);
   snprintf(file, sizeof file, "%s/out.xsp", folder);
   measure_start(xsp, file);
-  uint64_t turns = calibrate();
   for (int threads = 1; threads <= 2; threads++)
-    measure_drain(self, xsp, file, threads, turns);
+    measure_drain(self, xsp, file, threads, (struct load){calibrate(SPACING_NS), SPANS});
+  measure_drain(self, xsp, file, 1, (struct load){calibrate(SUSTAINED_SPACING_NS), SUSTAINED_SPANS});
+  for (int threads = 1; threads <= 2; threads++)
+    measure_burst(self, xsp, file, threads);
   unlink(file);
   return rmdir(folder);
 }

@@ -43,10 +43,7 @@ struct capture {
   struct process_head *process;      // atomic; NULL until somebody needs it (after a fork)
   const struct process_head *parent; // after a fork: whose tracks are still in use
   uint32_t parent_tracks;
-  uint64_t ring_bytes;       // atomic: bytes of rings now
-  uint64_t ring_bytes_limit; // XSP_SESSION_LIMIT_BYTES
-  uint64_t calibrated_ns;    // atomic: monotonic time of the last calibration
-  bool grows;                // nobody drains: full rings grow
+  uint64_t calibrated_ns; // atomic: monotonic time of the last calibration
   char directory[PATH_MAX - 64];
 };
 extern struct capture capture;
@@ -60,6 +57,7 @@ struct capture_thread {
   uint32_t slot;                     // of the ring in the process's table
   uint32_t name;                     // string id given by xsp_thread_name before there was a ring
   uint32_t attempts;                 // spans lost since the last try to get a ring
+  uint64_t retry_at;                 // drops after which the ring tries again to grow
   uint32_t emitted_site, emitted_id; // the last xsp_span_emit
   uint32_t remote_id;                // span that xsp_traceparent_in gave a remote parent; 0: none
   uint8_t remote_trace[16];
@@ -82,15 +80,16 @@ void file_path_number(char path[PATH_MAX], const char *name, uint32_t number);
 // The number of a file that could not be had, for the next try: readers look for each number's file. It stays taken where
 // somebody took a later one meanwhile.
 void file_number_return(uint32_t *next, uint32_t number);
-// Creates, backs with storage, maps and touches. NULL and errno on failure, and then no file is left. Where
-// `address_bytes` is more than `bytes`, addresses behind the mapping are set aside for it to grow into.
+// Creates and maps. The first `bytes` have storage and are touched; where `address_bytes` is more, so much is mapped and
+// gets its storage from file_back. NULL and errno on failure, and then no file is left.
 void *file_create(const char *path, size_t bytes, size_t address_bytes);
-uint64_t file_address_share(void); // what one mapping may take where the program's address space is limited
-void *file_map(const char *path, size_t bytes); // existing file, at least `bytes` long; NULL and errno
-// Extends the file's storage to `bytes`. Where the file is mapped at `map_at` with addresses set aside behind it, maps
-// what is new, from byte `from` on; what was mapped stays untouched. 0 or a negated errno.
-int file_extend(const char *path, uint64_t from, uint64_t bytes, void *map_at);
-void file_touch(void *memory, size_t from, size_t bytes); // faults pages in for writing without changing them
+uint64_t file_address_share(void); // what one file may take where the program's addresses or files are limited
+void *file_map(const char *path, size_t bytes);    // existing file, at least `bytes` long; NULL and errno
+int file_extend(const char *path, uint64_t bytes); // storage for the first `bytes`; 0 or a negated errno
+// Storage for `bytes` from byte `from` on (multiples of the page's size) of the sparse file "name number", which is mapped
+// at `memory`. 0 or a negated errno. One system call, no descriptor, little stack: the thread may be in a signal handler,
+// the program may have forbidden itself other calls.
+int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes);
 
 // No signal handler runs on this thread in between: one that forks would leave a child to go on with half the work on its
 // parent's files, and a storm of signals would interrupt posix_fallocate for ever.
@@ -131,14 +130,19 @@ void ring_remove_open(int place); // what ring_find_open gave
 // ---- ring_create.c: the process's table of rings, for ring.c
 #define RINGS_MOST 16384u
 struct ring_slot {
-  struct ring_head *ring;      // atomic; NULL: being filled
-  size_t bytes, address_bytes; // mapped; set aside
+  struct ring_head *ring; // atomic; NULL: being filled
+  size_t bytes;           // mapped
 };
 extern struct ring_slot ring_slots[RINGS_MOST];
 extern uint32_t ring_count; // atomic
-// A ring of the thread `tid` and its slot. NULL: no memory, no room in the table, or the process's share is used up.
+// A ring of the thread `tid` and its slot. NULL: no memory, no room in the table, or the session's memory is used up.
 struct ring_head *ring_create(const struct process_head *process, uint32_t tid, uint32_t *ret_slot);
-bool ring_grow(struct ring_head *ring); // the calling thread's, full, which nobody drains: twice its size. False: not
+// Of the session's memory; false: there is not so much left. What rings grow by leaves some for rings of later threads.
+bool ring_spend(uint64_t bytes, bool leave_some);
+
+// ---- ring_grow.c
+// Room for `records` in the calling thread's ring: what the collector gave back, or more memory. Sets the ring's limit.
+bool ring_make_room(struct ring_head *ring, uint32_t records);
 
 // ---- site.c
 bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted

@@ -119,7 +119,7 @@ static bool grow(uint64_t allocated, uint64_t needed)
   file_path(path, "catalog");
   sigset_t before;
   signals_hold(&before);
-  int error = file_extend(path, 0, bytes, NULL);
+  int error = file_extend(path, bytes);
   signals_release(&before);
   if (error != 0)
     return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the session folder: create with storage behind every byte, map, extend. System calls only.
+// Files of the session folder: create, map, give storage to more of them. System calls only.
 // A descriptor lives no longer than one call: a program that daemonises closes all it finds, and would later hand the
 // number to a file of its own.
 #include "capture/capture.h"
@@ -68,16 +68,36 @@ static int reserve(int file, uint64_t bytes)
 
 uint64_t file_address_share(void)
 {
-  struct rlimit limit;
-  bool is_limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return is_limited ? limit.rlim_cur / 32 : UINT64_MAX;
+  struct rlimit addresses, size;
+  uint64_t share = UINT64_MAX;
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY)
+    share = addresses.rlim_cur / 32;
+  if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY && size.rlim_cur < share)
+    share = size.rlim_cur;
+  return share;
 }
 
-void file_touch(void *memory, size_t from, size_t bytes)
+static void touch(char *memory, size_t bytes)
 {
   // An atomic add of nothing: a write fault for the page, harmless where another process already writes to it.
-  for (size_t at = from; at < bytes; at += 4096)
-    (void)__atomic_fetch_add((uint32_t *)((char *)memory + at), 0, __ATOMIC_RELAXED);
+  for (size_t at = 0; at < bytes; at += 4096)
+    (void)__atomic_fetch_add((uint32_t *)(memory + at), 0, __ATOMIC_RELAXED);
+}
+
+// All addresses at once, without storage. A program that locks its future memory (mlockall) would give storage to all of it:
+// hence the detour by PROT_NONE.
+static void *map_sparse(int file, size_t bytes)
+{
+  void *memory = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (memory == MAP_FAILED)
+    return MAP_FAILED;
+  (void)munlock(memory, bytes);
+  if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0)
+    return memory;
+  int error = errno;
+  munmap(memory, bytes);
+  errno = error;
+  return MAP_FAILED;
 }
 
 void *file_create(const char *path, size_t bytes, size_t address_bytes)
@@ -85,14 +105,12 @@ void *file_create(const char *path, size_t bytes, size_t address_bytes)
   int file = open(path, FILE_FLAGS | O_CREAT | O_EXCL, 0600);
   if (file < 0)
     return NULL;
-  int error = reserve(file, bytes);
-  void *memory = MAP_FAILED, *room = NULL;
-  if (error == 0 && address_bytes > bytes) {
-    room = mmap(NULL, address_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    error = room == MAP_FAILED ? errno : 0;
-  }
+  void *memory = MAP_FAILED;
+  bool is_sparse = address_bytes > bytes;
+  int error = is_sparse && ftruncate(file, (off_t)address_bytes) != 0 ? errno : reserve(file, bytes);
   if (error == 0) {
-    memory = mmap(room, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (room != NULL ? MAP_FIXED : 0), file, 0);
+    memory =
+        is_sparse ? map_sparse(file, address_bytes) : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     error = memory == MAP_FAILED ? errno : 0;
   }
   close(file);
@@ -101,8 +119,26 @@ void *file_create(const char *path, size_t bytes, size_t address_bytes)
     errno = error;
     return NULL;
   }
-  file_touch(memory, 0, bytes);
+  touch(memory, bytes);
   return memory;
+}
+
+// Linux before 5.14. Apart, because of what it takes of the stack.
+__attribute__((noinline)) static int back_by_name(const char *name, uint32_t number, uint64_t bytes)
+{
+  char path[PATH_MAX];
+  file_path_number(path, name, number);
+  return file_extend(path, bytes);
+}
+
+int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes)
+{
+  if (madvise((char *)memory + from, bytes, MADV_POPULATE_WRITE) == 0)
+    return 0;
+  int error = errno == EINVAL ? back_by_name(name, number, from + bytes) : -errno;
+  if (error == 0)
+    touch((char *)memory + from, bytes);
+  return error;
 }
 
 void *file_map(const char *path, size_t bytes)
@@ -124,17 +160,12 @@ void *file_map(const char *path, size_t bytes)
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-int file_extend(const char *path, uint64_t from, uint64_t bytes, void *map_at)
+int file_extend(const char *path, uint64_t bytes)
 {
   int file = open(path, FILE_FLAGS);
   if (file < 0)
     return -errno;
   int error = reserve(file, bytes);
-  from &= ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
-  if (error == 0 && map_at != NULL &&
-      mmap((char *)map_at + from, bytes - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (off_t)from) ==
-          MAP_FAILED)
-    error = errno;
   close(file);
   return -error;
 }

@@ -13,11 +13,10 @@
 #include <unistd.h>
 #include <xsp/span_inline.h>
 
-#define REUSE_ROOM 256u         // free records that a ring must have to be handed on
-#define DEAD_CHECKS 8u          // owners asked after per acquisition
-#define RETRY_SPANS 1024u       // spans lost between two tries to get a ring
+#define REUSE_ROOM (RING_OPEN_SPANS + 1) // records that a ring must take to be handed on: open spans, the new thread
+#define DEAD_CHECKS 8u                   // owners asked after per acquisition
+#define RETRY_SPANS 1024u                // spans lost between two tries to get a ring
 #define KEYS_WITHOUT_MEMORY 32u // glibc: pthread_setspecific calls malloc for later keys, perhaps in a signal handler
-#define GROW_RETRY 65536u       // records dropped between two tries to grow one
 
 _Static_assert(sizeof(struct xsp_ring_v1) == sizeof(struct ring_producer), "one layout, two names");
 _Static_assert(offsetof(struct xsp_ring_v1, head) == offsetof(struct ring_producer, head), "head");
@@ -145,16 +144,15 @@ static void close_open(struct ring_head *ring)
 static bool claim(uint32_t slot, uint32_t from, uint32_t tid)
 {
   struct ring_head *ring = __atomic_load_n(&ring_slots[slot].ring, __ATOMIC_ACQUIRE);
-  if (ring == NULL || (from == 0 && room(ring) < REUSE_ROOM))
-    return false;
   // Partner: `release` below gives the ring up with everything its last owner wrote.
-  if (!__atomic_compare_exchange_n(&ring->owner_tid, &from, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+  if (ring == NULL ||
+      !__atomic_compare_exchange_n(&ring->owner_tid, &from, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return false;
-  if (from != 0 && room(ring) < REUSE_ROOM) { // nobody's now, for when it has been drained
-    __atomic_store_n(&ring->owner_tid, 0, __ATOMIC_RELEASE);
-    return false;
-  }
-  return true;
+  capture_thread.retry_at = 0;
+  if (room(ring) >= REUSE_ROOM || ring_make_room(ring, REUSE_ROOM))
+    return true;
+  __atomic_store_n(&ring->owner_tid, 0, __ATOMIC_RELEASE); // for when it has been drained
+  return false;
 }
 
 // A ring that a thread of this process has left: given up at its end, or orphaned by an end without destructors.
@@ -233,25 +231,17 @@ bool ring_acquire(void)
   return acquired;
 }
 
-// ---- a full ring that nobody drains
+// ---- a full ring
 bool ring_room(uint32_t records)
 {
   struct ring_head *ring = ring_own();
   if (ring == NULL)
     return false;
-  if (room(ring) >= records)
+  if (room(ring) >= records || ring_make_room(ring, records))
     return true;
-  uint64_t dropped = __atomic_load_n(&ring->producer.dropped, __ATOMIC_RELAXED);
-  if (capture.grows && dropped % GROW_RETRY == 0) {
-    sigset_t before;
-    signals_hold(&before);
-    ring = ring_own();
-    bool grown = ring != NULL && (room(ring) >= records || ring_grow(ring));
-    signals_release(&before);
-    if (grown || ring == NULL)
-      return grown;
-  }
-  (void)xsp_inline_add_v1(&ring->producer.dropped, records);
+  ring = ring_own();
+  if (ring != NULL)
+    (void)xsp_inline_add_v1(&ring->producer.dropped, records);
   return false;
 }
 
@@ -295,5 +285,4 @@ void ring_start_clean(void)
       ring_slots[slot].ring = NULL;
     }
   ring_count = 0;
-  capture.ring_bytes = 0;
 }

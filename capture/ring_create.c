@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes rings and lets full ones grow, within the process's share of memory. Called by a thread for itself, with signals
-// held; a slot of the table and bytes of the share are claimed by compare-and-swap.
+// Makes rings, small ones: ring_grow.c gives them what their threads turn out to need. Called by a thread for itself, with
+// signals held; a slot of the table and bytes of the session's memory are claimed by compare-and-swap.
 #include "capture/capture.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define RECORDS_MOST (UINT32_C(1) << 24)
+#define FIRST_RING_RECORDS 1024u // of a process: 32 KiB, so that a short program makes no system call for its spans
 
 struct ring_slot ring_slots[RINGS_MOST];
 uint32_t ring_count;
 
-static bool spend(uint64_t bytes, uint64_t share)
+bool ring_spend(uint64_t bytes, bool leave_some)
 {
-  uint64_t spent = __atomic_load_n(&capture.ring_bytes, __ATOMIC_RELAXED);
+  struct session_head *session = capture.session;
+  uint64_t limit = leave_some ? session->memory_limit / 8 * 7 : session->memory_limit;
+  uint64_t spent = __atomic_load_n(&session->memory, __ATOMIC_RELAXED);
   do
-    if (spent >= capture.ring_bytes_limit || bytes > (capture.ring_bytes_limit - spent) / share)
+    if (spent >= limit || bytes > limit - spent)
       return false;
-  while (!__atomic_compare_exchange_n(&capture.ring_bytes, &spent, spent + bytes, false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED));
+  while (
+      !__atomic_compare_exchange_n(&session->memory, &spent, spent + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return true;
 }
 
-static void give_back(uint64_t bytes)
-{
-  __atomic_sub_fetch(&capture.ring_bytes, bytes, __ATOMIC_RELAXED);
-}
-
-static uint32_t take_slot(struct ring_head *ring, size_t bytes, size_t address_bytes)
+static uint32_t take_slot(struct ring_head *ring, size_t bytes)
 {
   uint32_t slot = __atomic_load_n(&ring_count, __ATOMIC_RELAXED);
   do
@@ -36,99 +33,85 @@ static uint32_t take_slot(struct ring_head *ring, size_t bytes, size_t address_b
       return RINGS_MOST;
   while (!__atomic_compare_exchange_n(&ring_count, &slot, slot + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   ring_slots[slot].bytes = bytes;
-  ring_slots[slot].address_bytes = address_bytes;
   __atomic_store_n(&ring_slots[slot].ring, ring, __ATOMIC_RELEASE);
   return slot;
 }
 
-// What a ring of `records` may grow to. Its addresses are set aside from the start: a writer that was interrupted holds
-// a pointer into it.
-static size_t largest_bytes(uint64_t records)
+static bool overwrites(void)
 {
-  size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
-  uint64_t most = file_address_share();
-  most = most < capture.ring_bytes_limit ? most : capture.ring_bytes_limit;
-  while (records < RECORDS_MOST && RING_HEAD_SIZE + 2 * records * sizeof(struct record) <= most)
-    bytes = RING_HEAD_SIZE + (records *= 2) * sizeof(struct record);
-  return bytes;
+  return capture.session->flags & SESSION_FLIGHT_RECORDER;
 }
 
-static struct ring_head *create_sized(uint32_t number, uint32_t records, uint32_t process, uint32_t tid,
-                                      uint32_t *ret_slot)
+// What a ring begins with, and the most that it may grow to.
+static uint32_t first_records(void)
 {
-  char path[PATH_MAX];
-  file_path_number(path, "ring-", number);
-  size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
-  size_t address_bytes = capture.grows ? largest_bytes(records) : bytes;
-  struct ring_head *ring = file_create(path, bytes, address_bytes);
+  uint32_t most = capture.session->ring_records, records = RING_RECORDS_LEAST;
+  uint32_t wanted = __atomic_load_n(&ring_count, __ATOMIC_RELAXED) == 0 ? FIRST_RING_RECORDS : RING_RECORDS_LEAST;
+  if (overwrites() ? wanted > most : wanted < most)
+    wanted = most;
+  while (records < wanted && records < RING_RECORDS_MOST)
+    records *= 2;
+  return records;
+}
+
+static uint32_t most_records(uint32_t records)
+{
+  uint64_t share = file_address_share();
+  uint32_t most = overwrites() ? capture.session->ring_records : RING_RECORDS_MOST;
+  while (records < most && records < RING_RECORDS_MOST && ring_bytes(UINT64_C(2) * records) <= share)
+    records *= 2;
+  return records;
+}
+
+static struct ring_head *create_sized(const char *path, uint32_t records, uint32_t most)
+{
+  struct ring_head *ring = NULL;
+  do // fewer addresses where the processor has few
+    ring = file_create(path, ring_bytes(records), ring_bytes(most));
+  while (ring == NULL && errno == ENOMEM && (most /= 2) > records);
   if (ring == NULL)
     return NULL;
   ring->version = SESSION_VERSION;
   ring->head_size = sizeof *ring;
-  ring->number = number;
-  ring->record_count = records;
-  ring->process = process;
-  ring->owner_tid = tid;
+  ring->first_records = ring->backed = records;
+  ring->most_records = most;
   ring->producer.next_id = 1;
   ring->producer.mask = records - 1;
-  bool overwrites = capture.session->flags & SESSION_FLIGHT_RECORDER;
-  ring->producer.limit = overwrites ? UINT64_MAX : records - RING_MARGIN;
-  *ret_slot = take_slot(ring, bytes, address_bytes);
-  if (*ret_slot < RINGS_MOST) {
-    __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
-    return ring;
-  }
-  munmap(ring, address_bytes);
-  unlink(path);
-  errno = EMFILE;
-  return NULL;
-}
-
-// A new ring, smaller where memory or the process's share of it is short. Takes at most an eighth of what is left, so
-// that later threads find something too.
-struct ring_head *ring_create(const struct process_head *process, uint32_t tid, uint32_t *ret_slot)
-{
-  uint32_t number = 0, records = RING_RECORDS_LEAST;
-  while (records < capture.session->ring_records && records < RECORDS_MOST)
-    records *= 2;
-  struct ring_head *ring = NULL;
-  bool may_be_smaller = true;
-  for (; ring == NULL && may_be_smaller && records >= RING_RECORDS_LEAST; records /= 2) {
-    size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
-    if (!spend(bytes, records == RING_RECORDS_LEAST ? 1 : 8))
-      continue;
-    if (number == 0)
-      number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED);
-    ring = create_sized(number, records, process->number, tid, ret_slot);
-    if (ring == NULL)
-      give_back(bytes);
-    may_be_smaller = errno == ENOSPC || errno == ENOMEM || errno == EFBIG || errno == EDQUOT;
-  }
-  if (ring == NULL && number != 0)
-    file_number_return(&capture.session->next_ring, number);
   return ring;
 }
 
-bool ring_grow(struct ring_head *ring)
+static struct ring_head *create(const char *path, uint32_t records)
 {
-  struct ring_slot *slot = &ring_slots[capture_thread.slot];
-  size_t more = ring->record_count * sizeof(struct record), bytes = RING_HEAD_SIZE + more;
-  if (ring->producer.limit !=
-      ring->record_count - RING_MARGIN) // somebody gave space back after all: it may have wrapped
-    return false;
+  if (!ring_spend(ring_bytes(records), false))
+    return NULL;
+  struct ring_head *ring = create_sized(path, records, most_records(records));
+  if (ring == NULL)
+    __atomic_sub_fetch(&capture.session->memory, ring_bytes(records), __ATOMIC_RELAXED);
+  return ring;
+}
+
+struct ring_head *ring_create(const struct process_head *process, uint32_t tid, uint32_t *ret_slot)
+{
   char path[PATH_MAX];
-  file_path_number(path, "ring-", ring->number);
-  if (bytes + more > slot->address_bytes || !spend(more, 1))
-    return false;
-  if (file_extend(path, bytes, bytes + more, ring) != 0) {
-    give_back(more);
-    return false;
+  uint32_t number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED), records = first_records();
+  file_path_number(path, "ring-", number);
+  struct ring_head *ring = create(path, records);
+  if (ring == NULL && records > RING_RECORDS_LEAST)
+    ring = create(path, RING_RECORDS_LEAST);
+  if (ring != NULL) {
+    size_t bytes = ring_bytes(ring->most_records);
+    ring->number = number;
+    ring->process = process->number;
+    ring->owner_tid = tid;
+    *ret_slot = take_slot(ring, bytes);
+    if (*ret_slot < RINGS_MOST) {
+      __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
+      return ring;
+    }
+    __atomic_sub_fetch(&capture.session->memory, ring_bytes(ring->first_records), __ATOMIC_RELAXED);
+    munmap(ring, bytes);
+    unlink(path);
   }
-  file_touch(ring, bytes, bytes + more);
-  clock_calibrate_if_due(); // a thread that fills its rings runs long enough for one triple to be too few
-  slot->bytes = bytes + more;
-  __atomic_store_n(&ring->record_count, ring->record_count * 2, __ATOMIC_RELEASE);
-  ring->producer.mask = ring->record_count - 1; // the same slot as before for every position so far: it never wrapped
-  __atomic_store_n(&ring->producer.limit, ring->record_count - RING_MARGIN, __ATOMIC_RELEASE); // last: now it is used
-  return true;
+  file_number_return(&capture.session->next_ring, number);
+  return NULL;
 }

@@ -7,6 +7,7 @@
 #include "base/small_file.h"
 #include "format/level.h"
 #include "format/session_clock.h"
+#include "format/session_memory.h"
 #include "format/traceparent.h"
 
 #include <errno.h>
@@ -17,8 +18,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LIMIT_BYTES_DEFAULT (UINT64_C(256) << 20)
 
 struct capture capture;
 uint32_t capture_before_session;
@@ -45,10 +44,6 @@ static void read_boot_id(uint8_t boot_id[16])
 // A session of the program's own: nobody drains, everything is on unless XSP_LEVELS says otherwise.
 static void fill_session(struct session_head *head)
 {
-  uint64_t records = number_from_environment("XSP_RING_RECORDS", RING_RECORDS_DEFAULT);
-  head->ring_records = RING_RECORDS_LEAST;
-  while (head->ring_records < records && head->ring_records < UINT32_C(1) << 24)
-    head->ring_records *= 2;
   const char *levels = secure_getenv("XSP_LEVELS");
   struct level_set set;
   head->levels = levels != NULL && level_set_parse(levels, strlen(levels), &set) ? set.mask : XSP_LEVEL_MASK_ALL;
@@ -56,6 +51,12 @@ static void fill_session(struct session_head *head)
   head->head_size = sizeof *head;
   head->tick_clock = session_clock_choose(secure_getenv("XSP_CLOCK"));
   head->flags = number_from_environment("XSP_FLIGHT_RECORDER", 0) != 0 ? SESSION_FLIGHT_RECORDER : 0;
+  uint64_t records = number_from_environment(
+      "XSP_RING_RECORDS", head->flags & SESSION_FLIGHT_RECORDER ? RING_RECORDS_RECORDER : RING_RECORDS_LEAST);
+  head->ring_records = RING_RECORDS_LEAST;
+  while (head->ring_records < records && head->ring_records < RING_RECORDS_MOST)
+    head->ring_records *= 2;
+  head->memory_limit = session_memory_limit(secure_getenv("XSP_SESSION_LIMIT_BYTES"), capture.directory);
   head->next_process = 1;
   head->next_ring = 1;
   read_boot_id(head->boot_id);
@@ -220,8 +221,6 @@ static int attach(const char *directory)
   if (error != 0)
     return error;
   capture.pid = getpid();
-  capture.ring_bytes_limit = number_from_environment("XSP_SESSION_LIMIT_BYTES", LIMIT_BYTES_DEFAULT);
-  capture.grows = capture.session->collector_pid == 0 && !(capture.session->flags & SESSION_FLIGHT_RECORDER);
   return 0;
 }
 
@@ -251,6 +250,7 @@ int xsp_attach(const char *directory)
   if (error == 0) {
     clock_calibrate();
     session_process();
+    (void)ring_acquire(); // now, while the program has a large stack and may still make system calls
     __atomic_store_n(&capture_before_session, UINT32_MAX, __ATOMIC_RELEASE); // sites seen before come back
     const char *tracers = secure_getenv("XSP_TRACERS");
     if (tracers != NULL)

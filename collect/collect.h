@@ -13,7 +13,8 @@ struct collect_session;
 struct collect_options {
   const char *directory; // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
   uint32_t level_mask;   // what may be switched on; XSP_LEVEL_MASK bits
-  uint32_t ring_records; // 0: RING_RECORDS_DEFAULT; rounded up to a power of two
+  uint32_t ring_records; // what rings begin with, of flight recorders what they grow to; 0: as format/session.h says
+  uint64_t memory_limit; // bytes of all rings; 0: what session_memory_limit finds
   bool flight_recorder;  // rings overwrite; nothing is drained until the end
 };
 // Creates the session folder. The child joins it by XSP_SESSION=collect_directory().
@@ -74,8 +75,11 @@ struct collect_process { // a process image of the session: of one process there
 };
 // The next that a drain has seen, in the order of joining; `*cursor` begins with 0; false after the last.
 bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process);
-// The part of the fullest ring that waits for a drain, 0 to 1 (a flight recorder's passes 1). Costs a look at each ring.
-double collect_fullness(struct collect_session *session);
+// Records in all rings that wait for a drain. Costs a look at each ring.
+uint64_t collect_waiting(struct collect_session *session);
+// Sleeps until a writer has much to collect, collect_wake is called (also before, since the last sleep), or `most_ns` are over.
+void collect_sleep(struct collect_session *session, int64_t most_ns);
+void collect_wake(struct collect_session *session); // any thread
 
 // ---- for recovery
 // What an earlier collector drained this session into. In `arena`.

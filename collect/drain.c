@@ -46,15 +46,27 @@ static void end_replay(struct ring_file *ring)
   ring->decoder.process = ring->view.head->stored_process;
 }
 
+// Goes on behind a growth where one ended here.
+static enum ring_slot read_slot(struct ring_file *ring, struct record *ret_record)
+{
+  enum ring_slot slot = ring_read(&ring->view, ring->position, ret_record);
+  uint32_t growths = ring->view.growths;
+  if (slot == RING_SLOT_RECORD)
+    return slot;
+  ring->position = ring_seek(&ring->view, ring->position);
+  return ring->view.growths == growths ? slot : ring_read(&ring->view, ring->position, ret_record);
+}
+
 // Up to the first slot that is not complete.
 static void drain_ring(struct drain *drain, struct ring_file *ring, const struct ring_output *output, bool is_final)
 {
   uint64_t horizon = is_final ? UINT64_MAX : clock_map_horizon(&drain->session->clock);
-  uint64_t end = ring->position + ring->view.record_count;
+  uint64_t head =
+      __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE); // behind it slots may lack storage
   struct record record;
-  while (ring->position < end && !rows_failed(drain)) {
+  for (uint32_t i = 0; i < ring->view.record_count && ring->position < head && !rows_failed(drain); i++) {
     end_replay(ring);
-    enum ring_slot slot = ring_read(&ring->view, ring->position, &record);
+    enum ring_slot slot = read_slot(ring, &record);
     if (slot == RING_SLOT_OVERWRITTEN) { // a hostile writer, or a limit that was not kept: the rest is still good
       drain->session->counts.overwritten++;
     } else if (slot == RING_SLOT_EMPTY || is_later(&record, horizon)) {
@@ -74,13 +86,14 @@ static void drain_rest(struct drain *drain, struct ring_file *ring, const struct
   uint64_t first = __atomic_load_n(&head->producer.head, __ATOMIC_ACQUIRE), count = ring->view.record_count;
   if (drain->session->flight_recorder && first > ring->position + count) {
     drain->session->counts.overwritten += first - count - ring->position;
-    ring->position = first - count;
+    ring->position = ring_seek(&ring->view, first - count);
   }
-  uint64_t end = first - ring->position <= count ? first : ring->position + count;
   struct record record;
-  for (; ring->position < end && first >= ring->position && !rows_failed(drain); ring->position++) {
+  for (uint64_t i = 0; i < count && ring->position < first && !rows_failed(drain); i++, ring->position++) {
     end_replay(ring);
-    enum ring_slot slot = ring_read(&ring->view, ring->position, &record);
+    enum ring_slot slot = read_slot(ring, &record);
+    if (ring->position >= first)
+      break;
     // A flight recorder that still writes: a slot handed out again may hold half of a new record under the old mark.
     if (drain->session->flight_recorder &&
         __atomic_load_n(&head->producer.head, __ATOMIC_ACQUIRE) > ring->position + count)
@@ -111,8 +124,9 @@ static void guess_owner(struct ring_file *ring)
   if (first <= count)
     return;
   struct record record;
-  for (uint64_t position = first - count; position < first; position++)
-    if (ring_read(&ring->view, position, &record) == RING_SLOT_RECORD && record.type == RECORD_THREAD)
+  struct ring_view view = ring->view;
+  for (uint64_t position = ring_seek(&view, first - count); position < first; position++)
+    if (ring_read(&view, position, &record) == RING_SLOT_RECORD && record.type == RECORD_THREAD)
       return;
   ring->decoder.thread = __atomic_load_n(&head->owner_tid, __ATOMIC_RELAXED);
 }

@@ -6,6 +6,7 @@
 #include "collect/guard.h"
 #include "collect/state.h"
 #include "format/session_clock.h"
+#include "format/session_memory.h"
 #include "format/traceparent.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 #define CATALOG_FIRST_BYTES (UINT64_C(256) << 10)
-#define ROOM_WANTED_RINGS 8u
+#define ROOM_WANTED_BYTES (UINT64_C(16) << 20)
 #define ORIGIN_BYTES_MAXIMUM (1 << 20)
 
 static const char adopting[] = "cannot adopt the capture session";
@@ -62,9 +63,10 @@ static enum status make_file(const char *path, size_t size, int *ret_file, void 
   return STATUS_OK;
 }
 
-static void fill_session(struct session_head *head, const struct collect_options *options)
+static void fill_session(struct session_head *head, const struct collect_options *options, const char *directory)
 {
-  uint32_t wanted = options->ring_records ? options->ring_records : RING_RECORDS_DEFAULT;
+  uint32_t otherwise = options->flight_recorder ? RING_RECORDS_RECORDER : RING_RECORDS_LEAST;
+  uint32_t wanted = options->ring_records ? options->ring_records : otherwise;
   head->ring_records = RING_RECORDS_LEAST;
   while (head->ring_records < wanted && head->ring_records < RING_RECORDS_MOST)
     head->ring_records *= 2;
@@ -74,6 +76,8 @@ static void fill_session(struct session_head *head, const struct collect_options
   head->flags = options->flight_recorder ? SESSION_FLIGHT_RECORDER : 0;
   head->levels = options->level_mask & XSP_LEVEL_MASK_ALL;
   head->next_process = head->next_ring = 1;
+  head->memory_limit = options->memory_limit ? options->memory_limit
+                                             : session_memory_limit(getenv("XSP_SESSION_LIMIT_BYTES"), directory);
   head->collector_pid = (uint32_t)getpid();
   read_boot_id(head->boot_id);
   if (traceparent_read(getenv("TRACEPARENT"), head->trace_id, head->parent_id))
@@ -126,7 +130,7 @@ static enum status fill_folder(struct collect_session *session, const struct col
   XSP_TRY(make_file(path, SESSION_FILE_SIZE, &session->lock, &bytes, err));
   session->head = bytes;
   (void)flock(session->lock, LOCK_EX | LOCK_NB); // nobody else knows the folder yet
-  fill_session(session->head, options);
+  fill_session(session->head, options, session->directory);
   struct session_control *control = (void *)((char *)bytes + SESSION_CONTROL_OFFSET);
   for (uint32_t i = 0; i < SESSION_TRACERS; i++)
     control->levels[i] = session->head->levels;
@@ -145,17 +149,15 @@ static uint64_t free_bytes(const char *directory)
 }
 
 // /dev/shm where a few rings fit, else the roomiest of it, TMPDIR and /tmp.
-static const char *choose_base(const struct collect_options *options)
+static const char *choose_base(void)
 {
-  uint64_t records = options->ring_records ? options->ring_records : RING_RECORDS_DEFAULT;
-  uint64_t wanted = ROOM_WANTED_RINGS * records * sizeof(struct record) + 4 * CATALOG_FIRST_BYTES;
   const char *bases[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"}, *best = "/tmp";
   uint64_t most = 0;
   for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
     if (!bases[i] || bases[i][0] != '/' || strlen(bases[i]) > PATH_MAX - 128)
       continue;
     uint64_t room = free_bytes(bases[i]);
-    if (room >= wanted)
+    if (room >= ROOM_WANTED_BYTES)
       return bases[i];
     if (room > most) {
       most = room;
@@ -165,8 +167,7 @@ static const char *choose_base(const struct collect_options *options)
   return best;
 }
 
-static enum status make_directory(struct collect_session *session, const char *wish,
-                                  const struct collect_options *options, struct error *err)
+static enum status make_directory(struct collect_session *session, const char *wish, struct error *err)
 {
   char path[PATH_MAX];
   if (wish) {
@@ -178,8 +179,7 @@ static enum status make_directory(struct collect_session *session, const char *w
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
       return error_set_errno(err, STATUS_SYSTEM, making, NULL, NULL);
-    snprintf(path, sizeof path, "%s/xsp-%u-%016llx", choose_base(options), (unsigned)getuid(),
-             (unsigned long long)random);
+    snprintf(path, sizeof path, "%s/xsp-%u-%016llx", choose_base(), (unsigned)getuid(), (unsigned long long)random);
     if (mkdir(path, 0700) != 0)
       return error_set_errno(err, STATUS_SYSTEM, making, path, "TMPDIR=/a/folder/with/room");
   }
@@ -191,7 +191,7 @@ static enum status make_directory(struct collect_session *session, const char *w
 
 enum status folder_create(struct collect_session *session, const struct collect_options *options, struct error *err)
 {
-  XSP_TRY(make_directory(session, options->directory, options, err));
+  XSP_TRY(make_directory(session, options->directory, err));
   char catalog[PATH_MAX], head[PATH_MAX];
   join(catalog, session->directory, "catalog");
   join(head, session->directory, "session");
@@ -265,9 +265,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
   const char *problem = catalog_check(&session->names.catalog);
   if (problem)
     return error_set(err, STATUS_INPUT, adopting, directory, NULL, "%s", problem);
-  session->rings_grow = session->head->collector_pid == 0 && !(session->head->flags & SESSION_FLIGHT_RECORDER);
-  if (!session->rings_grow)
-    session->head->collector_pid = (uint32_t)getpid();
+  session->head->collector_pid = (uint32_t)getpid();
   return STATUS_OK;
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collector knows of a session besides its rings: spans that its launcher adds, the processes that joined, how full
-// the rings are. Called by the verbs that start programs.
+// What the collector knows of a session besides its rings: spans that its launcher adds, the processes that joined, how much
+// waits in the rings. Called by the verbs that start programs.
 #include "collect/rows.h"
 
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#define SECOND_NS INT64_C(1000000000)
 #define LOOKS_PER_SEARCH 8u
 #define OUTSIDE_RING 0u // rings are numbered from 1: ids of this one are the collector's own
 
@@ -100,7 +104,7 @@ bool collect_process(const struct collect_session *session, size_t *cursor, stru
   return false;
 }
 
-// ---- how full -----------------------------------------------------------------------------------------------------------
+// ---- how much -----------------------------------------------------------------------------------------------------------
 
 // Files are looked for where numbers were given out, and now and then, because a number comes before its file.
 static void find_new_files(struct collect_session *session)
@@ -114,18 +118,35 @@ static void find_new_files(struct collect_session *session)
     session_find_files(session, false);
 }
 
-double collect_fullness(struct collect_session *session)
+uint64_t collect_waiting(struct collect_session *session)
 {
-  double most = 0;
+  uint64_t waiting = 0;
   find_new_files(session);
   for (uint32_t i = 0; i < session->rings.count; i++) {
     const struct ring_file *ring = &session->rings.items[i];
     if (ring->state != FILE_MAPPED)
       continue;
     uint64_t head = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
-    double part = head > ring->position ? (double)(head - ring->position) / (double)ring->view.record_count : 0;
-    most = part > most ? part : most;
+    waiting += head > ring->position ? head - ring->position : 0;
   }
   session_note_faults(session);
-  return most;
+  return waiting;
+}
+
+// ---- sleeping -----------------------------------------------------------------------------------------------------------
+
+void collect_sleep(struct collect_session *session, int64_t most_ns)
+{
+  const struct timespec most = {most_ns / SECOND_NS, most_ns % SECOND_NS};
+  // Partner: the writer's exchange of `waits`. Who comes between the two stores finds nobody to wake: then the time ends it.
+  __atomic_store_n(&session->head->waits, 1, __ATOMIC_RELEASE);
+  (void)syscall(SYS_futex, &session->head->wakes, FUTEX_WAIT, session->wakes_seen, &most, NULL, 0);
+  __atomic_store_n(&session->head->waits, 0, __ATOMIC_RELEASE);
+  session->wakes_seen = __atomic_load_n(&session->head->wakes, __ATOMIC_ACQUIRE);
+}
+
+void collect_wake(struct collect_session *session)
+{
+  __atomic_add_fetch(&session->head->wakes, 1, __ATOMIC_RELEASE);
+  (void)syscall(SYS_futex, &session->head->wakes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }

@@ -185,16 +185,16 @@ static void test_processes(void **state)
   assert_true(process.has_ended);
 }
 
-static void test_fullness(void **state)
+static void test_waiting(void **state)
 {
   uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
   uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
-  assert_true(collect_fullness(now.session) == 0);
+  assert_true(collect_waiting(now.session) == 0);
   for (uint32_t i = 0; i < HAND_RING_RECORDS / 4; i++)
     hand_span(&now.hand, site, i + 1, begin + i, 1);
-  assert_true(collect_fullness(now.session) == 0.25);
+  assert_true(collect_waiting(now.session) == HAND_RING_RECORDS / 4);
   drain(false);
-  assert_true(collect_fullness(now.session) == 0);
+  assert_true(collect_waiting(now.session) == 0);
 }
 
 int main(void)
@@ -205,7 +205,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_a_program_that_never_joined, setup, teardown),
       cmocka_unit_test_setup_teardown(test_a_step_is_a_mark_and_no_tag, setup, teardown),
       cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_fullness, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
   };
   return cmocka_run_group_tests_name("outside", tests, NULL, NULL);
 }

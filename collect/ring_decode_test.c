@@ -74,7 +74,7 @@ static void *make_ring(size_t *ret_size)
   head->version = SESSION_VERSION;
   head->head_size = sizeof *head;
   head->number = 7;
-  head->record_count = COUNT;
+  head->first_records = COUNT;
   return bytes;
 }
 
@@ -95,18 +95,18 @@ static void test_check_refuses(void **state)
   assert_non_null(ring_check(head, RING_HEAD_SIZE - 1, 7, &view));
   assert_non_null(ring_check(head, size - 1, 7, &view));
   assert_non_null(ring_check(head, size, 8, &view));
-  head->record_count = COUNT - 1;
+  head->first_records = COUNT - 1;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->record_count = COUNT * 2;
+  head->first_records = COUNT * 2;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->record_count = UINT32_C(1) << 31;
+  head->first_records = UINT32_C(1) << 31;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->record_count = 0;
+  head->first_records = 0;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->record_count = COUNT;
-  head->version = 2;
+  head->first_records = COUNT;
+  head->version = SESSION_VERSION + 1;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->version = 1;
+  head->version = SESSION_VERSION;
   head->head_size = 10;
   assert_non_null(ring_check(head, size, 7, &view));
   head->magic ^= 1;

@@ -2,6 +2,16 @@
 // Checks a ring file before its first record is read. Called by session.c when a ring appears.
 #include "collect/ring_read.h"
 
+#include <stdbool.h>
+
+uint32_t ring_slots(const struct ring_head *head)
+{
+  uint32_t first = head->first_records, growths = __atomic_load_n(&head->growth_count, __ATOMIC_ACQUIRE);
+  bool is_sound = first >= RING_RECORDS_LEAST && (first & (first - 1)) == 0 && growths <= RING_GROWTHS_MOST &&
+                  first <= RING_RECORDS_MOST >> growths;
+  return is_sound ? first << growths : 0;
+}
+
 const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_view *ret_view)
 {
   struct ring_head *head = bytes;
@@ -15,13 +25,14 @@ const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_vi
     return "the ring's head is broken";
   if (head->number != number || number > RING_NUMBER_MAXIMUM)
     return "the ring's number is not its file's";
-  uint32_t count = head->record_count;
-  if (count < RING_RECORDS_LEAST || count > RING_RECORDS_MOST || (count & (count - 1)) != 0)
+  uint32_t count = ring_slots(head);
+  if (count == 0)
     return "the ring's size is absurd";
   if ((size - RING_HEAD_SIZE) / sizeof(struct record) < count)
     return "the ring is shorter than it says";
-  ret_view->head = head;
-  ret_view->records = (const struct record *)(const void *)((const char *)bytes + RING_HEAD_SIZE);
-  ret_view->record_count = count;
+  *ret_view = (struct ring_view){.head = head,
+                                 .records = (const void *)((const char *)bytes + RING_HEAD_SIZE),
+                                 .record_count = count,
+                                 .slots = head->first_records};
   return NULL;
 }

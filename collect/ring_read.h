@@ -9,12 +9,13 @@
 #include <string.h>
 
 #define RING_NUMBER_MAXIMUM ((UINT32_C(1) << 24) - 1) // 24 bits of a span's id
-#define RING_RECORDS_MOST (UINT32_C(1) << 26)         // 2 GiB: more is no ring of ours
 
 struct ring_view {
   struct ring_head *head; // borrowed
   const struct record *records;
-  uint32_t record_count; // checked: a power of two that fits the file
+  uint32_t record_count; // slots that are mapped: those of the ring's size when it was checked
+  uint32_t growths;      // of the ring before the position that is read now
+  uint32_t slots;        // there, a power of two, at most record_count
 };
 
 enum ring_slot {
@@ -23,13 +24,35 @@ enum ring_slot {
   RING_SLOT_OVERWRITTEN, // holds a later record
 };
 
-// NULL: fine, `*ret_view` is filled. Else what is wrong, a static text.
+// NULL: fine, `*ret_view` is filled, for position 0. Else what is wrong, a static text.
 const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_view *ret_view);
+// The slots of the ring now; 0: its head makes no sense.
+uint32_t ring_slots(const struct ring_head *head);
 
-// The record at `position`, copied. Partner of the acquire load: capture's release store of `commit`, written last.
+// Takes the view on to `position`, past the growths before it, as far as they are mapped. Returns the position, or where the
+// writer went on after a growth that ended there. Views go forward only.
+static inline uint64_t ring_seek(struct ring_view *view, uint64_t position)
+{
+  const struct ring_head *head = view->head;
+  // Partner: the writer's release when a growth is there. Entries of a hostile one lead to empty slots, at worst.
+  uint32_t growths = __atomic_load_n(&head->growth_count, __ATOMIC_ACQUIRE);
+  growths = growths < RING_GROWTHS_MOST ? growths : RING_GROWTHS_MOST;
+  while (view->growths < growths && view->slots <= view->record_count / 2) {
+    struct ring_growth growth = {__atomic_load_n(&head->growth[view->growths].end, __ATOMIC_RELAXED),
+                                 __atomic_load_n(&head->growth[view->growths].first, __ATOMIC_RELAXED)};
+    if (position < growth.end)
+      break;
+    position = position > growth.first ? position : growth.first;
+    view->growths++;
+    view->slots *= 2;
+  }
+  return position;
+}
+
+// The record at `position`, copied. Where the slot is empty the writer may have gone on elsewhere: see ring_seek. Partner of the acquire load: capture's release store of `commit`, written last.
 static inline enum ring_slot ring_read(const struct ring_view *view, uint64_t position, struct record *ret_record)
 {
-  const struct record *slot = &view->records[position & (view->record_count - 1)];
+  const struct record *slot = &view->records[position & (view->slots - 1)];
   uint32_t expected = (uint32_t)(position + 1);
   uint32_t commit = __atomic_load_n(&slot->commit, __ATOMIC_ACQUIRE);
   if (commit != expected)

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MAP_TRIES 8
+
 static void report_broken(struct collect_session *session, const char *kind, uint32_t number, const char *problem)
 {
   if (session->broken_files++ == 0)
@@ -24,18 +26,28 @@ static void file_name(const struct collect_session *session, const char *kind, u
   snprintf(path, PATH_MAX, "%s/%s-%u", session->directory, kind, number);
 }
 
-// Maps a whole regular file. NULL with errno; ENOENT: not there yet. O_NONBLOCK: a FIFO in its place must not stop us.
-static void *map_file(const char *path, bool is_writable, size_t *ret_size)
+// What is used of a ring's file, which is as large as the ring may grow.
+static size_t ring_file_bytes(int file, size_t size)
 {
-  int file = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct ring_head head;
+  bool has_head = pread(file, &head, sizeof head, 0) == (ssize_t)sizeof head;
+  size_t used = ring_bytes(has_head ? ring_slots(&head) : 0);
+  return used < size ? used : size;
+}
+
+// Maps a regular file; of a ring's what is used. NULL with errno; ENOENT: not there yet. O_NONBLOCK: a FIFO in its place must
+// not stop us.
+static void *map_file(const char *path, bool is_ring, size_t *ret_size)
+{
+  int file = open(path, (is_ring ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0)
     return NULL;
   struct stat status;
   void *bytes = MAP_FAILED;
   errno = EINVAL;
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    *ret_size = (size_t)status.st_size;
-    bytes = guard_map(*ret_size, PROT_READ | (is_writable ? PROT_WRITE : 0), MAP_SHARED, file);
+    *ret_size = is_ring ? ring_file_bytes(file, (size_t)status.st_size) : (size_t)status.st_size;
+    bytes = guard_map(*ret_size, PROT_READ | (is_ring ? PROT_WRITE : 0), MAP_SHARED, file);
   } else if (S_ISREG(status.st_mode)) {
     errno = ENOENT; // just created, still empty
   }
@@ -85,13 +97,13 @@ static void start_reading(struct collect_session *session, struct ring_file *rin
   uint64_t first = __atomic_load_n(&head->producer.head, __ATOMIC_ACQUIRE);
   if (stored > first)
     stored = first;
-  if (tail > stored || stored - tail > ring->view.record_count)
+  if (tail > stored || stored - tail > 2 * (uint64_t)ring->view.record_count) // 2: a growth may leave a gap
     tail = stored;
   ring_decode_start(&ring->decoder, number, head->process, __atomic_load_n(&head->owner_tid, __ATOMIC_RELAXED));
   ring->decoder.highest = head->highest_id;
   if (session->flight_recorder && first > ring->view.record_count)
     ring->decoder.thread = 0; // who owned the oldest retained slots is not known until a RECORD_THREAD says so
-  ring->position = ring->resume = tail;
+  ring->position = ring->resume = ring_seek(&ring->view, tail);
   ring->replay_end = stored;
   ring->owner_known = false;
 }
@@ -102,55 +114,61 @@ static void unmap_ring(struct ring_file *ring)
   ring->bytes = NULL;
 }
 
-static void map_ring(struct collect_session *session, uint32_t number, bool is_final)
+// Maps a ring and checks it. NULL: fine. A ring that was being made, or that grew, between the look at its size and the
+// check is looked at again.
+static const char *map_ring_file(const struct collect_session *session, uint32_t number, struct ring_file *ret_ring)
 {
-  struct ring_file *ring = &session->rings.items[number];
   char path[PATH_MAX];
+  const char *problem = NULL;
   file_name(session, "ring", number, path);
-  ring->bytes = map_file(path, true, &ring->size);
-  if (!ring->bytes) {
-    if (errno != ENOENT) {
-      ring->state = FILE_BROKEN;
-      report_broken(session, "ring", number, "cannot be mapped");
+  for (int tries = 0; tries < MAP_TRIES; tries++) {
+    ret_ring->bytes = map_file(path, true, &ret_ring->size);
+    if (!ret_ring->bytes)
+      return "cannot be mapped";
+    problem = ring_check(ret_ring->bytes, ret_ring->size, number, &ret_ring->view);
+    if (!problem)
+      return NULL;
+    bool is_unmade = ret_ring->size < sizeof(uint64_t) || *(const uint64_t *)ret_ring->bytes == 0;
+    unmap_ring(ret_ring);
+    if (is_unmade) {
+      errno = ENOENT;
+      return problem;
     }
-    return;
   }
-  const char *problem = ring_check(ring->bytes, ring->size, number, &ring->view);
-  bool unfinished = ring->size < sizeof(uint64_t) || *(const uint64_t *)ring->bytes == 0;
-  if (problem) {
-    unmap_ring(ring);
-    if (unfinished && !is_final)
-      return; // being made
-    ring->state = FILE_BROKEN;
-    if (!unfinished) // its maker was killed in between: nothing was in it
-      report_broken(session, "ring", number, problem);
-    return;
-  }
-  ring->state = FILE_MAPPED;
-  start_reading(session, ring, number);
+  errno = EINVAL;
+  return problem;
 }
 
-// A ring that nobody drained may have grown: same positions, more of them.
+static void map_ring(struct collect_session *session, uint32_t number)
+{
+  struct ring_file *ring = &session->rings.items[number];
+  const char *problem = map_ring_file(session, number, ring);
+  if (!problem) {
+    ring->state = FILE_MAPPED;
+    start_reading(session, ring, number);
+  } else if (errno != ENOENT) { // not there yet, or its maker was killed in between: nothing is in it
+    ring->state = FILE_BROKEN;
+    report_broken(session, "ring", number, problem);
+  }
+}
+
+// A ring that has grown: the same slots, and more.
 static void remap_grown(struct collect_session *session, struct ring_file *ring, uint32_t number)
 {
-  if (__atomic_load_n(&ring->view.head->record_count, __ATOMIC_ACQUIRE) == ring->view.record_count)
+  struct ring_file grown = {0};
+  if (ring_slots(ring->view.head) <= ring->view.record_count)
     return;
-  char path[PATH_MAX];
-  file_name(session, "ring", number, path);
-  size_t size = 0;
-  struct ring_view view;
-  void *bytes = map_file(path, true, &size);
-  const char *problem = bytes ? ring_check(bytes, size, number, &view) : "cannot be mapped again";
+  const char *problem = map_ring_file(session, number, &grown);
   if (problem) {
-    if (bytes)
-      guard_unmap(bytes, size);
     report_broken(session, "ring", number, problem);
     return;
   }
   unmap_ring(ring);
-  ring->bytes = bytes;
-  ring->size = size;
-  ring->view = view;
+  ring->bytes = grown.bytes;
+  ring->size = grown.size;
+  grown.view.growths = ring->view.growths;
+  grown.view.slots = ring->view.slots;
+  ring->view = grown.view;
 }
 
 void session_find_files(struct collect_session *session, bool is_final)
@@ -182,7 +200,7 @@ void session_find_files(struct collect_session *session, bool is_final)
     if (ring->state == FILE_ABSENT && (is_final || tries < FILES_TRIES_PER_DRAIN)) {
       tries++;
       session->ring_cursor = number + 1;
-      map_ring(session, number, is_final);
+      map_ring(session, number);
     } else if (ring->state == FILE_MAPPED) {
       remap_grown(session, ring, number);
     }
@@ -235,13 +253,13 @@ static void retire(struct collect_session *session, struct ring_file *ring, uint
   char path[PATH_MAX];
   file_name(session, "ring", number, path);
   unlink(path);
+  __atomic_sub_fetch(&session->head->memory, ring_bytes(ring->view.record_count), __ATOMIC_RELAXED);
   unmap_ring(ring);
   ring_decode_done(&ring->decoder);
   ring->state = FILE_RETIRED;
 }
 
-// The order matters to a successor: `stored` first, so that it is never before `tail`; the producer's limit last, so
-// that nothing is overwritten that `tail` still counts.
+// The order matters to a successor: `stored` first, so that it is never before `tail`. With `tail` the writer has the room.
 static void give_back(struct collect_session *session, struct ring_file *ring)
 {
   struct ring_head *head = ring->view.head;
@@ -255,8 +273,6 @@ static void give_back(struct collect_session *session, struct ring_file *ring)
   head->stored_process = ring->decoder.process;
   ring->resume = resume;
   __atomic_store_n(&head->tail, resume, __ATOMIC_RELEASE);
-  if (!session->flight_recorder && !session->rings_grow)
-    __atomic_store_n(&head->producer.limit, resume + count - RING_MARGIN, __ATOMIC_RELEASE);
 }
 
 void session_give_back(struct collect_session *session)

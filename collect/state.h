@@ -84,7 +84,6 @@ struct collect_session {
   struct session_control *control; // in the same mapping
   enum session_tick_clock tick_clock;
   bool flight_recorder;
-  bool rings_grow;   // nobody drained when the processes came: their rings are not reused, so no limit is given back
   bool foreign_boot; // made before this machine's last start: its ticks cannot be read here
   bool has_failed;   // a drain could not store what it read: nothing is given back any more
   struct clock_map clock;
@@ -95,10 +94,11 @@ struct collect_session {
   VECTOR(struct ring_file) rings;        // by number
   VECTOR(struct process_file) processes; // by number
   struct collect_counts counts;          // what is counted here and not in the files, and of rings that are gone
-  uint32_t seen_processes, seen_rings;   // numbers given out when collect_fullness last looked for files
-  uint32_t looks;                        // of collect_fullness
-  uint32_t process_cursor, ring_cursor;  // where the search for files that are not there yet goes on
-  uint64_t faults_seen;                  // of guard.h
+  uint32_t seen_processes, seen_rings;   // numbers given out when collect_waiting last looked for files
+  uint32_t looks;                        // of collect_waiting
+  uint32_t wakes_seen;                  // at the end of the last collect_sleep: a wake since then ends the next at once
+  uint32_t process_cursor, ring_cursor; // where the search for files that are not there yet goes on
+  uint64_t faults_seen;                 // of guard.h
   uint64_t broken_files;
   char problem[256];           // the first broken file and why
   char trace_text[33];         // W3C trace id of the session

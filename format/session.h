@@ -7,14 +7,14 @@
 //   DIR/ring-N       one per thread at a time: producer state, open spans, records
 //   DIR/tracer-PID   of a tracer in that process, for a moment: what its framework writes about itself. Of nobody else's
 //
-// All files are created by posix_fallocate before use (a full /dev/shm must not become SIGBUS). All integers are
-// little-endian, naturally aligned. A reader trusts nothing: every offset and count is checked against the file's size.
+// What is used of a file has storage first (a full /dev/shm must not become SIGBUS). All integers are little-endian,
+// naturally aligned. A reader trusts nothing: every offset and count is checked against the file's size.
 #ifndef XSP_FORMAT_SESSION_H
 #define XSP_FORMAT_SESSION_H
 
 #include <stdint.h>
 
-#define SESSION_VERSION 1u
+#define SESSION_VERSION 2u
 #define SESSION_MAGIC UINT64_C(0x314e534553505358) // "XSPSESN1"
 #define CATALOG_MAGIC UINT64_C(0x31544c4143505358) // "XSPCALT1"
 #define PROCESS_MAGIC UINT64_C(0x31434f5250505358) // "XSPPROC1"
@@ -41,7 +41,7 @@ struct session_head { // offset 0 of DIR/session
   uint32_t head_size;    // sizeof this struct, for readers of later versions
   uint32_t tick_clock;   // enum session_tick_clock
   uint32_t flags;        // enum session_flag
-  uint32_t ring_records; // per ring, a power of two; processes may make smaller ones where memory is short
+  uint32_t ring_records; // a power of two: what a ring begins with; of a flight recorder, what it grows to
   uint32_t levels;       // mask: what may be switched on at all
   uint8_t boot_id[16];   // ticks are comparable within one boot
   uint8_t trace_id[16];  // W3C trace id of the session
@@ -49,7 +49,12 @@ struct session_head { // offset 0 of DIR/session
   uint32_t next_process; // atomic counters: numbers of the next files
   uint32_t next_ring;
   uint32_t collector_pid; // 0: nobody drains
+  // A writer with much to collect wakes the collector: clears `waits`, raises `wakes`, which the collector sleeps on (futex).
+  uint32_t waits; // atomic
+  uint32_t wakes; // atomic
   uint32_t reserved;
+  uint64_t memory_limit;      // bytes of all rings together; beyond it records are dropped and counted
+  uint64_t memory;            // atomic: bytes of all rings that are there
   uint64_t lost;              // atomic: records lost where no ring could be had (memory full)
   uint64_t calibration_count; // atomic: triples ever written
   struct session_calibration
@@ -142,9 +147,11 @@ struct process_head { // DIR/process-N
 // ---- ring ------------------------------------------------------------------------------------------------------------
 #define RING_OPEN_SPANS 64u // deeper nesting is recorded but not listed as open
 #define RING_MARGIN 64u     // slots kept free for signal handlers that interrupt a writer
-#define RING_RECORDS_DEFAULT (UINT32_C(1) << 16)
-#define RING_RECORDS_LEAST (UINT32_C(1) << 8)
-#define RING_HEAD_SIZE 4096u // records start here
+#define RING_RECORDS_LEAST (UINT32_C(1) << 7)
+#define RING_RECORDS_MOST (UINT32_C(1) << 25)     // 1 GiB
+#define RING_RECORDS_RECORDER (UINT32_C(1) << 16) // of a flight recorder, unless another number is asked for
+#define RING_GROWTHS_MOST 18u                     // from the least to the most
+#define RING_HEAD_SIZE 4096u                      // records start here
 
 enum record_type {
   RECORD_SPAN = 1, // finished span; start, duration, site, id; kind/clock/track
@@ -183,25 +190,32 @@ struct open_span { // valid where start != 0
 // Producer's lines. Written by the owning thread (and its signal handlers) only; read by the collector.
 struct ring_producer {
   uint64_t head;    // slots handed out so far (may run ahead of the last committed by interrupted writers)
-  uint64_t limit;   // first slot position that may not be handed out; written by the consumer (discard mode), else ~0
+  uint64_t limit;   // where the owner looks for room again; a flight recorder of full size: ~0
   uint32_t depth;   // open spans. Taken together with next_id in one 64-bit add, so that a signal handler between the
   uint32_t next_id; // two cannot be given the same place; id of the next span started. Ids wrap after 2^32 spans.
   uint64_t dropped; // records dropped because the ring was full
-  uint64_t mask;    // record_count - 1, for the owner alone; a reader takes record_count
+  uint64_t mask;    // ring_records - 1, for the owner alone
   uint64_t reserved[3];
   struct open_span open[RING_OPEN_SPANS];
 };
 
-// Where nobody drains (collector_pid 0, no flight recorder) a full ring's file grows: record_count doubles in place, and
-// no position moves, because such a ring has never wrapped. A reader takes record_count and the file's size afresh.
+// A full ring that may have more memory doubles, in place: the slots behind the present ones are added. Positions from
+// `first` on lie in twice as many slots as those before `end`; none lies between. `first` is chosen so that no record
+// which waits for the collector changes its slot.
+struct ring_growth {
+  uint64_t end, first;
+};
+
+// The file is sparse and as large as the ring may grow. Its owner maps all of it, once, and gives storage to the slots
+// piece by piece.
 struct ring_head { // DIR/ring-N, offset 0
   uint64_t magic;
   uint32_t version;
   uint32_t head_size;
-  uint32_t number;       // N
-  uint32_t record_count; // a power of two
-  uint32_t process;      // number of the process file of the present owner
-  uint32_t owner_tid;    // atomic; 0: free to be taken over by another thread of the same process
+  uint32_t number;        // N
+  uint32_t first_records; // slots it began with, a power of two; each growth doubles them
+  uint32_t process;       // number of the process file of the present owner
+  uint32_t owner_tid;     // atomic; 0: free to be taken over by another thread of the same process
   uint64_t reserved[3];
   // consumer's line
   uint64_t tail __attribute__((aligned(64))); // slots consumed for good; written by the collector after it committed
@@ -212,7 +226,19 @@ struct ring_head { // DIR/ring-N, offset 0
   uint32_t stored_process;
   uint32_t reserved_consumer;
   struct ring_producer producer __attribute__((aligned(64)));
+  // owner's, when the ring is full
+  uint64_t complete;     // all records before this position are
+  uint32_t backed;       // slots with storage
+  uint32_t most_records; // slots for which there are addresses
+  uint32_t growth_count; // atomic; raised when its entry is there
+  uint32_t reserved_growth;
+  struct ring_growth growth[RING_GROWTHS_MOST];
 };
+
+static inline uint64_t ring_bytes(uint64_t records)
+{
+  return RING_HEAD_SIZE + records * sizeof(struct record);
+}
 
 _Static_assert(sizeof(struct record) == 32, "records are 32 bytes");
 _Static_assert(sizeof(struct open_span) == 16, "open spans are 16 bytes");

@@ -8,6 +8,7 @@
 #include "base/debug.h"
 #include "base/map.h"
 #include "collect/collect.h"
+#include "launch/draining.h"
 #include "launch/environment.h"
 #include "launch/file_name.h"
 #include "launch/functions.h"
@@ -15,27 +16,16 @@
 #include "launch/process.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
-// Between two looks at the rings. The longest is what a ring takes of some 3 million records a second
-// that begin without a warning; while they come, the look is where a ring is expected to be a third full.
-#define LOOK_LEAST_NS 500000
-#define LOOK_MOST_NS 20000000
-#define DRAIN_AT 0.25             // of the fullest ring; below it a drain would cost more than it frees
-#define HURRY_AT 0.1              // from here on draining must not wait for its turn
-#define DRAIN_EVERY_NS SECOND_NS  // and at least so often, where anything waits
 #define WAIT_ALL_LOOK_NS 50000000 // for processes whose end is not signalled
-#define RING_RECORDS_PLENTY (UINT32_C(1) << 17)
-#define PLENTY_BYTES (UINT64_C(1) << 30) // of shared memory
-#define FLIGHT_RECORD_BYTES 32           // of a record in a ring
+#define FLIGHT_RECORD_BYTES 32    // of a record in a ring
 
 extern char **environ;
 
@@ -47,105 +37,23 @@ struct capture {
   struct collect_session *session;
   struct executable program;
   struct process process;
+  struct draining draining;
   struct arena arena;
-  int64_t started_ns, drained_ns, looked_ns; // monotonic
-  double fullness;                           // at the last look
-  uint32_t level_mask_in_force;
-  int given_policy; // of the scheduler
-  bool is_gentle;
-  enum status status; // of draining; sticky
   struct error *err;
 };
-
-static int64_t now_ns(void)
-{
-  return (int64_t)clock_now_ns(CLOCK_MONOTONIC);
-}
 
 int launch_exit_status(int wait_status)
 {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-// ---- levels over time -----------------------------------------------------------------------------------------------------
-static int64_t to_ns(double seconds)
-{
-  return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2;
-}
-
-// What is on so long after the start. Inside a capture range it is the tracers of annotations that switch.
-static uint32_t wanted_levels(const struct capture *capture, int64_t since_start_ns, int64_t *ret_next_ns)
-{
-  const struct launch_options *options = capture->options;
-  int64_t delay_ns = to_ns(options->delay_s), end_ns = INT64_MAX;
-  if (options->duration_s > 0)
-    end_ns = delay_ns + to_ns(options->duration_s);
-  *ret_next_ns = since_start_ns < delay_ns ? delay_ns : since_start_ns < end_ns ? end_ns : INT64_MAX;
-  return since_start_ns >= delay_ns && since_start_ns < end_ns ? options->levels.mask : 0;
-}
-
-// Returns how long until they change again.
-static int64_t switch_levels(struct capture *capture)
-{
-  int64_t since_start_ns = now_ns() - capture->started_ns, next_ns = INT64_MAX;
-  if (capture->options->capture_range != NULL)
-    return INT64_MAX;
-  uint32_t wanted = wanted_levels(capture, since_start_ns, &next_ns);
-  if (wanted != capture->level_mask_in_force)
-    collect_set_levels(capture->session, wanted);
-  capture->level_mask_in_force = wanted;
-  return next_ns == INT64_MAX ? INT64_MAX : next_ns - since_start_ns;
-}
-
-// ---- draining while the program runs --------------------------------------------------------------------------------------------
-static void drain(struct capture *capture)
-{
-  if (capture->status == STATUS_OK)
-    capture->status = collect_drain(capture->session, capture->store, capture->run->run_id, capture->err);
-  if (capture->status == STATUS_OK)
-    capture->status = collect_commit(capture->session, capture->store, capture->err);
-  capture->drained_ns = now_ns();
-}
-
-// A gentle xsp takes its turn among the program's threads instead of cutting in when it wakes. Not SCHED_IDLE: nobody
-// without rights comes back from it, and on a busy machine rings would fill meanwhile.
-static void set_gentle(struct capture *capture, bool is_gentle)
-{
-  const struct sched_param parameter = {0};
-  if (capture->is_gentle == is_gentle || capture->given_policy != SCHED_OTHER) // another one was chosen by the user
-    return;
-  capture->is_gentle = is_gentle;
-  (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter);
-}
-
-// Looks, drains where it is worth it, returns when to look again.
-static int64_t look(struct capture *capture)
-{
-  if (capture->options->flight_recorder_bytes != 0 || capture->status != STATUS_OK)
-    return LOOK_MOST_NS;
-  double before = capture->fullness, fullness = collect_fullness(capture->session);
-  int64_t now = now_ns(), since_ns = now - capture->looked_ns;
-  double per_ns = since_ns > 0 && fullness > before ? (fullness - before) / (double)since_ns : 0;
-  capture->looked_ns = now;
-  capture->fullness = fullness;
-  set_gentle(capture, fullness < HURRY_AT);
-  if (fullness >= DRAIN_AT || (fullness > 0 && now - capture->drained_ns >= DRAIN_EVERY_NS)) {
-    drain(capture);
-    fullness = capture->fullness = collect_fullness(capture->session);
-    capture->looked_ns = now_ns();
-  }
-  double next_ns = per_ns > 0 ? (DRAIN_AT * 1.3 - fullness) / per_ns : (double)LOOK_MOST_NS;
-  return next_ns < LOOK_LEAST_NS ? LOOK_LEAST_NS : next_ns > LOOK_MOST_NS ? LOOK_MOST_NS : (int64_t)next_ns;
-}
-
 static void accompany(struct capture *capture)
 {
-  set_gentle(capture, true);
-  while (!capture->process.has_ended) {
-    int64_t change_ns = switch_levels(capture), look_ns = look(capture);
-    process_wait(&capture->process, change_ns < look_ns ? change_ns : look_ns);
-  }
-  set_gentle(capture, false);
+  if (!draining_start(&capture->draining))
+    capture->draining.status = error_set_errno(capture->err, STATUS_SYSTEM, "cannot start a thread", NULL, NULL);
+  while (!capture->process.has_ended)
+    process_wait(&capture->process, SECOND_NS * 3600);
+  draining_stop(&capture->draining);
 }
 
 // Processor time of xsp so far: drains, and the looks between them. What is drained before the program begins and when it
@@ -188,16 +96,14 @@ static void wait_for_others(struct capture *capture)
 {
   unsigned looks_left = capture->options->wait_all ? 2 : 0;
   const struct timespec pause_time = {0, WAIT_ALL_LOOK_NS};
-  set_gentle(capture, true);
   while (looks_left > 0 && !process_is_asked_to_end(&capture->process)) {
-    (void)look(capture);
-    (void)switch_levels(capture);
+    (void)draining_look(&capture->draining);
     bool is_alone = count_processes(capture).living == 0 && !proc_any_in(collect_directory(capture->session));
     looks_left = is_alone ? looks_left - 1 : 2;
     if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
   }
-  set_gentle(capture, false);
+  draining_end(&capture->draining);
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------------------
@@ -282,7 +188,7 @@ static void fill_result(struct capture *capture)
 
 static enum status finish(struct capture *capture)
 {
-  XSP_TRY(capture->status);
+  XSP_TRY(capture->draining.status);
   collect_set_levels(capture->session, 0); // for those that run on
   XSP_TRY(collect_drain_final(capture->session, capture->store, capture->run->run_id, capture->err));
   XSP_TRY(add_program(capture));
@@ -290,17 +196,6 @@ static enum status finish(struct capture *capture)
 }
 
 // ---- the beginning ------------------------------------------------------------------------------------------------------------------
-// Rings are storage from their thread's first span on: twice the default where there is plenty, against drops while other
-// programs keep the processors from us. 0: the default.
-static uint32_t ring_records(const struct launch_options *options)
-{
-  struct statvfs room;
-  if (options->flight_recorder_bytes != 0)
-    return (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES);
-  bool has_plenty = statvfs("/dev/shm", &room) == 0 && (uint64_t)room.f_bavail * room.f_frsize >= PLENTY_BYTES;
-  return has_plenty ? RING_RECORDS_PLENTY : 0;
-}
-
 static enum status start(struct capture *capture)
 {
   const struct launch_options *options = capture->options;
@@ -308,24 +203,24 @@ static enum status start(struct capture *capture)
   char **environment = NULL;
   const struct collect_options session = {
       .level_mask = options->levels.mask,
-      .ring_records = ring_records(options),
+      .ring_records = (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES),
+      .memory_limit = options->memory_limit_bytes,
       .flight_recorder = options->flight_recorder_bytes != 0,
   };
-  capture->given_policy = sched_getscheduler(0);
   process_prepare(); // before the session's mappings are guarded by a handler
   XSP_TRY(tracers_choose(options, &capture->arena, &tracers, capture->err));
   XSP_TRY(collect_create(&session, &capture->session, capture->err));
   executable_look(options->command[0], &capture->program);
   XSP_TRY(environment_make(options, &tracers, &capture->program, collect_directory(capture->session), environ,
                            &capture->arena, &environment, capture->err));
-  capture->level_mask_in_force = options->levels.mask;
   if (options->capture_range != NULL)
     collect_set_levels(capture->session, 0);
-  capture->started_ns = now_ns();
-  (void)switch_levels(capture);
-  drain(capture); // nothing yet, but the session now records its file, for `xsp recover`
-  XSP_TRY(capture->status);
-  capture->looked_ns = capture->started_ns = now_ns();
+  capture->draining = (struct draining){.options = options,
+                                        .session = capture->session,
+                                        .store = capture->store,
+                                        .run_id = capture->run->run_id,
+                                        .err = capture->err};
+  XSP_TRY(draining_prepare(&capture->draining));
   DEBUG(launch, "start %s in %s, executable kind %d of %s", options->command[0], collect_directory(capture->session),
         (int)capture->program.kind, capture->program.path);
   return process_start(options->command, environment, &capture->process, &capture->result->cannot_exec, capture->err);

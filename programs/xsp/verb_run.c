@@ -45,6 +45,10 @@ static const struct option_description options[] = {
     {"flight-recorder", 0, "SIZE", NULL, false,
      "Keep only the last SIZE bytes of records of each thread, as in 64M; nothing is read until the program has "
      "ended."},
+    {"memory-limit", 0, "SIZE", NULL, false,
+     "Memory for records that xsp has not read yet, of all threads together, as in 4G; what does not fit is dropped "
+     "and "
+     "counted. Default: a quarter of the free memory, at most 2G."},
     {"functions", 0, "FILE", NULL, false,
      "Functions of any library, by name, one a line, that become spans at library level."},
     {"resolve", 0, NULL, NULL, false,
@@ -205,6 +209,8 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(fill_ranges(request, err));
   XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
                            &experiment->run.flight_recorder_bytes, err));
+  XSP_TRY(invocation_bytes(request->invocation, "memory-limit", 1 << 20, UINT64_C(1) << 40,
+                           &experiment->run.memory_limit_bytes, err));
   XSP_TRY(fill_output(request, err));
   experiment->command_line = command_line(request);
   struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made

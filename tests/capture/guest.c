@@ -3,6 +3,8 @@
 // checked from outside. Built twice: with the inline path and with plain calls.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -463,6 +466,76 @@ static int mode_address_space(void) // half of what the program may use is still
   return mmap(NULL, limit.rlim_cur / 2, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 3 : 0;
 }
 
+// ---- many threads that live at once, each with ten spans
+static void *crowd_thread(void *unused)
+{
+  (void)unused;
+  for (int i = 0; i < 10; i++)
+    one(&outer);
+  pthread_barrier_wait(&barrier);
+  return NULL;
+}
+
+static int mode_crowd(int threads)
+{
+  pthread_t *thread = calloc((size_t)threads, sizeof *thread);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  pthread_barrier_init(&barrier, NULL, (unsigned)threads + 1);
+  for (int i = 0; i < threads; i++)
+    if (pthread_create(&thread[i], &attributes, crowd_thread, NULL) != 0)
+      return 2;
+  pthread_barrier_wait(&barrier);
+  for (int i = 0; i < threads; i++)
+    pthread_join(thread[i], NULL);
+  free(thread);
+  return 0;
+}
+
+// ---- a handler's small stack, with a page behind it that nobody may touch
+#define HANDLER_STACK_BYTES 4096
+
+static void many_spans(int unused)
+{
+  (void)unused;
+  for (int i = 0; i < 3000; i++)
+    one(&inner);
+}
+
+static int mode_handler_stack(void)
+{
+  char *memory = mmap(NULL, 2 * HANDLER_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  stack_t stack = {.ss_sp = memory + HANDLER_STACK_BYTES, .ss_size = HANDLER_STACK_BYTES};
+  struct sigaction action = {.sa_handler = many_spans, .sa_flags = SA_ONSTACK};
+  if (memory == MAP_FAILED || mprotect(memory, HANDLER_STACK_BYTES, PROT_NONE) != 0 || sigaltstack(&stack, NULL) != 0 ||
+      sigaction(SIGUSR1, &action, NULL) != 0)
+    return 2;
+  return raise(SIGUSR1) == 0 ? 0 : 3;
+}
+
+// ---- a program that has forbidden itself all but a few system calls before its first span
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static int mode_sandbox(int spans)
+{
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      ALLOW(SYS_write),
+      ALLOW(SYS_exit_group),
+      ALLOW(SYS_rt_sigprocmask),
+      ALLOW(SYS_madvise),
+      ALLOW(SYS_clock_gettime),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  };
+  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    return 2;
+  for (int i = 0; i < spans; i++)
+    one(&inner);
+  _exit(write(1, "done\n", 5) == 5 ? 0 : 3);
+}
+
 static int mode_trace_context(void)
 {
   char header[XSP_TRACEPARENT_SIZE], again[XSP_TRACEPARENT_SIZE];
@@ -513,6 +586,12 @@ int main(int count, char **arguments)
     return mode_endless(path, second, count > 4 ? (uint64_t)atoll(arguments[4]) : 0);
   if (strcmp(mode, "address-space") == 0)
     return mode_address_space();
+  if (strcmp(mode, "crowd") == 0)
+    return mode_crowd(number);
+  if (strcmp(mode, "handler-stack") == 0)
+    return mode_handler_stack();
+  if (strcmp(mode, "sandbox") == 0)
+    return mode_sandbox(number);
   if (strcmp(mode, "storm") == 0)
     return mode_storm(number);
   if (strcmp(mode, "fork") == 0)

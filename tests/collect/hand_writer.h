@@ -62,12 +62,9 @@ static inline void hand_join(struct hand *hand, const char *directory)
   hand->ring->version = SESSION_VERSION;
   hand->ring->head_size = sizeof *hand->ring;
   hand->ring->number = 1;
-  hand->ring->record_count = HAND_RING_RECORDS;
+  hand->ring->first_records = hand->ring->backed = hand->ring->most_records = HAND_RING_RECORDS;
   hand->ring->process = 1;
   hand->ring->owner_tid = 1001;
-  hand->ring->producer.limit = HAND_RING_RECORDS - RING_MARGIN;
-  if (hand->session->flags & SESSION_FLIGHT_RECORDER)
-    hand->ring->producer.limit = UINT64_MAX;
   hand->ring->magic = RING_MAGIC;
   hand->session->next_ring = 2;
 }
@@ -120,7 +117,8 @@ static inline void hand_site_tag(struct hand *hand, uint32_t site, const char *k
 static inline bool hand_put(struct hand *hand, struct record record)
 {
   struct ring_producer *producer = &hand->ring->producer;
-  if (producer->head >= producer->limit) {
+  bool overwrites = hand->session->flags & SESSION_FLIGHT_RECORDER;
+  if (!overwrites && producer->head >= hand->ring->tail + HAND_RING_RECORDS - RING_MARGIN) {
     producer->dropped++;
     return false;
   }

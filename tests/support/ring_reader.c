@@ -18,7 +18,9 @@ static char *read_whole(const char *directory, const char *name, size_t *ret_siz
   struct stat status;
   if (file < 0 || fstat(file, &status) != 0)
     return NULL;
-  size_t size = (size_t)status.st_size, length = 0;
+  off_t hole = lseek(file, 0, SEEK_HOLE); // a ring's file is sparse behind what is used
+  lseek(file, 0, SEEK_SET);
+  size_t size = (size_t)(hole > 0 ? hole : status.st_size), length = 0;
   char *bytes = malloc(size + 1);
   ssize_t got;
   while (length < size && (got = read(file, bytes + length, size - length)) > 0)
@@ -34,24 +36,44 @@ static bool complain(const char *name, const char *what)
   return false;
 }
 
+uint64_t slots_at(const struct ring_head *ring, uint64_t position)
+{
+  uint64_t slots = ring->first_records;
+  for (uint32_t i = 0; i < ring->growth_count && position >= ring->growth[i].first; i++)
+    slots *= 2;
+  return slots;
+}
+
+uint64_t not_skipped(const struct ring_head *ring, uint64_t position)
+{
+  uint32_t growths = __atomic_load_n(&ring->growth_count, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < growths; i++)
+    if (position >= ring->growth[i].end && position < ring->growth[i].first)
+      return ring->growth[i].first;
+  return position;
+}
+
 static bool read_ring(struct session_read *read, const char *name, const char *bytes, size_t size)
 {
   const struct ring_head *ring = (const struct ring_head *)bytes;
   if (size < RING_HEAD_SIZE || ring->magic == 0)
     return true; // killed while it was being made
-  if (ring->magic != RING_MAGIC || ring->version != SESSION_VERSION || ring->record_count < RING_RECORDS_LEAST ||
-      (ring->record_count & (ring->record_count - 1)) != 0 ||
-      size < RING_HEAD_SIZE + ring->record_count * sizeof(struct record))
+  uint64_t slots = ring->growth_count <= RING_GROWTHS_MOST ? slots_at(ring, UINT64_MAX) : 0;
+  if (ring->magic != RING_MAGIC || ring->version != SESSION_VERSION || slots < RING_RECORDS_LEAST ||
+      (slots & (slots - 1)) != 0 || ring->backed < slots / 2 || ring->most_records < slots ||
+      size < RING_HEAD_SIZE + ring->backed * sizeof(struct record))
     return complain(name, "head is wrong");
   read->rings++;
   read->dropped += ring->producer.dropped;
   const struct record *records = (const struct record *)(bytes + RING_HEAD_SIZE);
-  uint64_t head = ring->producer.head, first = head > ring->record_count ? head - ring->record_count : 0;
+  uint64_t head = ring->producer.head, first = head > slots ? head - slots : 0;
   uint32_t process = ring->process, tid = 0;
   if (first == 0 && head > 0 && (records[0].commit != 1 || records[0].type != RECORD_THREAD))
     return complain(name, "does not begin with its thread");
   for (uint64_t position = first; position < head; position++) {
-    const struct record *record = &records[position & (ring->record_count - 1)];
+    const struct record *record = &records[position & (slots_at(ring, position) - 1)];
+    if (not_skipped(ring, position) != position)
+      continue;
     if (record->commit != (uint32_t)(position + 1)) {
       read->incomplete++;
       continue;
@@ -70,7 +92,7 @@ static bool read_ring(struct session_read *read, const char *name, const char *b
     struct open_span span = ring->producer.open[i];
     bool finished = span.start == 0;
     for (uint64_t back = 0; !finished && back < 64 && back < head; back++) { // killed between record and pop
-      const struct record *record = &records[(head - 1 - back) & (ring->record_count - 1)];
+      const struct record *record = &records[(head - 1 - back) & (slots_at(ring, head - 1 - back) - 1)];
       finished = record->commit == (uint32_t)(head - back) && record->type == RECORD_SPAN && record->id == span.id;
     }
     if (finished)

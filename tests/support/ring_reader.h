@@ -34,6 +34,9 @@ struct session_read {
   struct process_head process[64]; // by number, those below 64
 };
 
+// Slots of the ring when it wrote the position; the position, or the first behind a gap that a growth left.
+uint64_t slots_at(const struct ring_head *ring, uint64_t position);
+uint64_t not_skipped(const struct ring_head *ring, uint64_t position);
 // Fails the test (message on stderr, false) if the folder violates the format.
 bool session_read(const char *directory, struct session_read *ret_read);
 void session_read_done(struct session_read *read);

@@ -114,13 +114,16 @@ class Session:
         self.catalog = (folder / "catalog").read_bytes()
         self.calibrations = []
         for slot in range(112):
-            ticks, realtime, _, sequence = struct.unpack_from("<QqqQ", self.head, 104 + 32 * slot)
+            ticks, realtime, _, sequence = struct.unpack_from("<QqqQ", self.head, 128 + 32 * slot)
             if sequence:
                 self.calibrations.append((ticks, realtime))
         self.calibrations.sort()
         self.spans, self.dropped = [], 0
         for ring in sorted(folder.glob("ring-*"), key=lambda path: int(path.name[5:])):
-            self.read_ring(ring.read_bytes())
+            with ring.open("rb") as file:  # sparse behind the slots in use
+                backed, = struct.unpack_from("<I", file.read(4096), 1224)
+                file.seek(0)
+                self.read_ring(file.read(4096 + 32 * backed))
         self.spans.sort(key=lambda span: (span.start_ns, -span.duration_ns))
 
     def entry(self, number, form):
@@ -154,7 +157,9 @@ class Session:
         return (ticks - ticks_a) * (real_b - real_a) / (ticks_b - ticks_a)
 
     def read_ring(self, data):
-        number, record_count = struct.unpack_from("<II", data, 16)
+        number, first_records = struct.unpack_from("<II", data, 16)
+        growths, = struct.unpack_from("<I", data, 1232)
+        record_count = first_records << growths  # nobody drained: no record has another slot than now
         head, _, _, _, dropped = struct.unpack_from("<QQIIQ", data, 128)
         self.dropped += dropped
         spans = {}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draining while the program runs: when, by whom, at which priority. Called by execution.c.
+#include "launch/draining.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#define SECOND_NS INT64_C(1000000000)
+#define LOOK_NS (SECOND_NS / 10)          // between two looks, where nobody wakes us
+#define DRAIN_RECORDS 8192u               // below it a drain would cost more than it frees,
+#define DRAIN_NS SECOND_NS                // except so long after the last one
+#define HURRY_RECORDS (UINT64_C(1) << 20) // 32 MiB: from here on draining must not wait for its turn
+
+static int64_t now_ns(void)
+{
+  return (int64_t)clock_now_ns(CLOCK_MONOTONIC);
+}
+
+// ---- levels over time -----------------------------------------------------------------------------------------------------
+static int64_t to_ns(double seconds)
+{
+  return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2;
+}
+
+// What is on so long after the start. Inside a capture range it is the tracers of annotations that switch.
+static uint32_t wanted_levels(const struct draining *draining, int64_t since_start_ns, int64_t *ret_next_ns)
+{
+  const struct launch_options *options = draining->options;
+  int64_t delay_ns = to_ns(options->delay_s), end_ns = INT64_MAX;
+  if (options->duration_s > 0)
+    end_ns = delay_ns + to_ns(options->duration_s);
+  *ret_next_ns = since_start_ns < delay_ns ? delay_ns : since_start_ns < end_ns ? end_ns : INT64_MAX;
+  return since_start_ns >= delay_ns && since_start_ns < end_ns ? options->levels.mask : 0;
+}
+
+// Returns how long until they change again.
+static int64_t switch_levels(struct draining *draining)
+{
+  int64_t since_start_ns = now_ns() - draining->started_ns, next_ns = INT64_MAX;
+  if (draining->options->capture_range != NULL)
+    return INT64_MAX;
+  uint32_t wanted = wanted_levels(draining, since_start_ns, &next_ns);
+  if (wanted != draining->level_mask_in_force)
+    collect_set_levels(draining->session, wanted);
+  draining->level_mask_in_force = wanted;
+  return next_ns == INT64_MAX ? INT64_MAX : next_ns - since_start_ns;
+}
+
+// ---- draining --------------------------------------------------------------------------------------------------------------
+static void drain(struct draining *draining)
+{
+  if (draining->status == STATUS_OK)
+    draining->status = collect_drain(draining->session, draining->store, draining->run_id, draining->err);
+  if (draining->status == STATUS_OK)
+    draining->status = collect_commit(draining->session, draining->store, draining->err);
+  draining->drained_ns = now_ns();
+}
+
+// A gentle xsp takes its turn among the program's threads instead of cutting in when it wakes. Not SCHED_IDLE: nobody
+// without rights comes back from it, and on a busy machine rings would fill meanwhile.
+static void set_gentle(struct draining *draining, bool is_gentle)
+{
+  const struct sched_param parameter = {0};
+  if (draining->is_gentle == is_gentle || draining->given_policy != SCHED_OTHER) // another one was chosen by the user
+    return;
+  draining->is_gentle = is_gentle;
+  (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter); // of this thread
+}
+
+int64_t draining_look(struct draining *draining)
+{
+  int64_t next_ns = switch_levels(draining);
+  next_ns = next_ns < LOOK_NS ? next_ns : LOOK_NS;
+  if (draining->options->flight_recorder_bytes != 0 || draining->status != STATUS_OK)
+    return next_ns;
+  uint64_t waiting = collect_waiting(draining->session);
+  set_gentle(draining, waiting < HURRY_RECORDS);
+  bool is_due = now_ns() - draining->drained_ns >= DRAIN_NS;
+  if (waiting < DRAIN_RECORDS && (waiting == 0 || !is_due))
+    return next_ns;
+  drain(draining);
+  return collect_waiting(draining->session) >= DRAIN_RECORDS ? 0 : next_ns;
+}
+
+static void *drain_until_over(void *context)
+{
+  struct draining *draining = context;
+  while (!__atomic_load_n(&draining->is_over, __ATOMIC_ACQUIRE)) {
+    int64_t next_ns = draining_look(draining);
+    if (next_ns > 0)
+      collect_sleep(draining->session, next_ns);
+  }
+  draining_end(draining);
+  return NULL;
+}
+
+enum status draining_prepare(struct draining *draining)
+{
+  draining->given_policy = sched_getscheduler(0);
+  draining->level_mask_in_force = draining->options->levels.mask;
+  draining->started_ns = now_ns();
+  (void)switch_levels(draining);
+  drain(draining); // nothing yet
+  draining->started_ns = now_ns();
+  return draining->status;
+}
+
+bool draining_start(struct draining *draining)
+{
+  int error = pthread_create(&draining->thread, NULL, drain_until_over, draining);
+  draining->has_thread = error == 0;
+  errno = error;
+  return draining->has_thread;
+}
+
+void draining_stop(struct draining *draining)
+{
+  if (!draining->has_thread)
+    return;
+  __atomic_store_n(&draining->is_over, true, __ATOMIC_RELEASE);
+  collect_wake(draining->session);
+  (void)pthread_join(draining->thread, NULL);
+  draining->has_thread = false;
+}
+
+void draining_end(struct draining *draining)
+{
+  set_gentle(draining, false);
+}
