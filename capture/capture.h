@@ -111,7 +111,7 @@ uint32_t catalog_string(const char *text, size_t length);
 uint32_t catalog_text(const char *text); // NULL and "": 0
 uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category, uint32_t variant);
 bool catalog_site_tag(uint32_t site, uint32_t key, enum value_type type, uint64_t value);
-uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id);
+uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id, uint32_t thread_id);
 
 // ---- ring.c
 struct xsp_ring_v1;

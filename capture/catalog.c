@@ -277,7 +277,7 @@ bool catalog_site_tag(uint32_t site_id, uint32_t key, enum value_type type, uint
   return true;
 }
 
-uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id)
+uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id, uint32_t thread_id)
 {
   uint32_t id;
   struct catalog_track *track = append(sizeof *track, CATALOG_TRACK, &id);
@@ -287,6 +287,7 @@ uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t
   track->clock = clock;
   track->device_id = device_id;
   track->stream_id = stream_id;
+  track->thread_id = thread_id;
   complete(track, sizeof *track);
   return id;
 }

@@ -242,8 +242,9 @@ uint16_t xsp_track_create(const struct xsp_track_options *options)
   struct process_head *process = session_process();
   uint16_t track = 0;
   if (process != NULL && options != NULL && options->size >= sizeof *options) {
-    uint32_t id = catalog_track(catalog_text(options->name), catalog_text(options->clock), options->device_id,
-                                options->stream_id);
+    uint32_t id = options->thread_id != 0 ? catalog_track(0, 0, -1, -1, options->thread_id)
+                                          : catalog_track(catalog_text(options->name), catalog_text(options->clock),
+                                                          options->device_id, options->stream_id, 0);
     uint32_t place = __atomic_load_n(&process->track_count, __ATOMIC_RELAXED);
     while (id != 0 && place < PROCESS_TRACKS) {
       if (!__atomic_compare_exchange_n(&process->track_count, &place, place + 1, false, __ATOMIC_RELAXED,

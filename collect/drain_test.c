@@ -263,6 +263,35 @@ static void test_foreign_clock_keeps_its_times(void **state)
   assert_int_equal(counts.misused, 1);
 }
 
+// Spans on a track that stands for a thread are on that thread's own track, whoever published them.
+static void test_tracks_of_threads(void **state)
+{
+  uint64_t begin = ticks(), thread = now.hand.ring->owner_tid;
+  const uint32_t of[] = {(uint32_t)thread, 4711};
+  for (unsigned i = 0; i < 2; i++) {
+    struct catalog_track track = {.entry = {0, CATALOG_TRACK}, .device_id = -1, .stream_id = -1, .thread_id = of[i]};
+    now.hand.process->track[i] = hand_entry(&now.hand, &track, sizeof track, NULL);
+    now.hand.process->track_count++;
+    struct record span = {
+        .type = RECORD_SPAN, .site = now.site, .id = i + 1, .start = begin, .track = (uint16_t)(i + 1)};
+    hand_put(&now.hand, span);
+  }
+  hand_span(&now.hand, now.site, 3, begin, 1);
+  drain(true);
+  struct store_spans got = spans();
+  assert_int_equal(got.count, 3);
+  assert_int_equal(got.track_id[0], got.track_id[2]);
+  struct store_track *tracks;
+  size_t count;
+  struct error err = {0};
+  ok(store_tracks(now.store, RUN, &now.arena, &tracks, &count, &err), &err);
+  assert_int_equal(count, 2);
+  assert_int_equal(tracks[0].thread_id, thread);
+  assert_int_equal(tracks[1].thread_id, 4711);
+  assert_int_equal(tracks[1].track_id, got.track_id[1]);
+  assert_int_equal(tracks[1].device_id, STORE_NONE);
+}
+
 static void test_space_comes_back_with_a_commit(void **state)
 {
   struct ring_head *ring = now.hand.ring;
@@ -448,6 +477,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_numbers_without_files, setup, teardown),
       cmocka_unit_test_setup_teardown(test_correlation_is_unique_per_process, setup, teardown),
       cmocka_unit_test_setup_teardown(test_foreign_clock_keeps_its_times, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_tracks_of_threads, setup, teardown),
       cmocka_unit_test_setup_teardown(test_space_comes_back_with_a_commit, setup, teardown),
       cmocka_unit_test_setup_teardown(test_drops_are_counted_exactly, setup, teardown),
       cmocka_unit_test_setup_teardown(test_a_live_drain_stops_where_the_writer_is, setup, teardown),

@@ -28,7 +28,13 @@ bool names_refresh(struct names *names)
   return names->catalog.size > before;
 }
 
-// A record that is no span of ticks may be newer than the drain's first look at the catalog.
+// What a record names may be newer than the drain's first look at the catalog.
+bool names_track(struct names *names, uint32_t catalog_id, struct catalog_track *ret_track)
+{
+  return catalog_read_track(&names->catalog, catalog_id, ret_track) ||
+         (names_refresh(names) && catalog_read_track(&names->catalog, catalog_id, ret_track));
+}
+
 static bool read_string(struct names *names, uint32_t id, const char **ret_text, uint32_t *ret_length)
 {
   return catalog_read_string(&names->catalog, id, ret_text, ret_length) ||

@@ -37,6 +37,8 @@ void names_use(struct names *names, struct store *store); // forgets everything 
 uint32_t names_string(struct names *names, uint32_t catalog_id);
 // The text of a catalog string, cut to fit and NUL-terminated; false where there is none.
 bool names_text(struct names *names, uint32_t catalog_id, char *text, size_t size);
+// A track that a process made. False: no such entry.
+bool names_track(struct names *names, uint32_t catalog_id, struct catalog_track *ret_track);
 // A tag without its span from catalog ids; `type`: enum value_type. False: no such key or type.
 bool names_tag(struct names *names, uint32_t key, uint32_t type, uint64_t value, struct store_tag *ret_tag);
 // NULL: no such site. Valid until the next call.

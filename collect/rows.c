@@ -63,6 +63,13 @@ static void add_row(struct drain *drain, const struct store_span *row)
 
 // ---- tracks ---------------------------------------------------------------------------------------------------------
 
+// The catalog's id of a track that a process made; 0: none.
+static uint32_t made_track(const struct process_head *head, uint32_t number)
+{
+  bool is_made = head && number > 0 && number <= PROCESS_TRACKS;
+  return is_made ? __atomic_load_n(&head->track[number - 1], __ATOMIC_ACQUIRE) : 0;
+}
+
 struct track_process rows_describe(const struct collect_session *session, uint32_t process, uint32_t track,
                                    char command[257])
 {
@@ -75,8 +82,7 @@ struct track_process rows_describe(const struct collect_session *session, uint32
   command[strcspn(command, " ")] = '\0';
   described.pid = head->pid;
   described.command = command;
-  if (track > 0 && track <= PROCESS_TRACKS)
-    described.catalog_id = __atomic_load_n(&head->track[track - 1], __ATOMIC_ACQUIRE);
+  described.catalog_id = made_track(head, track);
   return described;
 }
 
@@ -89,11 +95,23 @@ static void publish_track(struct drain *drain, struct track_entry *entry)
         tracks_publish(&drain->session->tracks, entry, &process, &drain->session->names, drain->run_id, drain->err);
 }
 
+// The thread that a made track stands for; 0: the track is its own.
+static uint32_t thread_of(struct drain *drain, uint32_t process, uint32_t number)
+{
+  const struct process_head *head = number != 0 ? session_process(drain->session, process) : NULL;
+  uint32_t id = made_track(head, number);
+  struct catalog_track made;
+  return id != 0 && names_track(&drain->session->names, id, &made) ? made.thread_id : 0;
+}
+
 static void find_track(struct drain *drain, uint32_t process, uint64_t thread, uint32_t number)
 {
   if (drain->track_id && drain->track_key[0] == process && drain->track_key[1] == thread &&
       drain->track_key[2] == number)
     return;
+  uint32_t other = thread_of(drain, process, number);
+  if (other != 0)
+    thread = other, number = 0;
   struct track_entry *entry = tracks_find(&drain->session->tracks, process, thread, number);
   if (entry->run_id != drain->run_id)
     publish_track(drain, entry);

@@ -91,7 +91,7 @@ enum status tracks_publish(struct tracks *tracks, struct track_entry *entry, con
   struct catalog_track made;
   if (entry->number == 0) {
     row.thread_id = entry->thread && entry->thread <= INT64_MAX ? (int64_t)entry->thread : STORE_NONE;
-  } else if (process->catalog_id && catalog_read_track(&names->catalog, process->catalog_id, &made)) {
+  } else if (process->catalog_id && names_track(names, process->catalog_id, &made)) {
     name = made.name;
     if (made.clock) {
       row.clock = names_text(names, made.clock, clock, sizeof clock) ? clock : "unnamed";

@@ -143,16 +143,17 @@ enum xsp_clock {
   XSP_CLOCK_FOREIGN = 3, // nanoseconds of the track's own clock (a simulator's); never mixed with the others
 };
 struct xsp_track_options {
-  uint32_t size;     // sizeof(struct xsp_track_options)
-  uint32_t reserved; // 0
-  const char *name;  // "cuda:0 stream 7"
-  const char *clock; // NULL: wall time. Else the foreign clock's name: spans of the track use XSP_CLOCK_FOREIGN
-  int64_t device_id; // -1: none
-  int64_t stream_id; // -1: none
+  uint32_t size;      // sizeof(struct xsp_track_options)
+  uint32_t thread_id; // 0: not a thread. Else a thread of this process (gettid): its own track; the rest is ignored
+  const char *name;   // "cuda:0 stream 7"
+  const char *clock;  // NULL: wall time. Else the foreign clock's name: spans of the track use XSP_CLOCK_FOREIGN
+  int64_t device_id;  // -1: none
+  int64_t stream_id;  // -1: none
 };
 // The id under which the session keeps a text; 0 without a session or when it is full.
 XSP_API uint32_t xsp_string(const char *text, size_t length);
-// A track that is not a thread. 0 on failure (0 means the calling thread's own track).
+// A track that is not a thread, or that of another thread: for intervals which a profiler reports later and elsewhere. 0 on
+// failure (0 means the calling thread's own track).
 XSP_API uint16_t xsp_track_create(const struct xsp_track_options *options);
 XSP_API void xsp_thread_name(const char *name); // names the calling thread's track
 
