@@ -15,6 +15,7 @@
 #define SLOTS ((size_t)1 << 17)
 #define LANES_MAXIMUM 64u
 #define DEPTH_MAXIMUM 32u
+#define THREADS_MAXIMUM 256u // layers of further threads are on lanes
 
 struct lane { // a track on which spans nest, and the ends of those that are open there
   uint16_t track;
@@ -23,11 +24,18 @@ struct lane { // a track on which spans nest, and the ends of those that are ope
   uint64_t ends[DEPTH_MAXIMUM];
 };
 
+struct thread_track {
+  uint32_t id;
+  uint16_t track;
+};
+
 struct layer_publisher {
   struct layer_publisher_options options;
   struct site_table sites;
   uint64_t seed;
   struct lane *lanes;
+  struct thread_track threads[THREADS_MAXIMUM];
+  size_t thread_count;
 };
 
 struct placed { // a layer of this inference with its final times
@@ -192,15 +200,30 @@ static uint16_t lane_for(struct layer_publisher *publisher, const struct placed 
   return 0;
 }
 
+// 0: it has none.
+static uint16_t track_of_thread(struct layer_publisher *publisher, uint32_t id)
+{
+  for (size_t i = 0; i < publisher->thread_count; i++)
+    if (publisher->threads[i].id == id)
+      return publisher->threads[i].track;
+  if (id == 0 || publisher->thread_count == THREADS_MAXIMUM)
+    return 0;
+  const struct xsp_track_options options = {.size = sizeof options, .thread_id = id};
+  uint16_t track = xsp_track_create(&options);
+  publisher->threads[publisher->thread_count++] = (struct thread_track){id, track};
+  return track;
+}
+
 // ---- publishing ------------------------------------------------------------------------------------------------------
 
 static struct xsp_context publish_one(struct layer_publisher *publisher, const struct layer_report *layer,
                                       const struct placed *placed, struct xsp_context parent)
 {
   bool is_realtime = publisher->options.times == LAYER_TIMES_REALTIME;
+  uint16_t track = track_of_thread(publisher, layer->thread_id);
   const struct xsp_interval interval = {
       .size = sizeof interval,
-      .track = lane_for(publisher, placed),
+      .track = track != 0 ? track : lane_for(publisher, placed),
       .kind = XSP_KIND_SYNC,
       .clock = is_realtime ? XSP_CLOCK_REALTIME : XSP_CLOCK_MONOTONIC,
       .start = placed->start_ns,

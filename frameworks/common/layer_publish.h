@@ -2,8 +2,8 @@
 // Publishes the layers of an inference that has ended, as its framework reports them: a name, a type, how long, perhaps
 // when. Shared by the predictors whose framework has no callback. Called outside every span (flush, resume); one thread.
 //
-// Nothing is made up: tag `untold` lists what the framework does not report. Layers are on tracks of their own, since
-// no thread is known: as many as it takes for the spans of each to nest.
+// Nothing is made up: tag `untold` lists what the framework does not report. Layers are on the track of the thread that ran
+// them. Those without a known thread are on tracks of their own: as many as it takes for the spans of each to nest.
 #ifndef XSP_FRAMEWORKS_COMMON_LAYER_PUBLISH_H
 #define XSP_FRAMEWORKS_COMMON_LAYER_PUBLISH_H
 
@@ -53,6 +53,7 @@ struct layer_report { // strings are read during the call only; NULL where not r
   int64_t alloc_bytes; // negative: not reported
   uint64_t start_ns;   // not read where times are laid out
   uint64_t duration_ns;
+  uint32_t thread_id;            // of this process, as gettid; 0: not known
   size_t parent;                 // place in the same array of the layer that ran this one, or LAYER_PARENT_MODEL
   const struct layer_tags *tags; // further tags; NULL: none
 };

@@ -195,6 +195,38 @@ static void spans_that_cross_lie_on_tracks_of_their_own(void **state)
   assert_int_equal(result.misused, 0);
 }
 
+static void on_threads(void)
+{
+  const struct layer_report layers[] = {
+      {.name = "left", .index = 0, .start_ns = 10, .duration_ns = 40, .thread_id = 71, .parent = LAYER_PARENT_MODEL},
+      {.name = "right", .index = 1, .start_ns = 20, .duration_ns = 40, .thread_id = 72, .parent = LAYER_PARENT_MODEL},
+      {.name = "inner", .index = 2, .start_ns = 20, .duration_ns = 5, .thread_id = 71, .parent = 0},
+      {.name = "unknown", .index = 3, .start_ns = 15, .duration_ns = 5, .parent = LAYER_PARENT_MODEL},
+  };
+  publish(&(struct layer_publisher_options){"some", NULL, LAYER_TIMES_REALTIME}, layers, 4, 2, 0);
+}
+
+// The entry in the catalog of the track that a span is on.
+static const struct catalog_track *track_of(const struct read_record *span)
+{
+  uint32_t id = result.process[span->process].track[span->record.track - 1];
+  return (const struct catalog_track *)(result.catalog + (size_t)id * 8);
+}
+
+static void layers_are_on_their_threads(void **state)
+{
+  in_session(on_threads);
+  const struct read_record *left = find_span(&result, "left"), *right = find_span(&result, "right");
+  const struct read_record *inner = find_span(&result, "inner"), *unknown = find_span(&result, "unknown");
+  assert_int_equal(track_of(left)->thread_id, 71);
+  assert_int_equal(track_of(right)->thread_id, 72);
+  assert_int_equal(inner->record.track, left->record.track);
+  assert_int_equal(find_about(&result, inner, RECORD_PARENT)->record.start, reference(left));
+  assert_int_equal(track_of(unknown)->thread_id, 0);
+  assert_string_equal(read_text(&result, track_of(unknown)->name), "some layers");
+  assert_int_equal(result.process[left->process].track_count, 3); // for both inferences
+}
+
 // More different layers than sites are kept for: the rest share one, none is lost.
 static void endless_shapes(void)
 {
@@ -242,6 +274,7 @@ int main(void)
       cmocka_unit_test_teardown(what_is_told_is_what_is_there, finish),
       cmocka_unit_test_teardown(durations_are_laid_out_one_after_the_other, finish),
       cmocka_unit_test_teardown(spans_that_cross_lie_on_tracks_of_their_own, finish),
+      cmocka_unit_test_teardown(layers_are_on_their_threads, finish),
       cmocka_unit_test_teardown(sites_are_bounded, finish),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
