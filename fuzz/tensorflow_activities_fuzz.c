@@ -12,10 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct pool pool = {.maximum_bytes = (size_t)1 << 30};
   struct activity *items = pool_alloc(&pool, size + 1, sizeof *items);
-  struct activities activities = {items, 0};
+  struct activities activities = {items, 0, pool_alloc(&pool, 4, sizeof *activities.threads)};
   struct operation *operations = NULL;
   size_t count = 0;
-  for (size_t at = 0; at + 3 < size && items != NULL;) {
+  for (size_t at = 0; at + 3 < size && items != NULL && activities.threads != NULL;) {
     const uint8_t *end = memchr(data + at + 3, '\n', size - at - 3);
     size_t length = end != NULL ? (size_t)(end - data) - at - 3 : size - at - 3;
     const char *name = pool_text(&pool, (const char *)data + at + 3, length);

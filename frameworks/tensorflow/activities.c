@@ -107,17 +107,20 @@ static int compare_activities(const void *left, const void *right)
 
 enum activities_found activities_read(const void *events, struct pool *pool, struct activities *ret_activities)
 {
-  struct activities found = {NULL, 0};
+  struct activities found = {NULL, 0, NULL};
   const struct cpp_vector *vector = events;
   uintptr_t begin = (uintptr_t)vector->begin, end = (uintptr_t)vector->end;
   size_t count = end >= begin ? (end - begin) / sizeof(struct cpp_thread) : 0, capacity = 0;
   bool is_good = end >= begin && (end - begin) % sizeof(struct cpp_thread) == 0 && count <= THREADS_MAXIMUM;
+  found.threads = is_good ? pool_alloc(pool, count, sizeof *found.threads) : NULL;
+  is_good = found.threads != NULL;
   for (size_t i = 0; i < count && is_good; i++) {
     struct cpp_thread thread;
     is_good = fetch(&thread, vector->begin + i, sizeof thread) && read_thread(&thread, i, pool, &found, &capacity);
+    found.threads[i] = is_good ? (uint64_t)thread.id : 0;
   }
   bool is_full = found.count == ACTIVITIES_MAXIMUM;
-  *ret_activities = is_good ? found : (struct activities){NULL, 0};
+  *ret_activities = is_good ? found : (struct activities){NULL, 0, NULL};
   if (!is_good)
     return is_trusted || is_full ? ACTIVITIES_LOST : ACTIVITIES_UNKNOWN;
   if (found.count > 0) {
@@ -313,8 +316,9 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
     char *kept = pool_text(pool, type, strcspn(type, "#"));
     if (name == NULL || kept == NULL)
       return false;
-    placed[count] = (struct placed){{name, kept, activity->start_ns, activity->end_ns, SIZE_MAX}, activity->thread, i};
-    count++;
+    const struct operation operation = {
+        name, kept, activity->start_ns, activity->end_ns, activities->threads[activity->thread], SIZE_MAX};
+    placed[count++] = (struct placed){operation, activity->thread, i};
   }
   qsort(placed, count, sizeof *placed, compare_placed);
   find_parents(placed, count);

@@ -13,12 +13,13 @@
 struct activity {
   const char *name; // "NODE:TYPE", "FunctionRun#id=7,_r=1#"; in the pool
   size_t length;
-  size_t thread;             // number of it
+  size_t thread;             // place in `threads`
   uint64_t start_ns, end_ns; // CLOCK_REALTIME
 };
 struct activities {
   struct activity *items; // by thread, then start, longer first
   size_t count;
+  uint64_t *threads; // what TensorFlow numbers them by, see threads.h
 };
 
 enum activities_found {
@@ -32,7 +33,8 @@ enum activities_found activities_read(const void *events, struct pool *pool, str
 struct operation { // that was computed in a step
   const char *name, *type;
   uint64_t start_ns, end_ns;
-  size_t parent; // place in the same array of one that it was computed within; SIZE_MAX: none
+  uint64_t thread; // as in `threads` of the activities
+  size_t parent;   // place in the same array of one that it was computed within; SIZE_MAX: none
 };
 // The operations of the steps that a call started which lasted from `start_ns` to `end_ns`, in order of
 // their start. What other steps computed meanwhile (input pipelines, other threads) is left out.

@@ -13,7 +13,7 @@ struct event {
   int64_t start_ns, end_ns;
 };
 struct thread_events {
-  uint32_t id;
+  int64_t id;
   std::string name;
   std::deque<event> events;
 };
@@ -28,7 +28,7 @@ const void *made_start(void)
 }
 void made_thread(const char *name)
 {
-  made.push_back({static_cast<uint32_t>(made.size() + 7), name, {}});
+  made.push_back({static_cast<int64_t>(made.size()) - 9, name, {}});
 }
 void made_event(const char *name, int64_t start_ns, int64_t end_ns)
 {

@@ -73,6 +73,8 @@ static void containers_are_read(void **state)
   assert_string_equal(activities.items[97].name, "n2:T");
   assert_string_equal(activities.items[99].name, "other:T");
   assert_int_equal(activities.items[99].thread, 2);
+  assert_int_equal(activities.threads[0], UINT64_C(0xfffffffffffffff7)); // a hash: any 64 bits
+  assert_int_equal(activities.threads[2], UINT64_C(0xfffffffffffffff9));
   pool_done(&pool);
 }
 
@@ -121,6 +123,8 @@ static void operations_belong_to_steps(void **state)
   assert_string_equal(operations[3].name, "late");
   for (size_t i = 0; i < count; i++)
     assert_true(operations[i].parent == SIZE_MAX);
+  assert_int_equal(operations[0].thread, UINT64_C(0xfffffffffffffff8)); // worker
+  assert_int_equal(operations[2].thread, UINT64_C(0xfffffffffffffff9)); // inner
   pool_done(&pool);
 }
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "frameworks/common/guest.h"
 #include "frameworks/common/layer_publish.h"
+#include "frameworks/common/threads.h"
 #include "frameworks/tensorflow/activities.h"
 #include "frameworks/tensorflow/types.h"
 
@@ -212,7 +213,8 @@ static bool number_names(const struct operation *operations, size_t count, uint6
 static bool publish(const struct operation *operations, size_t count, uint64_t function, struct xsp_context model,
                     struct pool *pool)
 {
-  static const struct layer_publisher_options publishing = {"tensorflow", "thread", LAYER_TIMES_REALTIME};
+  static const struct layer_publisher_options publishing = {"tensorflow", NULL, LAYER_TIMES_REALTIME};
+  const struct thread_table threads = threads_list(pool);
   struct layer_report *reports = pool_alloc(pool, count + 1, sizeof *reports);
   if (publisher == NULL)
     publisher = layer_publisher_create(&publishing);
@@ -226,6 +228,7 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
                                        .alloc_bytes = -1,
                                        .start_ns = operations[i].start_ns,
                                        .duration_ns = operations[i].end_ns - operations[i].start_ns,
+                                       .thread_id = threads_find(&threads, operations[i].thread),
                                        .parent = operations[i].parent};
   return layer_publish(publisher, reports, count, model, 0, NULL) == STATUS_OK;
 }
