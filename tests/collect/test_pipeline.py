@@ -107,6 +107,30 @@ class PipelineTest(unittest.TestCase):
         self.assertNotEqual(tracks["python"]["thread_id"], tracks["helper"]["thread_id"])
         self.assertIn("simulated core", tracks)
 
+    def test_spans_that_another_thread_publishes(self):
+        """Layers side by side, each on the thread that ran it, enclose only that thread's calls; one without a thread
+        crosses them in time, so what it encloses as well is ambiguous."""
+        layers = ("thread main\nspan a name=layer_a level=layer start=10 end=50 track=on_a\n"
+                  "span b name=layer_b level=layer start=20 end=60 track=on_b\n")
+        script = (f"epoch {EPOCH}\nthread a\ntrack on_a of=thread\nspan x name=call_a level=library start=25 end=30\n"
+                  "thread b\ntrack on_b of=thread\nspan y name=call_b level=library start=25 end=30\n"
+                  "span z name=late_b level=library start=55 end=58\n" + layers)
+        lost = "track nowhere\nspan l name=layer_c level=layer start=52 end=70 track=nowhere\n"
+        query = ("select s.name, p.name as parent, s.basis, t.name as thread from span s left join span p on"
+                 " p.run_id = s.run_id and p.span_id = s.parent_id join track t on t.run_id = s.run_id and"
+                 " t.track_id = s.track_id where s.tracer = 'fake' and s.level = 'library' order by 1")
+        expected = [{"name": "call_a", "parent": "layer_a", "basis": "containment", "thread": "a"},
+                    {"name": "call_b", "parent": "layer_b", "basis": "containment", "thread": "b"},
+                    {"name": "late_b", "parent": "layer_b", "basis": "containment", "thread": "b"}]
+        out = self.play(script)
+        self.assertEqual(self.sql(out, query), expected)
+        self.assertEqual(self.sql(out, "select s.name, t.name as thread from span s join track t using (run_id, track_id)"
+                                       " where s.tracer = 'fake' and s.level = 'layer' order by 1"),
+                         [{"name": "layer_a", "thread": "a"}, {"name": "layer_b", "thread": "b"}])
+        out.unlink()
+        expected[2].update(parent=None, basis="ambiguous")
+        self.assertEqual(self.sql(self.play(script + lost), query), expected)
+
     def test_device_time_by_layer(self):
         out = self.play(model_script()[0])
         rows = self.sql(out, "select l.name as name, sum(e.duration_ns) as ns from span e join span l on"

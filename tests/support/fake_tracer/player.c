@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <xsp/span.h>
 
 #define NAMES_MAXIMUM 4096 // spans that a script can refer to
@@ -211,12 +212,14 @@ static const char *play_correlate(const struct words *words)
   return NULL;
 }
 
-// track NAME [clock=NAME device=N stream=N]
+// track NAME [clock=NAME device=N stream=N | of=thread]
 static const char *play_track(const struct words *words)
 {
   if (words->count != 2 || player.track_count == TRACKS_MAXIMUM)
     return "track wants a name";
+  bool is_thread = strcmp(words_value(words, "of", ""), "thread") == 0; // the one that plays the line
   struct xsp_track_options options = {.size = sizeof options,
+                                      .thread_id = is_thread ? (uint32_t)gettid() : 0,
                                       .name = words->word[1],
                                       .clock = words_value(words, "clock", NULL),
                                       .device_id = number_of(words, "device", -1),
