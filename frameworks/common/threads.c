@@ -10,11 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct known_thread {
-  uint64_t hash;
-  uint32_t id;
-};
-
 static uint64_t mix(uint64_t value)
 {
   return value ^ value >> 47;
@@ -38,25 +33,25 @@ static uintptr_t robust_list_of(long id)
 
 struct thread_table threads_list(struct pool *pool)
 {
-  struct thread_table table = {NULL, 0};
-  size_t capacity = 0;
+  struct known_thread *threads = NULL;
+  size_t count = 0, capacity = 0;
   uintptr_t own = robust_list_of(0), place = own - (uintptr_t)pthread_self();
   DIR *tasks = own != 0 ? opendir("/proc/self/task") : NULL;
   if (tasks == NULL)
-    return table;
+    return (struct thread_table){NULL, 0};
   for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
     long id = strtol(task->d_name, NULL, 10);
     uintptr_t list = id > 0 ? robust_list_of(id) : 0;
     if (list == 0)
       continue;
-    struct known_thread *grown = pool_grow(pool, table.threads, table.count, &capacity, 1, sizeof *grown);
+    struct known_thread *grown = pool_grow(pool, threads, count, &capacity, 1, sizeof *grown);
     if (grown == NULL)
       break;
-    table.threads = grown;
-    table.threads[table.count++] = (struct known_thread){hash_of(list - place), (uint32_t)id};
+    threads = grown;
+    threads[count++] = (struct known_thread){hash_of(list - place), (uint32_t)id};
   }
   closedir(tasks);
-  return table;
+  return (struct thread_table){threads, count};
 }
 
 uint32_t threads_find(const struct thread_table *table, uint64_t hash)

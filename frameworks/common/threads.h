@@ -8,13 +8,17 @@
 
 #include <stdint.h>
 
+struct known_thread {
+  uint64_t hash;
+  uint32_t id; // the kernel's number, as gettid
+};
 struct thread_table {
-  struct known_thread *threads; // in the pool
+  const struct known_thread *threads; // in the pool
   size_t count;
 };
 struct thread_table threads_list(struct pool *pool); // empty where memory is out or the kernel refuses
 
-// The kernel's number of the thread (gettid); 0: no thread of the table has this hash.
+// The kernel's number; 0: no thread of the table has this hash.
 uint32_t threads_find(const struct thread_table *table, uint64_t hash);
 
 #endif

@@ -49,9 +49,18 @@ static void describe_operator(const struct mxnet_node *node, const struct mxnet_
   report->tags = tags;
 }
 
+// MXNet cuts times off to whole microseconds. An operator had some part of its first and of its last one; all of both is recorded,
+// so each call in the operator is in its layer. Where the next layer of the thread begins in the last microsecond, the two
+// cross: a call inside that microsecond is then ambiguous, one that reaches out of it has the right layer.
+static uint64_t duration_of(const struct mxnet_event *event)
+{
+  return (uint64_t)(event->end_us - event->start_us) * 1000 + 999;
+}
+
 enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
-                                 const struct mxnet_node *operators, const struct mxnet_work *work,
-                                 size_t operator_count, struct xsp_context model, struct error *err)
+                                 const struct thread_table *threads, const struct mxnet_node *operators,
+                                 const struct mxnet_work *work, size_t operator_count, struct xsp_context model,
+                                 struct error *err)
 {
   struct pool pool = {.maximum_bytes = LAYERS_BYTES_MAXIMUM};
   struct layer_report *reports = pool_alloc(&pool, count + 1, sizeof *reports);
@@ -69,7 +78,8 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
                                        .index = (int64_t)i,
                                        .alloc_bytes = -1,
                                        .start_ns = (uint64_t)event->start_us * 1000,
-                                       .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
+                                       .duration_ns = duration_of(event),
+                                       .thread_id = threads_find(threads, event->thread),
                                        .parent = LAYER_PARENT_MODEL};
     if (!has_names)
       continue;

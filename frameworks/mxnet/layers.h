@@ -6,10 +6,11 @@
 #define XSP_FRAMEWORKS_MXNET_LAYERS_H
 
 #include "frameworks/common/layer_work.h"
+#include "frameworks/common/threads.h"
 #include "frameworks/mxnet/profile.h"
 #include "frameworks/mxnet/symbol.h"
 
-#define MXNET_UNTOLD "name,thread"
+#define MXNET_UNTOLD "name"
 
 struct mxnet_work {  // of one node
   const char *shape; // of its first output; NULL: not known
@@ -24,9 +25,10 @@ size_t mxnet_operators(const struct mxnet_symbol *graph, struct mxnet_node *ret_
 
 // Publishes `events`, in order of start, as layers of the inference `model`. Where all `operators` are found among them, in
 // their order and by their types, these have their names (tag `name_by`) and their `work` (by operator; NULL: not known); else,
-// and for other events, types are the names.
+// and for other events, types are the names. `threads`: those of the process after the inference.
 enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
-                                 const struct mxnet_node *operators, const struct mxnet_work *work,
-                                 size_t operator_count, struct xsp_context model, struct error *err) MUST_CHECK;
+                                 const struct thread_table *threads, const struct mxnet_node *operators,
+                                 const struct mxnet_work *work, size_t operator_count, struct xsp_context model,
+                                 struct error *err) MUST_CHECK;
 
 #endif

@@ -120,7 +120,7 @@ static enum status choose_device(struct mxnet_state *state, struct predictor_mod
 static enum status mxnet_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct mxnet_state *state = model->state;
-  static const struct layer_publisher_options publishing = {"mxnet", "name,thread", LAYER_TIMES_REALTIME};
+  static const struct layer_publisher_options publishing = {"mxnet", MXNET_UNTOLD, LAYER_TIMES_REALTIME};
   state->arena = arena;
   state->pool.maximum_bytes = MXNET_POOL_BYTES;
   model->layer_source = state->common.has_layers ? "profiler" : "none";
@@ -268,7 +268,7 @@ const struct predictor predictor_mxnet = {
     .extensions = SYMBOL_END,
     .recognises = mxnet_recognises,
     .visit_files = mxnet_visit_files,
-    .untold = "name,thread",
+    .untold = MXNET_UNTOLD,
     .pinned_by = "MXNET_ENFORCE_DETERMINISM, MXNET_CUDNN_AUTOTUNE_DEFAULT",
     .has_devices = true,
     .has_unfused = true,

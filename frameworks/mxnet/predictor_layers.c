@@ -28,6 +28,7 @@ static enum status publish_profile(struct mxnet_state *state, struct error *err)
   enum status status = mxnet_read_file(state->profile_path, (size_t)1 << 36, &text, err);
   if (status == STATUS_OK)
     status = mxnet_profile_read(text.data, text.length, state->profile_path, &pool, &profile, err);
+  const struct thread_table threads = threads_list(&pool);
   size_t at = 0;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++) {
     const struct inference *inference = &state->waiting.items[i];
@@ -36,8 +37,8 @@ static enum status publish_profile(struct mxnet_state *state, struct error *err)
     size_t first = at;
     while (at < profile.count && (uint64_t)profile.events[at].start_us * 1000 <= inference->end_ns)
       at++;
-    status = mxnet_layers_publish(state->publisher, profile.events + first, at - first, state->executed, state->work,
-                                  state->executed_count, inference->model, err);
+    status = mxnet_layers_publish(state->publisher, profile.events + first, at - first, &threads, state->executed,
+                                  state->work, state->executed_count, inference->model, err);
   }
   free(text.data);
   pool_done(&pool);

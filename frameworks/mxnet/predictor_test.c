@@ -278,6 +278,8 @@ static void profiles_are_read(void **state)
   assert_string_equal(profile.events[1].name, "conv");
   assert_int_equal(profile.events[1].start_us, INT64_C(1795298637808171));
   assert_int_equal(profile.events[1].end_us - profile.events[1].start_us, 96);
+  assert_int_equal(profile.events[0].thread, 7);
+  assert_int_equal(profile.events[1].thread, UINT64_MAX);
   pool_done(&pool);
   for (size_t length = 0; length < strlen(told); length++) {
     memcpy(text, told, sizeof told);

@@ -50,7 +50,8 @@ static enum status close_event(struct reading *reading, int64_t thread, int64_t 
       pool_grow(reading->pool, reading->events, reading->count, &reading->capacity, 1, sizeof *reading->events);
   if (reading->events == NULL)
     return no_memory(reading, err);
-  reading->events[reading->count] = (struct mxnet_event){open.name, open.start_us, end_us, reading->count};
+  reading->events[reading->count] =
+      (struct mxnet_event){open.name, open.start_us, end_us, (uint64_t)thread, reading->count};
   reading->count++;
   return STATUS_OK;
 }

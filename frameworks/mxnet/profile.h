@@ -11,7 +11,8 @@
 
 struct mxnet_event {        // an operator that was executed
   const char *name;         // its type: names of nodes are not recorded
-  int64_t start_us, end_us; // CLOCK_REALTIME
+  int64_t start_us, end_us; // CLOCK_REALTIME, cut off
+  uint64_t thread;          // as MXNet numbers it, see threads.h
   size_t order;             // in the file
 };
 struct mxnet_profile {

@@ -134,7 +134,8 @@ static void keep_beginning(const char *text)
     beginning = strndup(text, (size_t)(open - text) + (*open == '['));
 }
 
-static enum status publish_one(const struct prediction *prediction, const struct mxnet_event *events, size_t count)
+static enum status publish_one(const struct prediction *prediction, const struct mxnet_event *events, size_t count,
+                               const struct thread_table *threads)
 {
   struct pool pool = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
   size_t operator_count = 0, used = 0;
@@ -147,7 +148,8 @@ static enum status publish_one(const struct prediction *prediction, const struct
       memcpy(operators + used, model->operators, model->operator_count * sizeof *operators);
     used += model->operator_count;
   }
-  enum status status = mxnet_layers_publish(publisher, events, count, operators, NULL, used, prediction->span, NULL);
+  enum status status =
+      mxnet_layers_publish(publisher, events, count, threads, operators, NULL, used, prediction->span, NULL);
   pool_done(&pool);
   return status;
 }
@@ -164,7 +166,7 @@ static bool starts_within(const struct prediction *prediction, int64_t time_us)
 }
 
 // Events of overlapping predictions are dropped: they could belong to either.
-static void publish(const struct mxnet_profile *profile, size_t count)
+static void publish(const struct mxnet_profile *profile, size_t count, const struct thread_table *threads)
 {
   static bool was_reported;
   size_t kept = 0, at = 0;
@@ -188,7 +190,7 @@ static void publish(const struct mxnet_profile *profile, size_t count)
       guest_report("predictions on several threads overlap: their layers cannot be told apart and are left out");
     }
     if (is_alone && prediction->span.id != 0 &&
-        publish_one(prediction, profile->events + first, at - first) != STATUS_OK)
+        publish_one(prediction, profile->events + first, at - first, threads) != STATUS_OK)
       lost++;
   }
 }
@@ -197,6 +199,7 @@ static void read_and_publish(size_t count)
 {
   static const struct layer_publisher_options publishing = {"mxnet", MXNET_UNTOLD, LAYER_TIMES_REALTIME};
   struct pool pool = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
+  const struct thread_table threads = threads_list(&pool);
   struct mxnet_profile profile = {0};
   size_t length = 0;
   char *text = read_file(path, &length);
@@ -208,7 +211,7 @@ static void read_and_publish(size_t count)
   if (text == NULL || publisher == NULL || mxnet_profile_read(text, length, path, &pool, &profile, NULL) != STATUS_OK)
     lost += count;
   else
-    publish(&profile, count);
+    publish(&profile, count, &threads);
   pool_done(&pool);
   free(text);
 }

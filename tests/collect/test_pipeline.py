@@ -131,6 +131,21 @@ class PipelineTest(unittest.TestCase):
         expected[2].update(parent=None, basis="ambiguous")
         self.assertEqual(self.sql(self.play(script + lost), query), expected)
 
+    def test_layers_of_a_profiler_with_whole_microseconds(self):
+        """MXNet reports 100 to 150 and 150 to 170 µs, cut off: both layers may have had any part of the one microsecond."""
+        calls = {"in_first": (149_000, 149_500), "into_shared": (149_900, 150_300), "in_shared": (150_400, 150_600),
+                 "out_of_shared": (150_800, 151_200), "in_last_ns": (170_100, 170_999)}
+        out = self.play(f"epoch {EPOCH}\nthread a\ntrack on_a of=thread\n" + "".join(
+            f"span {name} name={name} level=library start={start} end={end}\n" for name, (start, end) in calls.items()) +
+            "thread main\nspan l name=first level=layer start=100000 end=150999 track=on_a\n"
+            "span m name=second level=layer start=150000 end=170999 track=on_a\n")
+        rows = self.sql(out, "select s.name, p.name as parent from span s left join span p on p.run_id = s.run_id and"
+                             " p.span_id = s.parent_id where s.tracer = 'fake' and s.level = 'library'")
+        self.assertEqual({row["name"]: row["parent"] for row in rows},
+                         {"in_first": "first", "into_shared": "first", "in_shared": None, "out_of_shared": "second",
+                          "in_last_ns": "second"})
+        self.assertEqual(self.sql(out, "select name from span where basis = 'ambiguous'"), [{"name": "in_shared"}])
+
     def test_device_time_by_layer(self):
         out = self.play(model_script()[0])
         rows = self.sql(out, "select l.name as name, sum(e.duration_ns) as ns from span e join span l on"

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared by the long tests of TensorFlow and MXNet inside unmodified programs: run a program without xsp and under
 `xsp run`, compare all its results, read its trace."""
+import collections
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import textwrap
 
 from framework_environment import BUILD, XSP, FrameworkTest
@@ -69,7 +71,7 @@ class RunFrameworkTest(FrameworkTest):
         for row in self.sql("select run_id, span_id, key, value from tag", path):
             tags.setdefault((row["run_id"], row["span_id"]), {})[row["key"]] = row["value"]
         found, above = {}, {}
-        for row in self.sql("select run_id, span_id, parent_id, level, name, start_ns, duration_ns from span"
+        for row in self.sql("select run_id, span_id, parent_id, level, name, start_ns, duration_ns, basis from span"
                             " where level in ('model', 'layer') order by level = 'layer', start_ns, span_id", path):
             key, own = (row["run_id"], row["span_id"]), tags.get((row["run_id"], row["span_id"]), {})
             if row["level"] == "model":
@@ -82,8 +84,30 @@ class RunFrameworkTest(FrameworkTest):
             if top in found:
                 found[top]["layers"].append((row["name"], own.get("layer_type")))
             else:  # published after a prediction, it must belong to one
-                self.assertNotIn("untold", own, row)
+                self.assertNotEqual(row["basis"], "explicit", row)
         return list(found.values())
+
+    def calls_inside_layers(self, command, env=None):
+        """Records each call of posix_memalign. Of those that are in a layer of their own thread: how many have such a layer as
+        parent, how many are ambiguous. None may have another parent."""
+        functions = self.new_folder() / "functions"
+        functions.write_text("posix_memalign\n")
+        outcome = self.run_inside(command, "--functions", functions, env=env)
+        self.assertEqual(outcome.status, 0, outcome.err)
+        layers, linked, ambiguous = collections.defaultdict(dict), 0, 0
+        for row in self.sql("select span_id, track_id, start_ns, end_ns from span where level = 'layer'"):
+            layers[row["track_id"]][row["span_id"]] = (row["start_ns"], row["end_ns"])
+        for row in self.sql("select parent_id, track_id, start_ns, end_ns, basis from span where tracer = 'functions'"):
+            around = {span for span, (start, end) in layers[row["track_id"]].items()
+                      if start <= row["start_ns"] and row["end_ns"] <= end}
+            if around and row["basis"] == "ambiguous":
+                ambiguous += 1
+            elif around:
+                self.assertIn(row["parent_id"], around)
+                linked += 1
+        self.assertGreater(linked, 0)
+        print(f"{self.framework} {env or ''}: of {linked + ambiguous} calls inside layers {ambiguous} are ambiguous", file=sys.stderr)
+        return linked, ambiguous
 
     def notes(self):
         return "\n".join(str(row) for row in self.sql("select * from note"))

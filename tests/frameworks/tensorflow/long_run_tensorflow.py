@@ -277,6 +277,22 @@ class RunTensorflowTest(RunFrameworkTest):
             if model["layers"]:
                 self.check_convolutions([model])
 
+    def test_layers_are_on_their_threads(self):
+        """Branches run side by side, so their layers overlap in time; each has the calls of its own thread."""
+        branches = self.program("""
+            layers = tf.keras.layers
+            start = layers.Input((32, 32, 3))
+            ends = [layers.Conv2D(8, 3)(layers.Conv2D(8, 3)(start)) for i in range(4)]
+            function = tf.function(tf.keras.Model(start, layers.Concatenate()(ends)))
+            for i in range(10):
+                show(function(image()))
+            """)
+        for env in ({}, {"TF_NUM_INTEROP_THREADS": "1"}):
+            _, ambiguous = self.calls_inside_layers(branches, env=env)
+            self.assertEqual(ambiguous, 0)
+            self.assertEqual(self.sql("select count(*) as n from span s join track t using (run_id, track_id) where"
+                                      " s.level = 'layer' and t.thread_id is null"), [{"n": 0}])
+
     def test_leveled(self):
         outcome = self.run_inside(self.program("""
             loaded = tf.saved_model.load(folder)
