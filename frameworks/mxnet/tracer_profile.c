@@ -76,11 +76,15 @@ void profile_start(const struct mxnet_functions *functions, const char *session)
 
 // ---- switching -------------------------------------------------------------------------------------------------------
 
+// MXNet's naive engine records an operator of a model as such and once more as one that was called by itself, which it records
+// of each.
 static bool configure(const char *file)
 {
+  const char *engine = getenv("MXNET_ENGINE_TYPE");
+  const char *symbolic = engine != NULL && strcmp(engine, "NaiveEngine") == 0 ? "False" : "True";
   const char *const keys[] = {"filename",    "profile_symbolic", "profile_imperative", "profile_memory",
                               "profile_api", "aggregate_stats",  "continuous_dump"};
-  const char *const values[] = {file, "True", "True", "False", "False", "False", "False"};
+  const char *const values[] = {file, symbolic, "True", "False", "False", "False", "False"};
   return mx->SetProcessProfilerConfig(sizeof keys / sizeof keys[0], keys, values, NULL) == 0;
 }
 

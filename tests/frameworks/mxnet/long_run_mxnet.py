@@ -90,7 +90,7 @@ class RunMxnetTest(RunFrameworkTest):
                 for model in models:
                     self.assertEqual(self.without_first_time(model["layers"]), APART)
                 indices = self.sql("select distinct s.name, t.value from span s join tag t using (run_id, span_id)"
-                                   " where t.key = 'layer_index'")
+                                   " where t.key = 'layer_index' and s.name != 'Reorder'")  # not numbered by MXNet
                 self.assertEqual(len(indices), len(APART))  # the same in each prediction
 
     def test_c_programs(self):
@@ -215,6 +215,16 @@ class RunMxnetTest(RunFrameworkTest):
         self.assertEqual(len(models), 22)
         for model in models:
             self.assertIn(len(self.without_first_time(model["layers"])), (0, 12))
+
+    def test_layers_are_on_their_threads(self):
+        """Of its worker, or of the caller with the naive engine, which records each operator once, too."""
+        program = self.program(MODULE)
+        for engine, is_main in (("ThreadedEnginePerDevice", 0), ("NaiveEngine", 1)):
+            linked, ambiguous = self.calls_inside_layers(program, env={"MXNET_ENGINE_TYPE": engine})
+            self.assertLess(ambiguous, linked)  # those in a microsecond that two layers have
+            self.assertEqual([model["layers"] for model in self.models()], [FUSED] * 4)
+            self.assertEqual(self.sql("select distinct t.thread_id = t.process_id as is_main from span s join track t"
+                                      " using (run_id, track_id) where s.level = 'layer'"), [{"is_main": is_main}])
 
     def test_leveled(self):
         outcome = self.run_inside(self.program(MODULE), "--leveled", "--runs", 2, "--warmup", 1)
