@@ -2,10 +2,10 @@
 // The .npy header is a Python dictionary literal; only what numpy.save writes is accepted. Used by the runner.
 #include "base/npy.h"
 
+#include "base/input_file.h"
 #include "base/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,11 +149,10 @@ enum status npy_parse(const uint8_t *bytes, size_t size, const char *where, stru
 static enum status read_all(const char *path, uint8_t **ret_bytes, size_t *ret_size, struct error *err)
 {
   const char *what = "cannot read array";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = -1;
   struct stat info;
-  if (fd < 0)
-    return error_set_errno(err, STATUS_INPUT, what, path, NULL);
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > FILE_MAXIMUM) {
+  XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &fd, &info, err));
+  if (info.st_size > FILE_MAXIMUM) {
     close(fd);
     return broken(path, "no .npy file", err);
   }

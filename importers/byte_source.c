@@ -3,10 +3,10 @@
 // another program cuts short meanwhile end early, they do not kill. Each layer pulls from the one below it.
 #include "importers/byte_source.h"
 
+#include "base/input_file.h"
 #include "base/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,19 +257,11 @@ static enum status add_layers(struct byte_source *source, struct error *err)
 enum status byte_source_open(const char *path, uint64_t limit_bytes, struct byte_source *ret_source, struct error *err)
 {
   struct stat facts;
-  *ret_source = (struct byte_source){.path = path, .limit_bytes = limit_bytes, .fd = open(path, O_RDONLY | O_CLOEXEC)};
-  if (ret_source->fd < 0)
-    return file_failed(path, err);
-  enum status status;
-  if (fstat(ret_source->fd, &facts) != 0)
-    status = error_set_errno(err, STATUS_INPUT, "cannot import", path, NULL);
-  else if (S_ISDIR(facts.st_mode))
-    status = error_set(err, STATUS_INPUT, "cannot import", path, "one of the files in it", "it is a folder");
-  else {
-    ret_source->is_regular = S_ISREG(facts.st_mode);
-    ret_source->size = ret_source->is_regular ? (uint64_t)facts.st_size : 0;
-    status = add_layers(ret_source, err);
-  }
+  *ret_source = (struct byte_source){.path = path, .limit_bytes = limit_bytes, .fd = -1};
+  XSP_TRY(input_file_open(path, INPUT_FILE_OR_PIPE, "cannot import", &ret_source->fd, &facts, err));
+  ret_source->is_regular = S_ISREG(facts.st_mode);
+  ret_source->size = ret_source->is_regular ? (uint64_t)facts.st_size : 0;
+  enum status status = add_layers(ret_source, err);
   if (status != STATUS_OK)
     byte_source_close(ret_source);
   return status;

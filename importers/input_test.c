@@ -219,7 +219,7 @@ static void test_missing(void **state)
   unlink(path);
   expect_refused(UINT64_MAX, path, "No such file");
   assert_int_equal(mkdir(path, 0700), 0);
-  expect_refused(UINT64_MAX, path, "it is a folder");
+  expect_refused(UINT64_MAX, path, "it is a directory");
   assert_int_equal(rmdir(path), 0);
   save(text(""));
   expect_refused(UINT64_MAX, path, "it is empty");

@@ -4,6 +4,7 @@
 #include "launch/functions.h"
 
 #include "base/buf.h"
+#include "base/input_file.h"
 #include "base/slice.h"
 #include "base/vector.h"
 #include "tracers/tracers.h"
@@ -29,9 +30,8 @@ static void list_done(struct list *list)
 
 static enum status read_text(const char *path, struct list *list, size_t *ret_length, struct error *err)
 {
-  FILE *file = fopen(path, "re");
-  if (file == NULL)
-    return error_set_errno(err, STATUS_INPUT, "cannot read the list of functions", path, NULL);
+  FILE *file = NULL;
+  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the list of functions", &file, err));
   *ret_length = fread(list->text, 1, FUNCTIONS_LIST_BYTES_MOST + 1, file);
   bool failed = ferror(file) != 0;
   int error = errno;

@@ -5,6 +5,7 @@
 #include "manifests/model_files.h"
 
 #include "base/hex.h"
+#include "base/input_file.h"
 #include "base/memory.h"
 
 #include <openssl/sha.h>
@@ -39,9 +40,8 @@ void checksum_finish(struct checksum *checksum, char hex[CHECKSUM_TEXT_SIZE])
 
 enum status checksum_add_file(struct checksum *checksum, const char *path, struct error *err)
 {
-  FILE *file = fopen(path, "rbe");
-  if (file == NULL)
-    return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
+  FILE *file = NULL;
+  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the model", &file, err));
   unsigned char *block = memory_new(1, BLOCK_BYTES);
   enum status status = STATUS_OK;
   for (size_t got = 0; (got = fread(block, 1, BLOCK_BYTES, file)) > 0;)

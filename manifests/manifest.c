@@ -3,6 +3,7 @@
 // compares the two.
 #include "manifests/manifest.h"
 
+#include "base/input_file.h"
 #include "manifests/document.h"
 #include "manifests/fields.h"
 #include "manifests/version.h"
@@ -266,9 +267,8 @@ enum status manifest_parse(const char *bytes, size_t size, const char *path, str
 enum status manifest_load(const char *path, struct arena *arena, struct manifest *ret_manifest, struct error *err)
 {
   *ret_manifest = (struct manifest){.path = path};
-  FILE *file = fopen(path, "rbe");
-  if (file == NULL)
-    return error_set_errno(err, STATUS_INPUT, "cannot read the manifest", path, "another path");
+  FILE *file = NULL;
+  XSP_TRY(input_file_stream(path, INPUT_FILE_OR_PIPE, "cannot read the manifest", &file, err));
   char *bytes = arena_alloc(arena, DOCUMENT_BYTES_MAXIMUM + 1);
   size_t size = fread(bytes, 1, DOCUMENT_BYTES_MAXIMUM + 1, file);
   bool has_failed = ferror(file) != 0;
