@@ -21,7 +21,8 @@ struct collect_options {
 enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
                            struct error *err) MUST_CHECK;
 // Opens the session folder that a dead collector left, or that a program made by itself (XSP_SESSION without xsp).
-// Refuses folders that are none, that another collector drains, and whose clock cannot be known any more.
+// Refuses folders that are none, that are another user's or writable by others, that another collector drains, and whose
+// clock cannot be known any more.
 enum status collect_adopt(const char *directory, struct collect_session **ret_session, struct error *err) MUST_CHECK;
 const char *collect_directory(const struct collect_session *session);
 
@@ -82,6 +83,13 @@ void collect_sleep(struct collect_session *session, int64_t most_ns);
 void collect_wake(struct collect_session *session); // any thread
 
 // ---- for recovery
+struct collect_found { // a session of the caller
+  const char *path;
+  int64_t modified_s; // of its file "session", Unix time
+  bool is_in_use;     // a collector drains it
+};
+// In /dev/shm, TMPDIR and /tmp, where collect_create makes them. In `arena`.
+void collect_find(struct arena *arena, struct collect_found **ret_found, size_t *ret_count);
 // What an earlier collector drained this session into. In `arena`.
 struct collect_origin {
   const char *path;       // of the file; what was committed may still lie in PATH.partial. NULL: there was none

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes and opens session folders. Called by session.c. A folder may come from anybody: regular files only, sizes and
-// magic numbers are checked before a byte is believed, and a lock on DIR/session keeps two collectors apart.
+// Makes and opens session folders. Called by session.c. The folder is the caller's (place.c), but any program of the
+// caller wrote to it: sizes and magic numbers are checked before a byte is believed. A lock on DIR/session keeps two
+// collectors apart.
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/guard.h"
+#include "collect/place.h"
 #include "collect/state.h"
 #include "format/session_clock.h"
 #include "format/session_memory.h"
 #include "format/traceparent.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,11 +30,6 @@
 static const char adopting[] = "cannot adopt the capture session";
 static const char making[] = "cannot make a capture session";
 
-static void join(char path[PATH_MAX], const char *directory, const char *name)
-{
-  snprintf(path, PATH_MAX, "%s/%s", directory, name);
-}
-
 static void read_boot_id(uint8_t boot_id[16])
 {
   char text[64];
@@ -45,18 +41,20 @@ static void read_boot_id(uint8_t boot_id[16])
 // ---- making ---------------------------------------------------------------------------------------------------------
 
 // A file with storage for every byte, so that a full file system is an error here and no SIGBUS later.
-static enum status make_file(const char *path, size_t size, int *ret_file, void **ret_bytes, struct error *err)
+static enum status make_file(int folder, const char *name, size_t size, int *ret_file, void **ret_bytes,
+                             struct error *err)
 {
-  int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  struct stat facts;
+  int file = place_file(folder, name, O_RDWR | O_CREAT | O_EXCL, &facts);
   if (file < 0)
-    return error_set_errno(err, STATUS_SYSTEM, making, path, NULL);
+    return error_set_errno(err, STATUS_SYSTEM, making, name, NULL);
   int error = posix_fallocate(file, 0, (off_t)size);
   void *bytes = error ? MAP_FAILED : guard_map(size, PROT_READ | PROT_WRITE, MAP_SHARED, file);
   if (bytes == MAP_FAILED) {
     error = error ? error : errno;
     close(file);
     errno = error;
-    return error_set_errno(err, STATUS_SYSTEM, making, path, "TMPDIR=/a/folder/with/room");
+    return error_set_errno(err, STATUS_SYSTEM, making, name, "TMPDIR=/a/folder/with/room");
   }
   *ret_file = file;
   *ret_bytes = bytes;
@@ -91,10 +89,8 @@ static void fill_session(struct session_head *head, const struct collect_options
 
 static enum status make_catalog(struct collect_session *session, struct error *err)
 {
-  char path[PATH_MAX];
   void *bytes = NULL;
-  join(path, session->directory, "catalog");
-  XSP_TRY(make_file(path, CATALOG_FIRST_BYTES, &session->names.catalog_file, &bytes, err));
+  XSP_TRY(make_file(session->folder, "catalog", CATALOG_FIRST_BYTES, &session->names.catalog_file, &bytes, err));
   struct catalog_head *head = bytes;
   head->version = SESSION_VERSION;
   head->head_size = sizeof *head;
@@ -124,10 +120,8 @@ static enum status fill_folder(struct collect_session *session, const struct col
 {
   XSP_TRY(make_catalog(session, err));
   XSP_TRY(map_catalog(session, making, err));
-  char path[PATH_MAX];
   void *bytes = NULL;
-  join(path, session->directory, "session");
-  XSP_TRY(make_file(path, SESSION_FILE_SIZE, &session->lock, &bytes, err));
+  XSP_TRY(make_file(session->folder, "session", SESSION_FILE_SIZE, &session->lock, &bytes, err));
   session->head = bytes;
   (void)flock(session->lock, LOCK_EX | LOCK_NB); // nobody else knows the folder yet
   fill_session(session->head, options, session->directory);
@@ -173,8 +167,6 @@ static enum status make_directory(struct collect_session *session, const char *w
   if (wish) {
     if (mkdir(wish, 0700) != 0 && errno != EEXIST)
       return error_set_errno(err, STATUS_SYSTEM, making, wish, NULL);
-    if (!realpath(wish, path))
-      return error_set_errno(err, STATUS_SYSTEM, making, wish, NULL);
   } else {
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
@@ -183,43 +175,41 @@ static enum status make_directory(struct collect_session *session, const char *w
     if (mkdir(path, 0700) != 0)
       return error_set_errno(err, STATUS_SYSTEM, making, path, "TMPDIR=/a/folder/with/room");
   }
-  if (strlen(path) >= sizeof session->directory)
-    return error_set(err, STATUS_USE, making, path, NULL, "the path is too long");
-  memcpy(session->directory, path, strlen(path) + 1);
-  return STATUS_OK;
+  return place_open(wish ? wish : path, making, session->directory, sizeof session->directory, &session->folder, err);
 }
 
 enum status folder_create(struct collect_session *session, const struct collect_options *options, struct error *err)
 {
   XSP_TRY(make_directory(session, options->directory, err));
-  char catalog[PATH_MAX], head[PATH_MAX];
-  join(catalog, session->directory, "catalog");
-  join(head, session->directory, "session");
   // Before anything is made, so that nothing of somebody else's is removed.
-  if (access(catalog, F_OK) == 0 || access(head, F_OK) == 0)
+  if (faccessat(session->folder, "catalog", F_OK, 0) == 0 || faccessat(session->folder, "session", F_OK, 0) == 0)
     return error_set(err, STATUS_USE, making, session->directory, "xsp recover", "the folder holds a session already");
   enum status status = fill_folder(session, options, err);
-  if (status != STATUS_OK)
-    folder_remove(session->directory);
+  if (status != STATUS_OK) {
+    place_remove(session->folder, session->directory);
+    session->folder = -1;
+  }
   return status;
 }
 
 // ---- opening --------------------------------------------------------------------------------------------------------
 
-static enum status open_file(const char *directory, const char *name, int flags, size_t least_bytes, int *ret_file,
-                             struct error *err)
+static enum status open_file(const struct collect_session *session, const char *name, int flags, size_t least_bytes,
+                             int *ret_file, struct error *err)
 {
+  struct stat facts;
+  int file = place_file(session->folder, name, flags, &facts);
   char path[PATH_MAX];
-  join(path, directory, name);
-  int file = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  snprintf(path, sizeof path, "%s/%s", session->directory, name);
   if (file < 0 && errno == ENOENT)
-    return error_set(err, STATUS_INPUT, adopting, directory, NULL, "it is no session folder: there is no file \"%s\"",
-                     name);
-  if (file < 0)
+    return error_set(err, STATUS_INPUT, adopting, session->directory, NULL,
+                     "it is no session folder: there is no file \"%s\"", name);
+  if (file < 0 && errno == EPERM)
+    return error_set(err, STATUS_INPUT, adopting, path, NULL, "it belongs to another user");
+  if (file < 0 && errno != EINVAL)
     return error_set_errno(err, STATUS_INPUT, adopting, path, NULL);
   *ret_file = file;
-  struct stat status;
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < least_bytes)
+  if (file < 0 || (uint64_t)facts.st_size < least_bytes)
     return error_set(err, STATUS_INPUT, adopting, path, NULL, "the file is cut short");
   return STATUS_OK;
 }
@@ -244,13 +234,8 @@ static enum status check_session(struct collect_session *session, struct error *
 
 enum status folder_open(struct collect_session *session, const char *directory, struct error *err)
 {
-  char path[PATH_MAX];
-  if (!realpath(directory, path))
-    return error_set_errno(err, STATUS_INPUT, adopting, directory, NULL);
-  if (strlen(path) >= sizeof session->directory)
-    return error_set(err, STATUS_INPUT, adopting, directory, NULL, "the path is too long");
-  memcpy(session->directory, path, strlen(path) + 1);
-  XSP_TRY(open_file(path, "session", O_RDWR, SESSION_FILE_SIZE, &session->lock, err));
+  XSP_TRY(place_open(directory, adopting, session->directory, sizeof session->directory, &session->folder, err));
+  XSP_TRY(open_file(session, "session", O_RDWR, SESSION_FILE_SIZE, &session->lock, err));
   if (flock(session->lock, LOCK_EX | LOCK_NB) != 0)
     return error_set(err, STATUS_SYSTEM, adopting, directory, "again when that process has ended",
                      "another xsp drains it");
@@ -259,7 +244,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
     return error_set_errno(err, STATUS_SYSTEM, adopting, directory, NULL);
   session->head = bytes;
   XSP_TRY(check_session(session, err));
-  XSP_TRY(open_file(path, "catalog", O_RDONLY, sizeof(struct catalog_head), &session->names.catalog_file, err));
+  XSP_TRY(open_file(session, "catalog", O_RDONLY, sizeof(struct catalog_head), &session->names.catalog_file, err));
   XSP_TRY(map_catalog(session, adopting, err));
   (void)names_refresh(&session->names);
   const char *problem = catalog_check(&session->names.catalog);
@@ -269,46 +254,10 @@ enum status folder_open(struct collect_session *session, const char *directory, 
   return STATUS_OK;
 }
 
-// ---- removing -------------------------------------------------------------------------------------------------------
-
-static bool is_session_file(const char *name)
-{
-  static const char *const prefixes[] = {"ring-", "process-", "tracer-", ".session-", ".catalog-"};
-  if (strcmp(name, "session") == 0 || strcmp(name, "catalog") == 0 || strcmp(name, "collector") == 0 ||
-      strcmp(name, "tracks") == 0)
-    return true;
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-    size_t length = strlen(prefixes[i]);
-    if (strncmp(name, prefixes[i], length) == 0 && name[length] != '\0' &&
-        strspn(name + length, "0123456789") == strlen(name + length))
-      return true;
-  }
-  return false;
-}
-
-void folder_remove(const char *directory)
-{
-  DIR *folder = opendir(directory);
-  if (!folder)
-    return;
-  for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
-    if (is_session_file(entry->d_name))
-      (void)unlinkat(dirfd(folder), entry->d_name, 0);
-  closedir(folder);
-  (void)rmdir(directory);
-}
-
 // ---- what it was drained into -----------------------------------------------------------------------------------------
 
 // DIR/collector: "run N" padded to ORIGIN_HEAD bytes, then a line "RUN<tab>PATH" for each run that was drained into.
 #define ORIGIN_HEAD 32
-
-int folder_open_origin(const char *directory)
-{
-  char path[PATH_MAX];
-  join(path, directory, "collector");
-  return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-}
 
 void folder_write_origin(int file, const char *store_path, int64_t run_id)
 {

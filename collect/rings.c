@@ -2,6 +2,7 @@
 // Finds the files that processes add to a session folder, maps them, gives ring space back after a commit. Called by
 // session.c and drain.c. Files come from other processes: a broken one is counted and named, never fatal.
 #include "collect/guard.h"
+#include "collect/place.h"
 #include "collect/state.h"
 
 #include <errno.h>
@@ -21,9 +22,9 @@ static void report_broken(struct collect_session *session, const char *kind, uin
     snprintf(session->problem, sizeof session->problem, "%s-%u: %s", kind, number, problem);
 }
 
-static void file_name(const struct collect_session *session, const char *kind, uint32_t number, char path[PATH_MAX])
+static void file_name(const char *kind, uint32_t number, char name[32])
 {
-  snprintf(path, PATH_MAX, "%s/%s-%u", session->directory, kind, number);
+  snprintf(name, 32, "%s-%u", kind, number);
 }
 
 // What is used of a ring's file, which is as large as the ring may grow.
@@ -35,22 +36,18 @@ static size_t ring_file_bytes(int file, size_t size)
   return used < size ? used : size;
 }
 
-// Maps a regular file; of a ring's what is used. NULL with errno; ENOENT: not there yet. O_NONBLOCK: a FIFO in its place must
-// not stop us.
-static void *map_file(const char *path, bool is_ring, size_t *ret_size)
+// Maps a file of the session; of a ring's what is used. NULL with errno; ENOENT: not there yet.
+static void *map_file(const struct collect_session *session, const char *name, bool is_ring, size_t *ret_size)
 {
-  int file = open(path, (is_ring ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status;
+  int file = place_file(session->folder, name, is_ring ? O_RDWR : O_RDONLY, &status);
   if (file < 0)
     return NULL;
-  struct stat status;
   void *bytes = MAP_FAILED;
-  errno = EINVAL;
-  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    *ret_size = is_ring ? ring_file_bytes(file, (size_t)status.st_size) : (size_t)status.st_size;
+  *ret_size = is_ring ? ring_file_bytes(file, (size_t)status.st_size) : (size_t)status.st_size;
+  errno = ENOENT; // just created, still empty
+  if (*ret_size > 0)
     bytes = guard_map(*ret_size, PROT_READ | (is_ring ? PROT_WRITE : 0), MAP_SHARED, file);
-  } else if (S_ISREG(status.st_mode)) {
-    errno = ENOENT; // just created, still empty
-  }
   int error = errno;
   close(file);
   errno = error;
@@ -60,10 +57,10 @@ static void *map_file(const char *path, bool is_ring, size_t *ret_size)
 static void map_process(struct collect_session *session, uint32_t number)
 {
   struct process_file *process = &session->processes.items[number];
-  char path[PATH_MAX];
-  file_name(session, "process", number, path);
+  char name[32];
+  file_name("process", number, name);
   size_t size = 0;
-  struct process_head *head = map_file(path, false, &size);
+  struct process_head *head = map_file(session, name, false, &size);
   if (!head && errno == ENOENT)
     return;
   const char *problem = NULL;
@@ -118,11 +115,11 @@ static void unmap_ring(struct ring_file *ring)
 // check is looked at again.
 static const char *map_ring_file(const struct collect_session *session, uint32_t number, struct ring_file *ret_ring)
 {
-  char path[PATH_MAX];
+  char name[32];
   const char *problem = NULL;
-  file_name(session, "ring", number, path);
+  file_name("ring", number, name);
   for (int tries = 0; tries < MAP_TRIES; tries++) {
-    ret_ring->bytes = map_file(path, true, &ret_ring->size);
+    ret_ring->bytes = map_file(session, name, true, &ret_ring->size);
     if (!ret_ring->bytes)
       return "cannot be mapped";
     problem = ring_check(ret_ring->bytes, ret_ring->size, number, &ret_ring->view);
@@ -250,9 +247,9 @@ static void retire(struct collect_session *session, struct ring_file *ring, uint
       return; // to be reported by the final drain
   ring_counts_add(ring, &session->counts);
   session->counts.orphans += ring->decoder.facts.count;
-  char path[PATH_MAX];
-  file_name(session, "ring", number, path);
-  unlink(path);
+  char name[32];
+  file_name("ring", number, name);
+  (void)unlinkat(session->folder, name, 0);
   __atomic_sub_fetch(&session->head->memory, ring_bytes(ring->view.record_count), __ATOMIC_RELAXED);
   unmap_ring(ring);
   ring_decode_done(&ring->decoder);

@@ -5,9 +5,11 @@
 #include "base/hex.h"
 #include "base/memory.h"
 #include "collect/guard.h"
+#include "collect/place.h"
 #include "collect/state.h"
 #include "format/session_clock.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +65,7 @@ void session_calibrate(struct collect_session *session, bool write_always)
 static struct collect_session *session_new(void)
 {
   struct collect_session *session = memory_new(1, sizeof *session);
-  session->lock = session->names.catalog_file = session->origin_file = session->tracks.file = -1;
+  session->folder = session->lock = session->names.catalog_file = session->origin_file = session->tracks.file = -1;
   if (gethostname(session->tracks.host, sizeof session->tracks.host - 1) != 0)
     session->tracks.host[0] = '\0';
   return session;
@@ -80,8 +82,10 @@ static void session_begin(struct collect_session *session)
   *hex_encode(session->trace_text, session->head->trace_id, sizeof session->head->trace_id) = '\0';
   clock_map_start(&session->clock, session->tick_clock);
   (void)names_refresh(&session->names);
-  tracks_open(&session->tracks, session->directory);
-  session->origin_file = folder_open_origin(session->directory);
+  struct stat facts;
+  tracks_open(&session->tracks, session->folder);
+  // Where it cannot be kept (-1), recovery needs the file's name as an argument.
+  session->origin_file = place_file(session->folder, "collector", O_RDWR | O_CREAT, &facts);
 }
 
 enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
@@ -235,8 +239,10 @@ void collect_close(struct collect_session *session, bool remove)
     guard_unmap(session->names.catalog.bytes, session->names.catalog_window);
   if (session->names.catalog_file >= 0)
     close(session->names.catalog_file);
-  if (remove && session->directory[0])
-    folder_remove(session->directory);
+  if (remove && session->folder >= 0)
+    place_remove(session->folder, session->directory);
+  else if (session->folder >= 0)
+    close(session->folder);
   if (session->lock >= 0)
     close(session->lock);
   if (session->origin_file >= 0)

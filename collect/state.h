@@ -42,7 +42,7 @@ struct track_process { // what a track's row says about its process
 
 // The entry for a thread (number 0) or a made track.
 struct track_entry *tracks_find(struct tracks *tracks, uint32_t process, uint64_t thread, uint32_t number);
-void tracks_open(struct tracks *tracks, const char *directory); // takes over what an earlier collector saved
+void tracks_open(struct tracks *tracks, int folder); // takes over what an earlier collector saved
 void tracks_save(const struct tracks *tracks, const struct track_entry *entry);
 static inline uint32_t tracks_id(const struct tracks *tracks, const struct track_entry *entry)
 {
@@ -79,7 +79,8 @@ struct process_file {
 
 struct collect_session {
   char directory[PATH_MAX - 64];
-  int lock; // descriptor of DIR/session, flock'ed while this collector lives
+  int folder; // descriptor of the directory (place.h)
+  int lock;   // descriptor of DIR/session, flock'ed while this collector lives
   struct session_head *head;
   struct session_control *control; // in the same mapping
   enum session_tick_clock tick_clock;
@@ -120,13 +121,11 @@ void session_note_faults(struct collect_session *session); // files that were cu
 void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts);
 void session_close_files(struct collect_session *session);
 // folder.c
-// Both fill directory, lock, head, and the file and mapping of names. On failure folder_create leaves no
+// Both fill directory, folder, lock, head, and the file and mapping of names. On failure folder_create leaves no
 // folder behind; the handle is to be closed in any case.
 enum status folder_create(struct collect_session *session, const struct collect_options *options,
                           struct error *err) MUST_CHECK;
 enum status folder_open(struct collect_session *session, const char *directory, struct error *err) MUST_CHECK;
-void folder_remove(const char *directory);     // only files that a session has, then the folder if it is empty
-int folder_open_origin(const char *directory); // -1: it cannot be kept, which only recovery would miss
 // `store_path` NULL: the run is in the file already, only the present run changes.
 void folder_write_origin(int file, const char *store_path, int64_t run_id);
 // session.c

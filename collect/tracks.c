@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers tracks and writes their rows. Called by drain.c.
+#include "collect/place.h"
 #include "collect/state.h"
 
 #include <stdio.h>
@@ -31,11 +32,10 @@ void tracks_save(const struct tracks *tracks, const struct track_entry *entry)
   (void)written;
 }
 
-void tracks_open(struct tracks *tracks, const char *directory)
+void tracks_open(struct tracks *tracks, int folder)
 {
-  char path[4096];
-  snprintf(path, sizeof path, "%s/tracks", directory);
-  tracks->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  struct stat facts;
+  tracks->file = place_file(folder, "tracks", O_RDWR | O_CREAT, &facts);
   struct track_saved saved;
   for (uint32_t i = 0; tracks->file >= 0 && i < TRACKS_SAVED_MAXIMUM; i++) {
     if (pread(tracks->file, &saved, sizeof saved, (off_t)(i * sizeof saved)) != (ssize_t)sizeof saved)

@@ -9,12 +9,14 @@ import tempfile
 import time
 import unittest
 
+import strangers
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 XSP = BUILD / "xsp"
 WORKLOAD = BUILD / "test-programs" / "collect-traced-workload"
 
 
-class RecoverTest(unittest.TestCase):
+class SessionTest(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="xsp-recover-")
         self.folder = pathlib.Path(self.temporary.name)
@@ -50,6 +52,8 @@ class RecoverTest(unittest.TestCase):
                                 stdout=subprocess.PIPE)
         return json.loads(result.stdout)
 
+
+class RecoverTest(SessionTest):
     def test_a_program_by_itself(self):
         self.assertEqual(self.start(2, 5000).wait(600), 0)
         messages = self.recover(self.session, "-o", self.out)
@@ -141,6 +145,67 @@ class RecoverTest(unittest.TestCase):
         self.recover(first, self.session, "-o", self.out)
         self.assertEqual([row["n"] for row in self.sql("select count(*) as n from span group by run_id order by run_id")],
                          [10, 20])
+
+
+class OwnerTest(SessionTest):
+    """Sessions belong to the caller, or are refused: their files name what is written, and where."""
+
+    def setUp(self):
+        super().setUp()
+        self.victim = self.folder / "victim.xsp"
+        self.assertEqual(self.start(1, 10).wait(60), 0)
+        (self.session / "collector").write_text(f"run {1:27d}\n1\t{self.victim}\n", encoding="utf-8")
+
+    def refused(self, *words):
+        before = strangers.snapshot(self.session)
+        for arguments in ((), ("-o", self.out), ("-o", self.out, "--force")):
+            error = self.recover(self.session, *arguments, status=2)
+            for word in words:
+                self.assertIn(word, error)
+        self.assertEqual(strangers.snapshot(self.session), before)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["progress", "session"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "a second user's files are made by root only")
+    def test_of_another_user(self):
+        for path in (self.session, *self.session.iterdir()):
+            os.chown(path, strangers.STRANGER, strangers.STRANGER)
+        self.refused("belongs to user 65534")
+
+    @unittest.skipUnless(os.geteuid() == 0, "a second user's files are made by root only")
+    def test_a_file_of_another_user_in_it(self):
+        for name, word in (("session", "another user"), ("catalog", "another user")):
+            os.chown(self.session / name, strangers.STRANGER, strangers.STRANGER)
+            self.refused(name, word)
+            os.chown(self.session / name, 0, 0)
+        os.chown(self.session / "collector", strangers.STRANGER, strangers.STRANGER)
+        self.assertIn("output", self.recover(self.session, status=2))  # nobody says where to
+        os.chown(self.session / "ring-1", strangers.STRANGER, strangers.STRANGER)
+        self.assertIn("ring-1", self.recover(self.session, "-o", self.out))
+        self.assertFalse(self.victim.exists())
+
+    def test_that_others_can_write_to(self):
+        for mode in (0o777, 0o1777, 0o770):
+            self.session.chmod(mode)
+            self.refused("other users can write to it", "chmod")
+
+    def test_links_are_not_followed(self):
+        elsewhere = self.folder.parent / f"{self.folder.name}-elsewhere"
+        self.addCleanup(elsewhere.unlink)
+        for name in ("session", "catalog"):
+            (self.session / name).rename(elsewhere)
+            (self.session / name).symlink_to(elsewhere)
+            self.refused(name)
+            (self.session / name).unlink()
+            elsewhere.rename(self.session / name)
+        (self.session / "collector").rename(elsewhere)
+        (self.session / "collector").symlink_to(elsewhere)
+        self.assertIn("output", self.recover(self.session, status=2))
+        content = elsewhere.read_bytes()
+        (self.session / "tracks").unlink(missing_ok=True)
+        (self.session / "tracks").symlink_to(elsewhere)
+        self.recover(self.session, "-o", self.out)
+        self.assertEqual(elsewhere.read_bytes(), content)
+        self.assertFalse(self.victim.exists())
 
 
 class KilledCollectorTest(unittest.TestCase):

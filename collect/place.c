@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens and removes session folders; see place.h. Called by folder.c, rings.c and tracks.c.
+//
+// Folders are in places that everybody writes to (/dev/shm). Owner and mode are those of the descriptor, so that nobody
+// can exchange anything after the check: only the caller, or root, can then put files into the folder.
+#include "collect/place.h"
+
+#include "base/input_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum status check_owner(int folder, const char *path, const char *what, struct error *err)
+{
+  struct stat facts;
+  if (fstat(folder, &facts) != 0)
+    return error_set_errno(err, STATUS_INPUT, what, path, NULL);
+  if (facts.st_uid != geteuid())
+    return error_set(err, STATUS_INPUT, what, path, "as that user", "it belongs to user %u", (unsigned)facts.st_uid);
+  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return error_set(err, STATUS_INPUT, what, path, "chmod go-w, if its files are all yours",
+                     "other users can write to it");
+  return STATUS_OK;
+}
+
+enum status place_open(const char *directory, const char *what, char *ret_path, size_t size, int *ret_folder,
+                       struct error *err)
+{
+  char path[PATH_MAX];
+  *ret_folder = -1;
+  if (realpath(directory, path) == NULL)
+    return error_set_errno(err, STATUS_INPUT, what, directory, NULL);
+  if (strlen(path) >= size)
+    return error_set(err, STATUS_INPUT, what, directory, NULL, "the path is too long");
+  int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0)
+    return error_set_errno(err, STATUS_INPUT, what, directory, NULL);
+  enum status status = check_owner(folder, directory, what, err);
+  if (status != STATUS_OK) {
+    close(folder);
+    return status;
+  }
+  memcpy(ret_path, path, strlen(path) + 1);
+  *ret_folder = folder;
+  return STATUS_OK;
+}
+
+int place_file(int folder, const char *name, int flags, struct stat *ret_facts)
+{
+  int file = regular_file_open(folder, name, flags, ret_facts);
+  if (file < 0 || ret_facts->st_uid == geteuid())
+    return file;
+  close(file);
+  errno = EPERM;
+  return -1;
+}
+
+// ---- removing --------------------------------------------------------------------------------------------------------
+static bool is_session_file(const char *name)
+{
+  static const char *const prefixes[] = {"ring-", "process-", "tracer-", ".session-", ".catalog-"};
+  if (strcmp(name, "session") == 0 || strcmp(name, "catalog") == 0 || strcmp(name, "collector") == 0 ||
+      strcmp(name, "tracks") == 0)
+    return true;
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    size_t length = strlen(prefixes[i]);
+    if (strncmp(name, prefixes[i], length) == 0 && name[length] != '\0' &&
+        strspn(name + length, "0123456789") == strlen(name + length))
+      return true;
+  }
+  return false;
+}
+
+void place_remove(int folder, const char *path)
+{
+  DIR *entries = fdopendir(folder);
+  if (!entries) {
+    close(folder);
+    return;
+  }
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+    if (is_session_file(entry->d_name))
+      (void)unlinkat(dirfd(entries), entry->d_name, 0);
+  closedir(entries);
+  (void)rmdir(path);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session's folder as a place: opened once, checked, then used by its descriptor. Everything in collect/ opens the files
+// of a session here. Private.
+#ifndef XSP_COLLECT_PLACE_H
+#define XSP_COLLECT_PLACE_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <sys/stat.h>
+
+// Opens the folder that `directory` names and writes its path, without links, to `ret_path`. STATUS_INPUT unless it is the
+// caller's and no other user can write to it: its files decide what is written where.
+enum status place_open(const char *directory, const char *what, char *ret_path, size_t size, int *ret_folder,
+                       struct error *err) MUST_CHECK;
+// Opens a regular file of the folder that is the caller's, without following a link; made 0600. -1 with errno; EPERM:
+// another user's.
+int place_file(int folder, const char *name, int flags, struct stat *ret_facts);
+// Removes the files that a session has, then the folder, if it is empty. Takes the descriptor.
+void place_remove(int folder, const char *path);
+
+#endif
