@@ -226,8 +226,10 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
   XSP_TRY(start_lanes(experiment, lanes, err));
   if (*options->interrupted)
     return STATUS_OK;
-  if (experiment->store == NULL)
+  if (experiment->store == NULL) {
     XSP_TRY(store_create(options->output_path, options->force, &experiment->store, err));
+    store_warn_of_leftover(experiment->store, options->warning);
+  }
   for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane += options->set_count) {
     size_t variant = variant_of(experiment, lane);
     XSP_TRY(add_experiment(experiment->store, options, variant, &experiment->result->found[variant], err));

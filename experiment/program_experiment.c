@@ -339,6 +339,7 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
   experiment.progress = (struct progress){.name = experiment.name, .show = options->progress};
   experiment.streams = STREAMS_NONE;
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
+  store_warn_of_leftover(experiment.store, options->warning);
   if (is_repeated(options))
     streams_begin(&experiment.streams);
   disturbance_read(&experiment.before);

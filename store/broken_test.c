@@ -138,7 +138,7 @@ static void test_files_that_are_no_trace(void **state)
   OK(read_all(good_path, err));
   check_refused("/nonexistent.xsp", "No such file");
   check_refused(folder, "directory");
-  check_refused("/dev/null", "regular file");
+  check_refused("/dev/null", "it is a device");
   write_file(path, "", 0);
   check_refused(path, "empty");
   write_file(path, "{\"traceEvents\": []}", 19);

@@ -139,6 +139,7 @@ static void close_handle(struct store *store)
   free(store->path);
   unfinished_forget(store->partial_path);
   free(store->partial_path);
+  free(store->aside_path);
   free(store);
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a file for reading: reports what is wrong with it, and recovers what a killed writer left.
+// Opens a file for reading: reports what is wrong with it, and completes what a killed writer left.
 //
-// A killed writer leaves a rollback journal next to its file. SQLite rolls it back on the first read, for which it must
-// write; where that is not permitted, a private copy is recovered instead.
+// A killed writer leaves a rollback journal next to its file. It is replayed in a private copy: readers never write, and
+// the journal may be a stranger's.
 #include "base/debug.h"
+#include "base/input_file.h"
 #include "base/memory.h"
+#include "store/database.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,14 +26,6 @@ static uint32_t big_endian(const unsigned char *bytes)
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-static bool has_journal(const char *path)
-{
-  char journal[4096];
-  struct stat facts;
-  snprintf(journal, sizeof journal, "%s-journal", path);
-  return stat(journal, &facts) == 0 && facts.st_size > 0;
-}
-
 static enum status check_identity(const char *path, int64_t application_id, int64_t version, struct error *err)
 {
   if (application_id != SCHEMA_APPLICATION_ID)
@@ -48,7 +39,7 @@ static enum status check_identity(const char *path, int64_t application_id, int6
 // SQLite's header: magic at 0, page size at 16, change counter at 24, page count at 28, user version at 60, application
 // id at 68, "page count is valid for this change counter" at 92. Read before SQLite does, for clearer words.
 static enum status check_header(const char *path, const unsigned char head[100], size_t head_size, int64_t file_size,
-                                struct error *err)
+                                bool has_journal, struct error *err)
 {
   if (file_size == 0)
     return error_set(err, STATUS_INPUT, what, path, NULL, "the file is empty");
@@ -56,7 +47,7 @@ static enum status check_header(const char *path, const unsigned char head[100],
     return error_set(err, STATUS_INPUT, what, path, advice, "not an .xsp file");
   if (head_size < 100)
     return error_set(err, STATUS_INPUT, what, path, NULL, "the file is truncated");
-  if (has_journal(path)) // the header may be half-written; SQLite restores it first
+  if (has_journal) // the header may be half-written; SQLite restores it first
     return STATUS_OK;
   XSP_TRY(check_identity(path, big_endian(head + 68), big_endian(head + 60), err));
   int64_t page_size = head[16] << 8 | head[17];
@@ -67,24 +58,18 @@ static enum status check_header(const char *path, const unsigned char head[100],
   return STATUS_OK;
 }
 
-static enum status check_file(const char *path, struct error *err)
+// *ret_is_log_mode: the file's writer kept a write-ahead log (read version at 19).
+static enum status check_file(const char *path, bool has_journal, bool *ret_is_log_mode, struct error *err)
 {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  int file;
   struct stat facts;
   unsigned char head[100] = {0};
-  ssize_t got = 0;
-  enum status status = STATUS_OK;
-  if (file < 0 || fstat(file, &facts) != 0)
-    status = error_set_errno(err, STATUS_INPUT, what, path, NULL);
-  else if (!S_ISREG(facts.st_mode))
-    status = error_set(err, STATUS_INPUT, what, path, NULL,
-                       S_ISDIR(facts.st_mode) ? "it is a directory" : "it is no regular file");
-  else if ((got = pread(file, head, sizeof head, 0)) < 0)
-    status = error_set_errno(err, STATUS_INPUT, what, path, NULL);
-  else
-    status = check_header(path, head, (size_t)got, facts.st_size, err);
-  if (file >= 0)
-    close(file);
+  XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, err));
+  ssize_t got = pread(file, head, sizeof head, 0);
+  enum status status = got < 0 ? error_set_errno(err, STATUS_INPUT, what, path, NULL)
+                               : check_header(path, head, (size_t)got, facts.st_size, has_journal, err);
+  close(file);
+  *ret_is_log_mode = head[19] == 2;
   return status;
 }
 
@@ -102,6 +87,7 @@ enum status store_configure(struct store *store, struct error *err)
 // A schema from a stranger runs no code: no views, no triggers, no unsafe functions.
 static void distrust(sqlite3 *db)
 {
+  sqlite3_extended_result_codes(db, 1);
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
@@ -109,78 +95,25 @@ static void distrust(sqlite3 *db)
   sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 }
 
-// Opens `path` and reads from it, so that errors show now. On failure *ret_db is closed and NULL, *err is filled.
-static enum status connect(const char *path, const char *shown_path, int flags, sqlite3 **ret_db, struct error *err)
+// A file whose writer kept a write-ahead log is read as it is where there is no log: nothing is missing then, and SQLite
+// would make one.
+static enum status connect(struct store *store, const char *path, bool is_log_mode, struct error *err)
 {
-  int code = sqlite3_open_v2(path, ret_db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-  if (code == SQLITE_OK) {
-    sqlite3_extended_result_codes(*ret_db, 1);
-    distrust(*ret_db);
-    code = sqlite3_exec(*ret_db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL);
+  bool is_copied = database_has(path, "-wal") || (is_log_mode && database_has(path, "-journal"));
+  int code = is_copied ? SQLITE_OK : database_connect(path, is_log_mode, &store->db);
+  if (code == SQLITE_OK && !is_copied) {
+    distrust(store->db);
+    code = sqlite3_exec(store->db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL); // errors show now
+    is_copied = code == SQLITE_READONLY_ROLLBACK;
   }
-  if (code == SQLITE_OK)
-    return STATUS_OK;
-  enum status status = problem_sqlite(err, what, shown_path, *ret_db);
-  sqlite3_close(*ret_db);
-  *ret_db = NULL;
-  return status;
-}
-
-static bool copy_file(const char *from_path, int to)
-{
-  int from = open(from_path, O_RDONLY | O_CLOEXEC);
-  if (from < 0)
-    return false;
-  char buffer[65536];
-  ssize_t got;
-  bool is_good = true;
-  while (is_good && (got = read(from, buffer, sizeof buffer)) != 0)
-    is_good = got > 0 && write(to, buffer, (size_t)got) == got;
-  close(from);
-  return is_good;
-}
-
-// The recovered copy has no name by the time this returns: it goes with the connection.
-static enum status connect_to_copy(const char *path, sqlite3 **ret_db, struct error *err)
-{
-  const char *folder = getenv("TMPDIR");
-  char copy[4000], journal[4096], source[4096];
-  snprintf(copy, sizeof copy, "%s/xsp-recover-XXXXXX", folder != NULL && folder[0] != 0 ? folder : "/tmp");
-  int to = mkstemp(copy);
-  if (to < 0)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot recover trace into a temporary copy", copy, "TMPDIR elsewhere");
-  snprintf(journal, sizeof journal, "%s-journal", copy);
-  snprintf(source, sizeof source, "%s-journal", path);
-  bool is_copied = copy_file(path, to);
-  close(to);
-  to = open(journal, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  is_copied = is_copied && to >= 0 && copy_file(source, to);
-  if (to >= 0)
-    close(to);
-  enum status status = is_copied
-                           ? connect(copy, path, SQLITE_OPEN_READWRITE, ret_db, err)
-                           : error_set_errno(err, STATUS_SYSTEM, "cannot recover trace into a temporary copy", copy,
-                                             "TMPDIR elsewhere, or permission to write into the trace's folder");
-  if (status == STATUS_OK)
-    sqlite3_exec(*ret_db, "PRAGMA query_only=1", NULL, NULL, NULL);
-  unlink(copy);
-  unlink(journal);
-  return status;
-}
-
-static enum status connect_for_reading(const char *path, sqlite3 **ret_db, struct error *err)
-{
-  enum status status = connect(path, path, SQLITE_OPEN_READONLY, ret_db, err);
-  if (status == STATUS_OK || !has_journal(path))
-    return status;
-  sqlite3 *writer = NULL;
-  if (connect(path, path, SQLITE_OPEN_READWRITE, &writer, err) == STATUS_OK) {
-    bool is_read_only = sqlite3_db_readonly(writer, "main") == 1;
-    sqlite3_close(writer);
-    if (!is_read_only)
-      return connect(path, path, SQLITE_OPEN_READONLY, ret_db, err);
-  }
-  return connect_to_copy(path, ret_db, err);
+  if (!is_copied)
+    return code == SQLITE_OK ? STATUS_OK : problem_sqlite(err, what, store->path, store->db);
+  sqlite3_close(store->db);
+  store->db = NULL;
+  enum database_trust trust = store->is_recovery ? DATABASE_TRUST_OWNER : DATABASE_TRUST_OWN;
+  XSP_TRY(database_connect_to_copy(path, trust, what, store->path, &store->db, &store->has_left_out, err));
+  distrust(store->db);
+  return STATUS_OK;
 }
 
 static enum status read_pragma(struct store *store, const char *sql, int64_t *ret_value, struct error *err)
@@ -225,8 +158,15 @@ static enum status add_later_tables(struct store *store, struct error *err)
 
 enum status store_open_database(struct store *store, struct error *err)
 {
-  XSP_TRY(check_file(store->path, err));
-  XSP_TRY(connect_for_reading(store->path, &store->db, err));
+  bool is_log_mode = false;
+  char *path = realpath(store->path, NULL); // journals lie next to the file itself, not next to a link
+  if (path == NULL)
+    return error_set_errno(err, STATUS_INPUT, what, store->path, NULL);
+  enum status status = check_file(store->path, database_has(path, "-journal"), &is_log_mode, err);
+  if (status == STATUS_OK)
+    status = connect(store, path, is_log_mode, err);
+  free(path);
+  XSP_TRY(status);
   // Two threads sort while one feeds them; SQLite keeps them to its sorter.
   sqlite3_exec(store->db, "PRAGMA cache_size=-16384; PRAGMA cell_size_check=ON; PRAGMA threads=2", NULL, NULL, NULL);
   XSP_TRY(check_database(store, err));
@@ -236,10 +176,11 @@ enum status store_open_database(struct store *store, struct error *err)
   return reader_refresh(&store->reader, err);
 }
 
-enum status store_open(const char *path, struct store **ret_store, struct error *err)
+static enum status open_store(const char *path, bool is_recovery, struct store **ret_store, struct error *err)
 {
   *ret_store = NULL;
   struct store *store = memory_new(1, sizeof *store);
+  store->is_recovery = is_recovery;
   store->path = memory_text(path);
   store->lock_file = -1;
   enum status status = store_open_database(store, err);
@@ -249,6 +190,18 @@ enum status store_open(const char *path, struct store **ret_store, struct error 
   }
   *ret_store = store;
   DEBUG(store, "opened %s, format version %d", path, store->format_version);
+  return STATUS_OK;
+}
+
+enum status store_open(const char *path, struct store **ret_store, struct error *err)
+{
+  return open_store(path, false, ret_store, err);
+}
+
+enum status store_open_unfinished(const char *path, struct store **ret_store, bool *ret_left_out, struct error *err)
+{
+  XSP_TRY(open_store(path, true, ret_store, err));
+  *ret_left_out = (*ret_store)->has_left_out;
   return STATUS_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/message.h"
 #include "base/slice.h"
 #include "format/level.h"
 
@@ -158,7 +159,10 @@ struct store_trace {
 // ---- writing ---------------------------------------------------------------------------------------------------------
 // Creates PATH.partial next to PATH; store_finish renames it. An existing PATH is an error unless `force`; it stays
 // untouched until the rename. A killed writer leaves PATH.partial, which opens with all that was committed.
+// A PATH.partial that a killed writer left is renamed to the first free one of PATH.partial~, PATH.partial~2, …
 enum status store_create(const char *path, bool force, struct store **ret_store, struct error *err) MUST_CHECK;
+const char *store_leftover(const struct store *store);                      // that new name; NULL: there was none
+void store_warn_of_leftover(const struct store *store, message_fn warning); // names it
 enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
                              int64_t *ret_system_id, struct error *err) MUST_CHECK;
 enum status store_add_experiment(struct store *store, const struct store_experiment *experiment,
@@ -241,8 +245,14 @@ void store_unfinished_keep(struct store *store);
 // Columns and lists go into the caller's arena and live as long as it does. Memory: ask for the columns that are needed
 // (`column_mask`); a column that exceeds the machine's memory is STATUS_MEMORY before anything is allocated. SQL decodes
 // part by part into a cache of at most 512 MiB per handle.
-// Refuses: not SQLite, SQLite that is no .xsp, a newer format version, each with its own reason. Read only.
+// Refuses: not SQLite, SQLite that is no .xsp, a newer format version, each with its own reason. Never writes, creates or
+// deletes anything next to the file. A killed writer's journal is replayed in a private copy under TMPDIR if file and
+// journal are the caller's or root's and no other user can write to the folder; else the file is refused.
 enum status store_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
+// As store_open, for xsp recover: replays a killed writer's journal also where the folder is open to other users.
+// *ret_left_out: there was a journal of another user than the file's, which was left out.
+enum status store_open_unfinished(const char *path, struct store **ret_store, bool *ret_left_out,
+                                  struct error *err) MUST_CHECK;
 int store_format_version(const struct store *store);
 const char *store_path(const struct store *store);
 // Arrays in `arena`, ordered by id.

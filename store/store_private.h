@@ -50,6 +50,7 @@ struct store {
   sqlite3 *db;
   char *path;         // what the user named
   char *partial_path; // while writing: path + ".partial"; else NULL
+  char *aside_path;   // where a killed writer's partial file was found and renamed; else NULL
   int lock_file;      // held while writing; -1
   bool is_writing, is_finished;
   bool has_failed; // sticky: what the file lacks cannot be made good
@@ -63,6 +64,8 @@ struct store {
   sqlite3_stmt *statements[STATEMENT_COUNT], *row_statements[ROWS_COUNT];
   struct reader reader;
   int format_version;
+  bool is_recovery;  // opened by store_open_unfinished
+  bool has_left_out; // a journal that belongs to another user than the file
 };
 
 // open.c

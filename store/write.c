@@ -5,6 +5,7 @@
 // loses nothing that it gave to the kernel; only store_finish pays for safety against power loss). Chunks append, so the
 // journal stays small. What fails once fails for good: the file then holds what was committed before.
 #include "base/memory.h"
+#include "store/leftovers.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
@@ -91,20 +92,6 @@ enum status writer_execute(struct store *store, struct error *err, const char *s
 }
 
 // ---- create ----------------------------------------------------------------------------------------------------------
-// Renames what a killed writer left, with its journal.
-static enum status set_aside(const char *path, struct error *err)
-{
-  char aside[4096], from[4200], to[4200];
-  snprintf(aside, sizeof aside, "%s~", path);
-  snprintf(from, sizeof from, "%s-journal", path);
-  snprintf(to, sizeof to, "%s-journal", aside);
-  unlink(to);
-  if (rename(path, aside) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot set aside an unfinished trace", path, NULL);
-  rename(from, to);
-  return STATUS_OK;
-}
-
 // Opens the partial file and locks it. A leftover of a killed writer is set aside, never overwritten: it may be all that
 // is left of a long capture. A link is not followed: in a folder that everybody writes to it may lead anywhere.
 static enum status claim_partial(struct store *store, struct error *err)
@@ -124,7 +111,9 @@ static enum status claim_partial(struct store *store, struct error *err)
       break;
     close(file);
     store->lock_file = -1;
-    XSP_TRY(set_aside(path, err));
+    free(store->aside_path);
+    store->aside_path = NULL;
+    XSP_TRY(leftover_set_aside(path, &store->aside_path, err));
   }
   unfinished_add(store->partial_path);
   return STATUS_OK;
@@ -179,6 +168,18 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
   else
     store_discard(store);
   return status;
+}
+
+const char *store_leftover(const struct store *store)
+{
+  return store->aside_path;
+}
+
+void store_warn_of_leftover(const struct store *store, message_fn warning)
+{
+  if (store->aside_path != NULL && warning != NULL)
+    warning("xsp: what a killed writer had left in %s is now %s; try: xsp recover %s -o OUT.xsp", store->partial_path,
+            store->aside_path, store->aside_path);
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------

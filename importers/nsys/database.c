@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a database that anyone may have made, and lists its tables. Called by nsys.c only.
 //
-// The file is opened read-only and immutable: no locks, no journals, nothing written next to it. The progress handler ends
+// The file is read as it is (store/database.h): no locks, no journals, nothing written next to it. The progress handler ends
 // statements that take more steps than the file's size explains.
 #include "importers/nsys/database.h"
 
-#include <sqlite3.h>
+#include "base/input_file.h"
+#include "store/database.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,7 +74,8 @@ static enum status check_unfinished(struct nsys_database *database, const char *
     unsigned char head[8] = {0};
     if (snprintf(beside, sizeof beside, "%s%s", path, endings[i]) >= (int)sizeof beside)
       continue;
-    int file = open(beside, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat facts;
+    int file = regular_file_open(AT_FDCWD, beside, O_RDONLY, &facts);
     if (file < 0)
       continue;
     ssize_t got = pread(file, head, sizeof head, 0);
@@ -90,13 +93,8 @@ static enum status check_header(struct nsys_database *database, const char *path
 {
   unsigned char head[100] = {0};
   struct stat facts;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0 || fstat(file, &facts) != 0) {
-    enum status status = error_set_errno(err, STATUS_INPUT, what, database->path, NULL);
-    if (file >= 0)
-      close(file);
-    return status;
-  }
+  int file;
+  XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, err));
   ssize_t got = pread(file, head, sizeof head, 0);
   close(file);
   database->size_bytes = (uint64_t)facts.st_size;
@@ -215,45 +213,21 @@ static enum status list_tables(struct nsys_database *database, struct arena *are
   return status;
 }
 
-// The path as a URI: what has a meaning there is escaped.
-static char *uri_of(const char *path, struct arena *arena)
-{
-  static const char digits[] = "0123456789ABCDEF", after[] = "?immutable=1";
-  size_t length = strlen(path), at = 5;
-  char *uri = arena_alloc(arena, 3 * length + sizeof after + 16);
-  memcpy(uri, "file:", at);
-  for (size_t i = 0; i < length; i++) {
-    unsigned char byte = (unsigned char)path[i];
-    if (strchr("%?#", byte) != NULL || byte < 0x20) {
-      uri[at++] = '%';
-      uri[at++] = digits[byte >> 4];
-      uri[at++] = digits[byte & 15];
-    } else {
-      uri[at++] = (char)byte;
-    }
-    if (i + 1 < length && i == 0 && byte == '/' && path[1] == '/') // "//name" would be a host's name
-      while (i + 1 < length && path[i + 1] == '/')
-        i++;
-  }
-  memcpy(uri + at, after, sizeof after);
-  return uri;
-}
-
 enum status nsys_database_open(struct nsys_database *ret_database, const char *path, const char *shown_path,
                                struct arena *arena, struct error *err)
 {
   struct nsys_database *database = ret_database;
   *database = (struct nsys_database){.path = shown_path};
   XSP_TRY(check_header(database, path, err));
-  XSP_TRY(check_unfinished(database, path, err));
-  const char *uri = uri_of(path, arena);
-  int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-  if (sqlite3_open_v2(uri, &database->db, flags, NULL) != SQLITE_OK) {
-    enum status status = nsys_database_failed(database, NULL, 0, err);
-    nsys_database_close(database);
-    return status;
-  }
-  enum status status = distrust(database, err);
+  char *real_path = realpath(path, NULL); // journals lie next to the file itself, not next to a link
+  if (real_path == NULL)
+    return error_set_errno(err, STATUS_INPUT, what, shown_path, NULL);
+  enum status status = check_unfinished(database, real_path, err);
+  if (status == STATUS_OK && database_connect(real_path, true, &database->db) != SQLITE_OK)
+    status = nsys_database_failed(database, NULL, 0, err);
+  free(real_path);
+  if (status == STATUS_OK)
+    status = distrust(database, err);
   if (status == STATUS_OK)
     status = list_tables(database, arena, err);
   if (status != STATUS_OK)

@@ -124,6 +124,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct store *store = NULL;
   catch_signals();
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
+  store_warn_of_leftover(store, output_message);
   struct arena arena = {0};
   struct import_report report = {.output = path};
   enum status status = fill(store, invocation, &options, &arena, &report, err), printed = STATUS_OK;

@@ -5,8 +5,10 @@
 #include "collect/collect.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/recover_list.h"
 #include "programs/xsp/verb.h"
 #include "store/copy.h"
+#include "store/leftovers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,6 +30,7 @@ struct recovery {
   struct recovered sessions[SESSIONS_MAXIMUM];
   size_t session_count;
   char source[4200];  // the file that holds what was committed; "": none
+  bool has_left_out;  // a journal of another user lies next to it
   struct store *from; // the same, open
   struct store *to;
   uint64_t copied; // spans
@@ -35,40 +38,55 @@ struct recovery {
   struct arena arena;
 };
 
-// The first possible name of the dead collector's file, if it is really this session's. Called when the
-// new file has been made: by then an unfinished one of the same name was set aside as .partial~.
-static enum status find_source(struct recovery *recovery, struct recovered *recovered, struct error *err)
+// Takes `path` as the file of the dead collector, if it really is this session's.
+static enum status try_source(struct recovery *recovery, struct recovered *recovered, const char *path, bool *ret_taken,
+                              struct error *err)
 {
-  static const char *const endings[] = {".partial", ".partial~", ""};
-  char own[4200], path[4200];
-  snprintf(own, sizeof own, "%.4096s.partial", store_path(recovery->to));
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    struct store *store = NULL;
-    struct stat ours, theirs;
-    bool has = false;
-    snprintf(path, sizeof path, "%.4096s%s", recovered->origin.path, endings[i]);
-    if (stat(path, &theirs) != 0 ||
-        (stat(own, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) ||
-        store_open(path, &store, NULL) != STATUS_OK)
-      continue;
-    enum status status =
-        store_has_trace(store, recovered->origin.run_ids[0], collect_trace(recovered->session), &has, NULL);
-    if (status != STATUS_OK || !has) {
-      store_close(store);
-      continue;
-    }
-    if (recovery->from && strcmp(recovery->source, path) != 0) {
-      store_close(store);
-      return error_set(err, STATUS_USE, "cannot recover into one file", recovered->directory,
-                       "one call of xsp recover for each", "its xsp wrote %s, that of another session %s", path,
-                       recovery->source);
-    }
-    store_close(recovery->from);
-    recovery->from = store;
-    memcpy(recovery->source, path, sizeof path);
+  struct store *store = NULL;
+  bool has = false, has_left_out = false;
+  if (store_open_unfinished(path, &store, &has_left_out, NULL) != STATUS_OK)
+    return STATUS_OK;
+  if (store_has_trace(store, recovered->origin.run_ids[0], collect_trace(recovered->session), &has, NULL) !=
+          STATUS_OK ||
+      !has) {
+    store_close(store);
     return STATUS_OK;
   }
-  recovered->origin = (struct collect_origin){NULL, 0, NULL, 0};
+  if (recovery->from && strcmp(recovery->source, path) != 0) {
+    store_close(store);
+    return error_set(err, STATUS_USE, "cannot recover into one file", recovered->directory,
+                     "one call of xsp recover for each", "its xsp wrote %s, that of another session %s", path,
+                     recovery->source);
+  }
+  store_close(recovery->from);
+  recovery->from = store;
+  recovery->has_left_out = has_left_out;
+  snprintf(recovery->source, sizeof recovery->source, "%s", path);
+  *ret_taken = true;
+  return STATUS_OK;
+}
+
+// Looks for the dead collector's file: unfinished ones by their names, then the finished one. Called when the new file has
+// been made: by then an unfinished one of the same name was set aside.
+static enum status find_source(struct recovery *recovery, struct recovered *recovered, struct error *err)
+{
+  const char *path = recovered->origin.path, *slash = strrchr(path, '/'); // it is absolute
+  char *folder = arena_copy(&recovery->arena, path, slash == path ? 1 : (size_t)(slash - path));
+  const char *own = arena_format(&recovery->arena, "%s.partial", store_path(recovery->to));
+  struct leftover *leftovers = NULL;
+  size_t count = 0;
+  bool is_taken = false;
+  struct stat ours = {0}, theirs;
+  (void)stat(own, &ours);
+  if (leftovers_find(folder, slash + 1, &recovery->arena, &leftovers, &count, NULL) != STATUS_OK)
+    count = 0; // the folder is gone
+  for (size_t i = 0; i < count && !is_taken; i++)
+    if (stat(leftovers[i].path, &theirs) == 0 && (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino))
+      XSP_TRY(try_source(recovery, recovered, leftovers[i].path, &is_taken, err));
+  if (!is_taken)
+    XSP_TRY(try_source(recovery, recovered, path, &is_taken, err));
+  if (!is_taken)
+    recovered->origin = (struct collect_origin){NULL, 0, NULL, 0};
   return STATUS_OK;
 }
 
@@ -117,7 +135,7 @@ static enum status begin_file(struct recovery *recovery, struct error *err)
     if (runs[i].run_id > recovery->last_run_id)
       recovery->last_run_id = runs[i].run_id;
   }
-  return count ? STATUS_OK : add_experiment(recovery, err);
+  return count || !recovery->session_count ? STATUS_OK : add_experiment(recovery, err);
 }
 
 static enum status drain(struct recovery *recovery, struct recovered *recovered, struct error *err)
@@ -165,7 +183,7 @@ static enum status describe_run(struct recovery *recovery, const struct recovere
   return store_add_run(recovery->to, &row, err);
 }
 
-static void report(struct recovery *recovery, const char *path)
+static void report_sessions(struct recovery *recovery, const char *path)
 {
   struct collect_counts sum = {0};
   for (size_t i = 0; i < recovery->session_count; i++) {
@@ -193,6 +211,17 @@ static void report(struct recovery *recovery, const char *path)
                    sum.clock_step_ns);
 }
 
+static void report(struct recovery *recovery, const char *path)
+{
+  if (recovery->has_left_out)
+    output_message("xsp: left out the journal next to %s: it belongs to another user than the file", recovery->source);
+  if (recovery->session_count)
+    report_sessions(recovery, path);
+  else
+    output_message("xsp: recovered %" PRIu64 " spans from %s, which stays as it is, into %s", recovery->copied,
+                   recovery->source, path);
+}
+
 static enum status write_file(struct recovery *recovery, struct error *err)
 {
   for (size_t i = 0; i < recovery->session_count; i++)
@@ -208,14 +237,30 @@ static enum status write_file(struct recovery *recovery, struct error *err)
   return store_finish(recovery->to, err);
 }
 
+static bool is_file(const char *path)
+{
+  struct stat facts;
+  return stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode);
+}
+
 static enum status recover(struct recovery *recovery, const struct invocation *invocation, struct error *err)
 {
+  if (invocation->argument_count == 0)
+    return invocation_has(invocation, "output")
+               ? error_set(err, STATUS_USE, "wrong use", "recover", "xsp recover, which lists what there is",
+                           "the session or file is missing")
+               : recover_list(err);
   if (invocation->argument_count > SESSIONS_MAXIMUM)
     return error_set(err, STATUS_USE, "wrong use", "recover", NULL, "more than %d sessions at once", SESSIONS_MAXIMUM);
-  for (size_t i = 0; i < invocation->argument_count; i++)
-    XSP_TRY(adopt(recovery, invocation->arguments[i], err));
+  if (invocation->argument_count == 1 && is_file(invocation->arguments[0])) {
+    snprintf(recovery->source, sizeof recovery->source, "%s", invocation->arguments[0]);
+    XSP_TRY(store_open_unfinished(invocation->arguments[0], &recovery->from, &recovery->has_left_out, err));
+  } else {
+    for (size_t i = 0; i < invocation->argument_count; i++)
+      XSP_TRY(adopt(recovery, invocation->arguments[i], err));
+  }
   const char *path = invocation_value(invocation, "output");
-  if (!path)
+  if (!path && recovery->session_count)
     path = recovery->sessions[0].origin.path;
   if (!path)
     return error_set(err, STATUS_USE, "wrong use", "recover", "-o OUT.xsp", "the output's name is missing");
@@ -226,6 +271,8 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
     recovery->to = NULL;
     return status;
   }
+  if (store_leftover(recovery->to) != NULL && strcmp(store_leftover(recovery->to), recovery->source) != 0)
+    store_warn_of_leftover(recovery->to, output_message);
   report(recovery, path);
   return STATUS_OK;
 }
@@ -246,7 +293,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, false,
-     "The file to write. Without it: the file that the killed xsp was to write."},
+     "The file to write. Without it: the file that the session's killed xsp was to write."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {"keep", 0, NULL, NULL, false,
      "Leave the session folder as it is. Without it the folder is removed once OUT is complete."},
@@ -254,6 +301,8 @@ static const struct option_description options[] = {
 };
 static const struct verb_example examples[] = {
     {"xsp recover /dev/shm/xsp-1000-0123456789abcdef -o out.xsp", "what a killed xsp left in memory"},
+    {"xsp recover", "lists what there is to recover"},
+    {"xsp recover out.xsp.partial~2 -o out.xsp", "the second unfinished file that was set aside"},
     {"xsp recover session -o out.xsp", "what a program recorded by itself, run with XSP_SESSION=session"},
     {0},
 };
@@ -261,13 +310,18 @@ static const struct verb_example examples[] = {
 const struct verb verb_recover = {
     .name = "recover",
     .summary = "make a file of what a killed xsp, or a program without xsp, left",
-    .synopsis = "DIR... [-o OUT.xsp] [OPTION...]",
+    .synopsis = "[DIR...|FILE] [-o OUT.xsp] [OPTION...]",
     .description = "Takes over capture sessions whose xsp was killed, or that a program recorded without one "
                    "(XSP_SESSION=DIR). What the killed xsp had committed to its .partial file is joined with what is "
                    "still in the rings, each span once. Spans that never finished are kept and marked as open.\n\n"
                    "A session folder is in /dev/shm (xsp-UID-NUMBER), or in TMPDIR where there was too little room. "
-                   "Several folders of one xsp are recovered together, in one call.",
-    .least_arguments = 1,
+                   "Several folders of one xsp are recovered together, in one call. A folder of another user, or "
+                   "one that others can write to, is refused.\n\n"
+                   "FILE is what a killed xsp left: NAME.xsp.partial, or NAME.xsp.partial~, ~2, ... where a later "
+                   "run set it aside. It becomes OUT without what was not committed, and stays as it is. Reading verbs "
+                   "do the same by themselves, but refuse such a file where other users can write to its folder.\n\n"
+                   "Without arguments, sessions of yours and unfinished files in this folder are listed.",
+    .least_arguments = 0,
     .most_arguments = SIZE_MAX,
     .options = options,
     .examples = examples,

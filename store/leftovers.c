@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of unfinished files, set aside and found again. Called by write.c and by `xsp recover`.
+#include "store/leftovers.h"
+
+#include "base/memory.h"
+#include "base/slice.h"
+#include "base/vector.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PARTIAL ".partial"
+#define NUMBERS_MOST 100000u // a folder with more is not asked further
+
+// ---- finding ---------------------------------------------------------------------------------------------------------
+// "", "~", "~2"
+static bool is_numbering(const char *text)
+{
+  return text[0] == 0 || (text[0] == '~' && strspn(text + 1, "0123456789") == strlen(text + 1));
+}
+
+static bool is_leftover(const char *entry, const char *name)
+{
+  const char *end = NULL; // the last .partial of the entry
+  for (const char *at = entry; (at = strstr(at, PARTIAL)) != NULL; at++)
+    end = at;
+  if (end == NULL || end == entry || !is_numbering(end + sizeof PARTIAL - 1))
+    return false;
+  return name == NULL || slice_is((struct slice){entry, (size_t)(end - entry)}, name);
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+  return strcmp(((const struct leftover *)left)->path, ((const struct leftover *)right)->path);
+}
+
+enum status leftovers_find(const char *folder, const char *name, struct arena *arena, struct leftover **ret_leftovers,
+                           size_t *ret_count, struct error *err)
+{
+  VECTOR(struct leftover) found = {0};
+  DIR *entries = opendir(folder);
+  if (entries == NULL)
+    return error_set_errno(err, STATUS_INPUT, "cannot look for unfinished traces", folder, NULL);
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    struct stat facts;
+    if (!is_leftover(entry->d_name, name) || fstatat(dirfd(entries), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(facts.st_mode))
+      continue;
+    const char *path = strcmp(folder, ".") == 0 ? arena_copy(arena, entry->d_name, strlen(entry->d_name))
+                                                : arena_format(arena, "%s/%s", folder, entry->d_name);
+    *vector_add(&found) = (struct leftover){path, facts.st_size, facts.st_mtim.tv_sec};
+  }
+  closedir(entries);
+  if (found.count > 1)
+    qsort(found.items, found.count, sizeof *found.items, compare_paths);
+  *ret_count = found.count;
+  *ret_leftovers = arena_alloc_array(arena, found.count + 1, sizeof **ret_leftovers);
+  for (size_t i = 0; i < found.count; i++)
+    (*ret_leftovers)[i] = found.items[i];
+  vector_done(&found);
+  return STATUS_OK;
+}
+
+// ---- setting aside ---------------------------------------------------------------------------------------------------
+// Never replaces `to`. Some file systems know no such rename: there, a name that is taken meanwhile is lost.
+static int rename_to_free(const char *from, const char *to)
+{
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+    return 0;
+  if (errno != EINVAL && errno != ENOSYS)
+    return -1;
+  struct stat facts;
+  if (lstat(to, &facts) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return rename(from, to);
+}
+
+// A journal without its file may be all that is left too: its name counts as taken.
+static bool has_journal(const char *path)
+{
+  char *journal = memory_resize(NULL, strlen(path) + sizeof "-journal", 1);
+  struct stat facts;
+  sprintf(journal, "%s-journal", path);
+  bool has = lstat(journal, &facts) == 0;
+  free(journal);
+  return has;
+}
+
+enum status leftover_set_aside(const char *partial_path, char **ret_path, struct error *err)
+{
+  size_t size = strlen(partial_path) + sizeof "~4294967295-journal";
+  char *aside = memory_new(size, 1), *from = memory_new(size, 1), *to = memory_new(size, 1);
+  int code = -1;
+  errno = EEXIST;
+  for (unsigned number = 1; code != 0 && errno == EEXIST && number <= NUMBERS_MOST; number++) {
+    snprintf(aside, size, number == 1 ? "%s~" : "%s~%u", partial_path, number);
+    if (!has_journal(aside))
+      code = rename_to_free(partial_path, aside);
+  }
+  snprintf(from, size, "%s-journal", partial_path);
+  snprintf(to, size, "%s-journal", aside);
+  enum status status = STATUS_OK;
+  if (code != 0 || (rename_to_free(from, to) != 0 && errno != ENOENT))
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot set aside an unfinished trace",
+                             code == 0 ? from : partial_path, "another output path");
+  free(from);
+  free(to);
+  if (status == STATUS_OK)
+    *ret_path = aside;
+  else
+    free(aside);
+  return status;
+}

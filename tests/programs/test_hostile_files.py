@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files and folders of other users: readers never write, delete or wait, and obey nobody else's journal."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import strangers
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
+XSP = BUILD / "xsp"
+IS_ROOT = os.geteuid() == 0
+needs_root = unittest.skipUnless(IS_ROOT, "a second user's files are made by root only")
+TRACE = [{"ph": "X", "name": "ProfilerStep#1", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 0, "dur": 100}] + [
+    {"ph": "X", "name": name, "cat": "cpu_op", "pid": 1, "tid": 1, "ts": start, "dur": 10}
+         for start, name in ((10, "one"), (30, "two"), (50, "three"))]
+NAMES = ["ProfilerStep#1", "one", "two", "three"]
+READERS = [["info", "FILE"], ["analyze", "L0", "FILE"], ["sql", "FILE", "select count(*) as n from span"],
+           ["export", "FILE", "--to", "csv", "-o", "OUT"], ["report", "FILE", "-o", "OUT"], ["check", "--links=FILE"]]
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="xsp-hostile-")
+        base = pathlib.Path(self.temporary.name)
+        base.chmod(0o755)
+        self.folder, self.elsewhere, self.scratch = base / "folder", base / "elsewhere", base / "scratch"
+        for folder in (self.folder, self.elsewhere, self.scratch):
+            folder.mkdir(mode=0o755)
+        self.trace, self.victim = self.folder / "x.xsp", self.elsewhere / "victim"
+        source = self.elsewhere / "trace.json"
+        source.write_text(json.dumps({"traceEvents": TRACE}), encoding="utf-8")
+        self.run_xsp("import", source, "-o", self.trace)
+        self.victim.write_text("not to be deleted", encoding="utf-8")
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def run_xsp(self, *arguments, status=0):
+        result = subprocess.run([XSP, *arguments], timeout=30, capture_output=True, text=True, check=False,
+                                env={**os.environ, "TMPDIR": str(self.scratch)})
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result
+
+    def read(self, verb, status=0):
+        """Runs a reading verb on the trace. Whatever it says, nothing around the trace changed."""
+        before = strangers.snapshot(self.folder), strangers.snapshot(self.elsewhere)
+        out = pathlib.Path(self.temporary.name) / "out"
+        result = self.run_xsp(*self.command(verb, self.trace, out), status=status)
+        self.assertEqual((strangers.snapshot(self.folder), strangers.snapshot(self.elsewhere)), before)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+        out.unlink(missing_ok=True)
+        return result
+
+    @staticmethod
+    def command(verb, path, out):
+        return [word.replace("FILE", str(path)).replace("OUT", str(out)) for word in verb]
+
+    def each_reader(self, status=0, word=""):
+        for verb in READERS:
+            with self.subTest(verb=verb[0]):
+                self.assertIn(word, self.read(verb, status).stderr)
+
+    def spans(self, path=None):
+        result = self.run_xsp("sql", path or self.trace, "select name from span order by start_ns", "--json")
+        return [row["name"] for row in json.loads(result.stdout)]
+
+    def plant_journal(self):
+        strangers.leave_hot_journal(self.trace)
+        strangers.name_super_journal(self.trace, self.victim)
+
+    def give_away(self, *paths):
+        for path in paths:
+            os.chown(path, strangers.STRANGER, strangers.STRANGER, follow_symlinks=False)
+
+
+class Journals(Files):
+    def test_replayed_in_a_private_copy_in_a_folder_of_ones_own(self):
+        strangers.leave_hot_journal(self.trace)
+        self.each_reader()
+        self.assertEqual(self.spans(), NAMES)
+
+    def test_a_super_journal_is_not_deleted(self):
+        self.plant_journal()
+        self.each_reader()
+        self.assertEqual(self.victim.read_text(encoding="utf-8"), "not to be deleted")
+
+    def test_refused_where_others_can_write_to_the_folder(self):
+        self.plant_journal()
+        for mode in (0o1777, 0o777, 0o775):
+            self.folder.chmod(mode)
+            self.each_reader(2, f"xsp recover {self.trace}")
+
+    def test_recover_makes_a_file_of_it(self):
+        self.plant_journal()
+        self.folder.chmod(0o1777)
+        out = self.scratch / "out.xsp"
+        before = strangers.snapshot(self.folder), strangers.snapshot(self.elsewhere)
+        result = self.run_xsp("recover", self.trace, "-o", out)
+        self.assertIn("recovered 4 spans", result.stderr)
+        self.assertEqual(self.spans(out), NAMES)
+        self.assertEqual((strangers.snapshot(self.folder), strangers.snapshot(self.elsewhere)), before)
+        self.assertIn("output", self.run_xsp("recover", self.trace, status=2).stderr)
+
+    @needs_root
+    def test_another_users_journal_is_not_replayed(self):
+        for shown, files in (("both", (self.trace, f"{self.trace}-journal")), ("journal", (f"{self.trace}-journal",))):
+            with self.subTest(shown):
+                os.chown(self.trace, 0, 0)
+                self.plant_journal()
+                self.give_away(*files)
+                self.each_reader(2, "xsp recover")
+
+    @needs_root
+    def test_recover_leaves_out_a_journal_of_another_user_than_the_file(self):
+        self.folder.chmod(0o1777)
+        shutil.copy(self.trace, self.elsewhere / "copy.xsp")
+        strangers.leave_hot_journal(self.elsewhere / "copy.xsp")
+        journal = (self.elsewhere / "copy.xsp-journal").read_bytes()
+        self.assertEqual(strangers.as_stranger(
+            lambda: pathlib.Path(f"{self.trace}-journal").write_bytes(journal)), 0)
+        out = self.scratch / "out.xsp"
+        result = self.run_xsp("recover", self.trace, "-o", out)
+        self.assertIn("left out the journal", result.stderr)
+        self.assertEqual(self.spans(out), NAMES)
+
+    @needs_root
+    def test_a_stranger_deletes_nothing_by_a_file_in_a_sticky_folder(self):
+        """The attack as it was: all of it is the stranger's, in a folder like /tmp; root only looks."""
+        self.folder.chmod(0o1777)
+        shutil.copy(self.trace, self.folder / "given.xsp")
+        self.give_away(self.folder / "given.xsp")
+        self.trace.unlink()
+        given, self.trace = self.folder / "given.xsp", self.folder / "planted.xsp"
+        victim = self.victim
+
+        def attack():
+            shutil.copy(given, self.trace)
+            strangers.leave_hot_journal(self.trace)
+            strangers.name_super_journal(self.trace, victim)
+
+        self.assertEqual(strangers.as_stranger(attack), 0)
+        self.each_reader(status=2)
+        self.run_xsp("recover", self.trace, "-o", self.scratch / "out.xsp")
+        self.assertEqual(self.victim.read_text(encoding="utf-8"), "not to be deleted")
+
+    def test_a_journal_that_is_a_fifo_or_a_link_is_not_waited_for(self):
+        journal = pathlib.Path(f"{self.trace}-journal")
+        os.mkfifo(journal)
+        self.assertEqual(self.spans(), NAMES)
+        journal.unlink()
+        journal.symlink_to(self.victim)
+        self.assertEqual(self.spans(), NAMES)
+        self.assertEqual(self.victim.read_text(encoding="utf-8"), "not to be deleted")
+
+
+class Logs(Files):
+    """Files in SQLite's WAL mode, which xsp does not make, but people can."""
+
+    def test_nothing_is_left_next_to_a_file_without_a_log(self):
+        strangers.leave_log(self.trace, "insert into note values(0, 'a', 'b')")
+        with strangers.sqlite3.connect(self.trace) as data:
+            data.execute("pragma wal_checkpoint(truncate)")
+        data.close()
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["x.xsp"])
+        self.each_reader()
+
+    def test_a_log_is_read_in_a_private_copy(self):
+        strangers.leave_log(self.trace, "insert into note values(0, 'late', 'committed')")
+        self.each_reader()
+        result = self.read(["sql", "FILE", "select value from note where key = 'late'", "--json"])
+        self.assertEqual(json.loads(result.stdout), [{"value": "committed"}])
+
+    def test_a_log_is_refused_where_others_can_write_to_the_folder(self):
+        strangers.leave_log(self.trace, "insert into note values(0, 'late', 'committed')")
+        self.folder.chmod(0o1777)
+        self.each_reader(2, "xsp recover")
+
+
+class Kinds(Files):
+    """What is no regular file is refused at once."""
+
+    def test_traces_that_are_pipes_devices_or_folders(self):
+        os.mkfifo(self.folder / "pipe.xsp")
+        for path, word in ((self.folder / "pipe.xsp", "pipe"), ("/dev/zero", "device"), ("/dev/tty", ""),
+                           (self.folder, "directory")):
+            for verb in READERS:
+                with self.subTest(path=path, verb=verb[0]):
+                    error = self.run_xsp(*self.command(verb, path, self.scratch / "out"), status=2).stderr
+                    self.assertIn(word, error)
+                    self.assertEqual(error.count("\n"), 1)
+
+    def test_imports_take_files_and_pipes_only(self):
+        for path, word in (("/dev/zero", "device"), (self.folder, "directory")):
+            self.assertIn(word, self.run_xsp("import", path, "-o", self.scratch / "out.xsp", status=2).stderr)
+        read_end, write_end = os.pipe()
+        os.write(write_end, json.dumps({"traceEvents": TRACE}).encode())
+        os.close(write_end)
+        subprocess.run([XSP, "import", f"/dev/fd/{read_end}", "-o", self.scratch / "out.xsp"], pass_fds=[read_end],
+                       check=True, timeout=30, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(read_end)
+        self.assertEqual(self.spans(self.scratch / "out.xsp"), NAMES)
+
+    def test_other_inputs(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.assertIn("pipe", self.run_xsp("run", "--functions", pipe, "-o", self.scratch / "out.xsp", "--", "true",
+                                           status=125).stderr)
+
+
+class Leftovers(Files):
+    """Unfinished files are never overwritten."""
+
+    def leave(self, number):
+        """As a killed writer of out.xsp leaves it: a whole file of `number` more notes."""
+        partial = self.scratch / "out.xsp.partial"
+        shutil.copy(self.trace, partial)
+        with strangers.sqlite3.connect(partial) as data:
+            data.execute("insert into note values(0, 'number', ?)", (number,))
+        data.close()
+        strangers.leave_hot_journal(partial)
+
+    def test_they_are_numbered_named_and_listed(self):
+        names = ["out.xsp.partial~", "out.xsp.partial~2", "out.xsp.partial~3"]
+        for number, name in enumerate(names):
+            self.leave(number)
+            result = self.run_xsp("import", self.elsewhere / "trace.json", "-o", self.scratch / "out.xsp", "--force")
+            self.assertIn(f"{name};", result.stderr)
+        listed = subprocess.run([XSP, "recover"], cwd=self.scratch, timeout=30, capture_output=True, text=True,
+                                check=True).stdout
+        for number, name in enumerate(names):
+            self.assertRegex(listed, rf"file +{name} ")
+            out = self.folder / f"{number}.xsp"
+            self.assertIn("4 spans", self.run_xsp("recover", self.scratch / name, "-o", out).stderr)
+            rows = json.loads(self.run_xsp("sql", out, "select value from note where key = 'number'", "--json").stdout)
+            self.assertEqual(rows, [{"value": str(number)}])
+
+    def test_a_gap_is_filled_and_a_lone_journal_counts_as_taken(self):
+        self.leave(0)
+        (self.scratch / "out.xsp.partial~-journal").write_text("mine", encoding="utf-8")
+        self.run_xsp("import", self.elsewhere / "trace.json", "-o", self.scratch / "out.xsp")
+        self.assertEqual((self.scratch / "out.xsp.partial~-journal").read_text(encoding="utf-8"), "mine")
+        self.assertTrue((self.scratch / "out.xsp.partial~2").exists())
+        self.assertFalse((self.scratch / "out.xsp.partial~").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
