@@ -6,7 +6,13 @@
 #include "analyze/analyze.h"
 #include "base/buf.h"
 
-enum report_format { REPORT_TEXT, REPORT_MARKDOWN, REPORT_CSV, REPORT_JSON };
+// In REPORT_CSV a text that a spreadsheet would take for a formula begins with ', and controls are escaped (\n, \xNN);
+// REPORT_CSV_RAW has texts as they are.
+enum report_format { REPORT_TEXT, REPORT_MARKDOWN, REPORT_CSV, REPORT_JSON, REPORT_CSV_RAW };
+static inline bool report_format_is_csv(enum report_format format)
+{
+  return format == REPORT_CSV || format == REPORT_CSV_RAW;
+}
 bool report_format_from_name(const char *text, enum report_format *ret_format);
 // Appends tables to `out`. JSON: an object for one table, an array for several or with `as_array`. A table without a
 // title is a plain grid; without an id, its empty columns are shown as well. Text scales units and prints them;
@@ -18,12 +24,21 @@ struct report_export {
   const char *name; // "perfetto"
   const char *extension;
   // Writes the whole store to `path` (temporary, next to the output; the caller renames).
+  // "-": to stdout, unless the format `needs_file`.
   enum status (*write)(struct store *store, const char *path, struct error *err);
+  enum status (*write_raw)(struct store *store, const char *path,
+                           struct error *err); // texts as they are; NULL: as write
+  const char *needs_file;                      // why stdout cannot take it; NULL
+};
+struct report_export_options {
+  bool force;  // replace an existing file
+  bool is_raw; // write_raw
 };
 extern const struct report_export *const report_exports[]; // perfetto, chrome, otlp, …; ends with NULL
-// Writes a file next to `path`, then renames it; refuses an existing path unless `force`.
-enum status report_export_file(struct store *store, const char *format, const char *path, bool force,
-                               struct error *err) MUST_CHECK;
+// Writes a file next to `path`, then renames it; refuses an existing path unless `force`. "-": writes to stdout; where its
+// reader has gone away the status is STATUS_SYSTEM and *err stays empty.
+enum status report_export_file(struct store *store, const char *format, const char *path,
+                               const struct report_export_options *options, struct error *err) MUST_CHECK;
 
 // Removes the half-made file, if there is one. For a program that is about to end; safe in signal handlers: it only
 // unlinks. One file is written at a time.
@@ -46,7 +61,7 @@ struct page_range {       // from each run's first start
 // Writes one HTML file that opens offline from disk. `path` is temporary, next to the output; the caller renames.
 enum status report_page(const struct report_page_file *files, size_t count, const struct report_page_options *options,
                         const char *path, struct error *err) MUST_CHECK;
-// The same, written next to `path` and renamed when it is complete; refuses an existing path unless `force`.
+// The same as report_export_file does it.
 enum status report_page_write(const struct report_page_file *files, size_t count,
                               const struct report_page_options *options, const char *path, bool force,
                               struct error *err) MUST_CHECK;

@@ -149,6 +149,9 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
     if (!S_ISREG(facts.st_mode))
       return error_set(err, STATUS_USE, what_create, path, "another name", "it is no regular file");
   }
+  if (strcmp(path, "-") == 0)
+    return error_set(err, STATUS_USE, what_create, "stdout", "-o FILE, or -o ./- for that name",
+                     "SQLite writes the pages of a file in any order");
   struct store *store = memory_new(1, sizeof *store);
   store->lock_file = -1;
   store->next_system_id = 1;

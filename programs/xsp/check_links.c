@@ -178,12 +178,12 @@ static void print(const struct check_links *links, struct store *store, enum rep
     print_json(links, store, out);
     return;
   }
-  if (links->count == 0 && format != REPORT_CSV) {
+  if (links->count == 0 && !report_format_is_csv(format)) {
     buf_text(out, "no links were recorded: neither parents nor external ids\n");
     return;
   }
   print_table(links, format, width, out);
-  for (size_t i = 0; i < links->count && format != REPORT_CSV; i++)
+  for (size_t i = 0; i < links->count && !report_format_is_csv(format); i++)
     print_remarks(&links->links[i], store, out);
 }
 

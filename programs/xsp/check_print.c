@@ -73,7 +73,7 @@ static void print_table(const struct check_subjects *subjects, enum report_forma
   struct arena arena = {0};
   struct table_builder builder;
   struct table table = {.id = "check"};
-  bool is_csv = format == REPORT_CSV;
+  bool is_csv = report_format_is_csv(format);
   table_start(&builder, &arena);
   for (size_t i = 0; i < subjects->list.count; i++) {
     const struct check_subject *subject = &subjects->list.items[i];
@@ -134,7 +134,7 @@ enum status check_print(const struct check_subjects *subjects, enum report_forma
     print_json(subjects, peaks, &out);
   } else {
     print_table(subjects, format, width, &out);
-    if (format != REPORT_CSV) {
+    if (!report_format_is_csv(format)) {
       print_sentences(subjects, true, width, &out);
       print_sentences(subjects, false, width, &out);
     }

@@ -17,6 +17,9 @@ static const struct option_description reader_options[] = {
      "How to print: text, markdown, csv or json. Text scales units for reading and fits the terminal's width; csv and "
      "json are exact."},
     {"json", 0, NULL, NULL, false, "Short for --format json."},
+    {"raw", 0, NULL, NULL, false,
+     "In csv: texts as recorded. Without it, a text that a spreadsheet would take for a formula gets a ' in front of "
+     "it, and control characters are escaped."},
     {0},
 };
 static const struct option_description shared_options[] = {

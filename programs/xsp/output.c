@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -56,6 +57,11 @@ enum status output_finish(struct error *err)
   if (fflush(stdout) != 0)
     return output_failed(err);
   return STATUS_OK;
+}
+
+void output_note_reader(const char *path, enum status status, const struct error *err)
+{
+  reader_left |= strcmp(path, "-") == 0 && status == STATUS_SYSTEM && err->what[0] == 0;
 }
 
 bool output_reader_left(void)

@@ -14,6 +14,8 @@ enum status output_tables(const struct table *tables, size_t count, enum report_
                           struct error *err) MUST_CHECK; // as report_tables
 enum status output_finish(struct error *err) MUST_CHECK; // flushes; main calls it last
 bool output_reader_left(void);
+// For what report/ writes to stdout itself, where `path` is "-": the same after its failure with *err empty.
+void output_note_reader(const char *path, enum status status, const struct error *err);
 // One line on stderr, escaped like an error's. output_error prints *err the way main does.
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct error *err);

@@ -14,7 +14,7 @@
 
 #define UNFINISHED ".xsp.partial"
 
-enum status reader_format(const struct invocation *invocation, enum report_format *ret_format, struct error *err)
+static enum status named_format(const struct invocation *invocation, enum report_format *ret_format, struct error *err)
 {
   const char *name = invocation_value(invocation, "format");
   if (!report_format_from_name(name, ret_format)) {
@@ -27,6 +27,17 @@ enum status reader_format(const struct invocation *invocation, enum report_forma
   if (invocation_has(invocation, "format") && *ret_format != REPORT_JSON)
     return error_set(err, STATUS_USE, "wrong use", "--json", "one of the two", "it contradicts --format=%s", name);
   *ret_format = REPORT_JSON;
+  return STATUS_OK;
+}
+
+enum status reader_format(const struct invocation *invocation, enum report_format *ret_format, struct error *err)
+{
+  XSP_TRY(named_format(invocation, ret_format, err));
+  if (!invocation_has(invocation, "raw"))
+    return STATUS_OK;
+  if (*ret_format != REPORT_CSV)
+    return error_set(err, STATUS_USE, "wrong use", "--raw", "--format csv --raw", "the other formats change no text");
+  *ret_format = REPORT_CSV_RAW;
   return STATUS_OK;
 }
 

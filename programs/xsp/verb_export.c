@@ -60,11 +60,13 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct store *store = NULL;
   XSP_TRY(reader_open(invocation->arguments[0], &store, err));
   output_catch_signals(output_remove_unfinished);
-  enum status status = report_export_file(store, format, path, invocation_has(invocation, "force"), err);
+  const struct report_export_options options = {invocation_has(invocation, "force"), invocation_has(invocation, "raw")};
+  enum status status = report_export_file(store, format, path, &options, err);
+  output_note_reader(path, status, err);
   if (status == STATUS_OK)
     status = report_foreign_clocks(store, format, err);
   store_close(store);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK && strcmp(path, "-") != 0)
     output_message("xsp: wrote %s%s", path,
                    strcmp(format, "perfetto") == 0 ? " (open it in https://ui.perfetto.dev)" : "");
   return status;
@@ -74,13 +76,18 @@ static const struct option_description options[] = {
     {"to", 0, "FORMAT", NULL, false,
      "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope or folded. Without it: what the output's ending says "
      "(.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .folded)."},
-    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete."},
+    {"output", 'o', "OUT", NULL, false,
+     "The file to write. It appears when it is complete. -: stdout, in every format but sqlite."},
+    {"raw", 0, NULL, NULL, false,
+     "In csv: texts as recorded. Without it, a text that a spreadsheet would take for a formula gets a ' in front of "
+     "it, and control characters are escaped."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {0},
 };
 static const struct verb_example examples[] = {
     {"xsp export out.xsp --to perfetto -o out.pftrace", "a timeline, to be opened in https://ui.perfetto.dev"},
     {"xsp export out.xsp --to otlp -o out.jsonl", "spans for an OpenTelemetry collector; `xsp import` reads them back"},
+    {"xsp export out.xsp --to folded -o - | flamegraph.pl >out.svg", "a flame graph"},
     {"xsp export out.xsp --to sqlite -o out.sqlite", "plain tables for tools that read SQLite"},
     {0},
 };

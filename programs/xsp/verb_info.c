@@ -190,12 +190,12 @@ static void print_text(const struct info_file *file, enum report_format format, 
   }
 }
 
-static void print_csv(const struct info_file *file, struct buf *out)
+static void print_csv(const struct info_file *file, enum report_format format, struct buf *out)
 {
   for (size_t i = 0; i < file->experiment_count; i++) {
     if (i > 0)
       buf_text(out, "\r\n");
-    print_runs(&file->experiments[i], REPORT_CSV, 0, out);
+    print_runs(&file->experiments[i], format, 0, out);
   }
 }
 
@@ -212,8 +212,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
     struct buf out = {0};
     if (format == REPORT_JSON)
       info_print_json(&file, &out);
-    else if (format == REPORT_CSV)
-      print_csv(&file, &out);
+    else if (report_format_is_csv(format))
+      print_csv(&file, format, &out);
     else
       print_text(&file, format, output_width(), &out);
     status = output_buf(&out, err);

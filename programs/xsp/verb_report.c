@@ -69,13 +69,14 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = write_page(invocation, path, &options, err);
   }
   free(runs);
-  if (status == STATUS_OK)
+  output_note_reader(path, status, err);
+  if (status == STATUS_OK && strcmp(path, "-") != 0)
     output_message("xsp: wrote %s (open it in a browser)", path);
   return status;
 }
 
 static const struct option_description options[] = {
-    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete."},
+    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete. -: stdout."},
     {"max-spans", 0, "N", "1000000", false,
      "Rectangles that the page holds. Runs of more spans are there as an overview: spans too close to be told apart "
      "are merged and counted. 0: tables only."},

@@ -23,7 +23,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     json_member_string(&json, "sqlite_version", sqlite3_libversion());
     json_object_end(&json);
     buf_text(&out, "\n");
-  } else if (format == REPORT_CSV) {
+  } else if (report_format_is_csv(format)) {
     buf_format(&out, "version,format_version,abi_version,sqlite_version\r\n%s,%d,%d,%s\r\n", XSP_VERSION,
                STORE_FORMAT_VERSION, XSP_ABI_VERSION, sqlite3_libversion());
   } else {

@@ -7,12 +7,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+struct csv {
+  struct export_file file;
+  bool is_raw;
+};
+
 static enum status put_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
-  struct export_file *file = context;
+  struct csv *csv = context;
+  struct export_file *file = &csv->file;
   for (size_t i = 0; i < count; i++) {
     buf_text(&file->out, i > 0 ? "," : "");
-    csv_field(&file->out, names[i], strlen(names[i]));
+    csv_field(&file->out, names[i], strlen(names[i]), csv->is_raw);
   }
   buf_text(&file->out, "\r\n");
   return STATUS_OK;
@@ -20,7 +26,8 @@ static enum status put_columns(void *context, const char *const *names, size_t c
 
 static enum status put_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
-  struct export_file *file = context;
+  struct csv *csv = context;
+  struct export_file *file = &csv->file;
   for (size_t i = 0; i < count; i++) {
     buf_text(&file->out, i > 0 ? "," : "");
     if (cells[i].type == STORE_INT)
@@ -28,29 +35,40 @@ static enum status put_row(void *context, const struct store_cell *cells, size_t
     else if (cells[i].type == STORE_DOUBLE)
       buf_format(&file->out, "%.17g", cells[i].real);
     else if (cells[i].type == STORE_TEXT || cells[i].type == STORE_BLOB)
-      csv_field(&file->out, cells[i].text, cells[i].length);
+      csv_field(&file->out, cells[i].text, cells[i].length, csv->is_raw);
   }
   buf_text(&file->out, "\r\n");
   export_file_flush(file);
   return file->status;
 }
 
-static enum status write_csv(struct store *store, const char *path, struct error *err)
+static enum status write_rows(struct store *store, const char *path, bool is_raw, struct error *err)
 {
-  struct export_file file;
-  const struct store_query_sink sink = {&file, put_columns, put_row};
-  enum status status = export_file_open(path, &file, err);
+  struct csv csv = {.is_raw = is_raw};
+  const struct store_query_sink sink = {&csv, put_columns, put_row};
+  enum status status = export_file_open(path, &csv.file, err);
   if (status == STATUS_OK)
     status = store_query(store,
                          "select run_id, span_id, trace_id, parent_id, model_id, layer_id, level, kind, "
                          "category, tracer, track_id, name, start_ns, end_ns, duration_ns, self_ns, "
                          "correlation_id, basis, depth, is_open from span",
                          &sink, err);
-  return export_file_close(&file, status);
+  return export_file_close(&csv.file, status);
+}
+
+static enum status write_harmless(struct store *store, const char *path, struct error *err)
+{
+  return write_rows(store, path, false, err);
+}
+
+static enum status write_raw(struct store *store, const char *path, struct error *err)
+{
+  return write_rows(store, path, true, err);
 }
 
 const struct report_export report_export_csv = {
     .name = "csv",
     .extension = "csv",
-    .write = write_csv,
+    .write = write_harmless,
+    .write_raw = write_raw,
 };

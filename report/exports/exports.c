@@ -68,22 +68,37 @@ void report_unfinished_remove(void)
     unlink(unfinished);
 }
 
+static bool is_stdout(const char *path)
+{
+  return strcmp(path, "-") == 0;
+}
+
 // Where to write an output: next to its place.
 static enum status begin(const struct report_page_file *sources, size_t count, const char *path, bool force,
                          struct error *err)
 {
+  if (is_stdout(path))
+    return STATUS_OK;
   for (size_t i = 0; i < count; i++)
     XSP_TRY(check_place(sources[i].store, path, force, err));
   int length = snprintf(unfinished, sizeof unfinished, "%s.%ld.partial", path, (long)getpid());
   if (length < 0 || (size_t)length >= sizeof unfinished)
     return error_set(err, STATUS_USE, "cannot write", path, NULL, "the name is too long");
+  unlink(unfinished); // of a killed process with this number
   has_unfinished = true;
   return STATUS_OK;
+}
+
+static const char *place_of(const char *path)
+{
+  return is_stdout(path) ? path : unfinished;
 }
 
 // Renames what was written with `status`; without `force` an output that appeared meanwhile is kept.
 static enum status end(enum status status, const char *path, bool force, struct error *err)
 {
+  if (is_stdout(path))
+    return status;
   if (status == STATUS_OK) {
     int result = renameat2(AT_FDCWD, unfinished, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE);
     if (result != 0 && errno == EINVAL) // the file system does not support RENAME_NOREPLACE
@@ -100,13 +115,19 @@ static enum status end(enum status status, const char *path, bool force, struct 
   return status;
 }
 
-enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err)
+enum status report_export_file(struct store *store, const char *format, const char *path,
+                               const struct report_export_options *options, struct error *err)
 {
   const struct report_page_file source = {store, NULL};
   const struct report_export *export = NULL;
   XSP_TRY(find_export(format, &export, err));
-  XSP_TRY(begin(&source, 1, path, force, err));
-  return end(export->write(store, unfinished, err), path, force, err);
+  if (is_stdout(path) && export->needs_file != NULL)
+    return error_set(err, STATUS_USE, "cannot write to stdout", format, "-o OUT", "%s", export->needs_file);
+  if (options->is_raw && export->write_raw == NULL)
+    return error_set(err, STATUS_USE, "wrong use", "--raw", "--to csv --raw", "the other formats change no text");
+  XSP_TRY(begin(&source, 1, path, options->force, err));
+  return end((options->is_raw ? export->write_raw : export->write)(store, place_of(path), err), path, options->force,
+             err);
 }
 
 enum status report_page_write(const struct report_page_file *files, size_t count,
@@ -114,5 +135,5 @@ enum status report_page_write(const struct report_page_file *files, size_t count
                               struct error *err)
 {
   XSP_TRY(begin(files, count, path, force, err));
-  return end(report_page(files, count, options, unfinished, err), path, force, err);
+  return end(report_page(files, count, options, place_of(path), err), path, force, err);
 }

@@ -4,23 +4,51 @@
 #include "report/exports/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #define FLUSH_BYTES ((size_t)1 << 18)
 
-static enum status failed(struct export_file *file)
+static bool is_stdout(const char *path)
+{
+  return strcmp(path, "-") == 0;
+}
+
+static enum status set_failure(const char *path, struct error *err)
 {
   const char *advice = errno == ENOENT || errno == ENOTDIR ? "a folder that exists"
                        : errno == EACCES || errno == EROFS ? "a folder that may be written to"
                                                            : "another place, with room for it";
-  file->status = error_set_errno(file->err, STATUS_SYSTEM, "cannot write", file->path, advice);
-  return file->status;
+  return is_stdout(path) && errno == EPIPE // the caller ends quietly
+             ? STATUS_SYSTEM
+             : error_set_errno(err, STATUS_SYSTEM, "cannot write", is_stdout(path) ? "stdout" : path, advice);
+}
+
+static enum status failed(struct export_file *file)
+{
+  return file->status = set_failure(file->path, file->err);
+}
+
+// Made anew: in a folder that everybody writes to, a file or a link of that name could be somebody else's.
+static int make_file(const char *path)
+{
+  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+enum status export_file_make(const char *path, struct error *err)
+{
+  int file = make_file(path);
+  if (file < 0)
+    return set_failure(path, err);
+  close(file);
+  return STATUS_OK;
 }
 
 enum status export_file_open(const char *path, struct export_file *ret_file, struct error *err)
 {
-  *ret_file = (struct export_file){.path = path, .stream = fopen(path, "wbe"), .err = err};
+  int file = is_stdout(path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : make_file(path);
+  *ret_file = (struct export_file){.path = path, .stream = file >= 0 ? fdopen(file, "wb") : NULL, .err = err};
   buf_init(&ret_file->out, BUF_MAXIMUM_DEFAULT);
   return ret_file->stream != NULL ? STATUS_OK : failed(ret_file);
 }

@@ -16,8 +16,10 @@ struct export_file {
   struct error *err;  // borrowed, gets that failure
 };
 
-// *ret_file needs export_file_close even after an error.
+// Makes the new file `path`, or writes to stdout where it is "-". *ret_file needs export_file_close even after an error.
 enum status export_file_open(const char *path, struct export_file *ret_file, struct error *err) MUST_CHECK;
+// Makes the new, empty file `path` for a writer of its own.
+enum status export_file_make(const char *path, struct error *err) MUST_CHECK;
 // Call often: writes `out` once it is a quarter of a megabyte long.
 void export_file_flush(struct export_file *file);
 // Writes what `out` holds, then `buf`; clears both.

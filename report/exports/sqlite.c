@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of docs/format.md as ordinary SQLite tables with indexes, for tools that cannot load the extension. Reads
 // through SQL, so that the output equals what `xsp sql` shows.
+#include "report/exports/file.h"
 #include "report/report.h"
 
 #include <sqlite3.h>
@@ -131,8 +132,9 @@ static enum status copy_table(struct store *store, const struct copied_table *ta
 static enum status write_tables(struct store *store, const char *path, struct error *err)
 {
   sqlite3 *db = NULL;
+  XSP_TRY(export_file_make(path, err));
   enum status status = STATUS_OK;
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK)
     status = failed(err, db, path);
   else // no journal: the file is removed on any error
@@ -149,4 +151,5 @@ const struct report_export report_export_sqlite = {
     .name = "sqlite",
     .extension = "db",
     .write = write_tables,
+    .needs_file = "SQLite writes the pages of a file in any order",
 };

@@ -29,9 +29,9 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
   }
   for (size_t i = 0; i < count; i++) {
     if (i > 0)
-      buf_text(out, format == REPORT_CSV ? "\r\n" : "\n");
-    if (format == REPORT_CSV) {
-      table_csv(&tables[i], out);
+      buf_text(out, report_format_is_csv(format) ? "\r\n" : "\n");
+    if (report_format_is_csv(format)) {
+      table_csv(&tables[i], format == REPORT_CSV_RAW, out);
       continue;
     }
     struct arena arena = {0};

@@ -9,7 +9,7 @@
 
 void table_text(const struct table *table, unsigned width, struct buf *out);
 void table_markdown(const struct table *table, struct buf *out);
-void table_csv(const struct table *table, struct buf *out);
+void table_csv(const struct table *table, bool is_raw, struct buf *out);
 void table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured
 void table_put_json(struct json_writer *json, const struct table *table);
 void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
@@ -28,7 +28,8 @@ struct column_look column_look(const struct table *table, size_t index);
 void table_context(const struct table *table, struct buf *out);
 // Appends the value of summary entry `index` and its unit.
 void summary_value(const struct table *table, size_t index, struct buf *out);
-// Appends `text` as CSV (RFC 4180): quoted where needed; invalid UTF-8 becomes U+FFFD.
-void csv_field(struct buf *out, const char *text, size_t length);
+// Appends `text` as CSV (RFC 4180): quoted where needed; invalid UTF-8 becomes U+FFFD. Unless `is_raw`, a text that begins
+// with = + - @ gets a ' in front of it, and one with control characters is escaped as in terminals.
+void csv_field(struct buf *out, const char *text, size_t length, bool is_raw);
 
 #endif

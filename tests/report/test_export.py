@@ -103,10 +103,10 @@ class ExportTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def export(self, script, form, ending):
+    def export(self, script, form, ending, *options):
         source = script.write(self.folder / "in.xsp")
         target = self.folder / f"out.{ending}"
-        xsp("export", source, "--to", form, "-o", target, "--force", check=0)
+        xsp("export", source, "--to", form, "-o", target, "--force", *options, check=0)
         return source, target
 
     def spans(self, source, where="1"):
@@ -311,7 +311,7 @@ class CsvTest(ExportTest):
         names = ["a,b", 'say "x"', "two\r\nlines", "", "=1+1"]
         for number, name in enumerate(names):
             script.span(name, UNIX_START + number * 100, 50)
-        _, target = self.export(script, "csv", "csv")
+        _, target = self.export(script, "csv", "csv", "--raw")
         data = target.read_bytes()
         rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
         self.assertEqual([row["name"] for row in rows], names)
