@@ -113,6 +113,22 @@ static enum status insert_row(void *context, const struct store_cell *cells, siz
   return code == SQLITE_DONE ? STATUS_OK : failed(err, copy->db, copy->path);
 }
 
+// The query for the columns that the copy has: a later version's file may have more.
+static enum status select_known(sqlite3 *db, const char *table, const char *path, char *ret_sql, size_t size,
+                                struct error *err)
+{
+  static const char names[] = "SELECT group_concat('\"' || name || '\"') FROM pragma_table_info(?)";
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(db, names, -1, &statement, NULL) != SQLITE_OK)
+    return failed(err, db, path);
+  sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+  enum status status = sqlite3_step(statement) == SQLITE_ROW ? STATUS_OK : failed(err, db, path);
+  if (status == STATUS_OK)
+    snprintf(ret_sql, size, "SELECT %s FROM %s", (const char *)sqlite3_column_text(statement, 0), table);
+  sqlite3_finalize(statement);
+  return status;
+}
+
 static enum status copy_table(struct store *store, const struct copied_table *table, sqlite3 *db, const char *path,
                               struct error *err)
 {
@@ -121,7 +137,7 @@ static enum status copy_table(struct store *store, const struct copied_table *ta
   XSP_TRY(execute(db, sql, path, err));
   struct copy copy = {.db = db, .path = path, .table = table->name};
   struct store_query_sink sink = {.context = &copy, .columns = prepare_insert, .row = insert_row};
-  snprintf(sql, sizeof sql, "SELECT * FROM %s", table->name);
+  XSP_TRY(select_known(db, table->name, path, sql, sizeof sql, err));
   enum status status = store_query(store, sql, &sink, err);
   sqlite3_finalize(copy.insert);
   if (status == STATUS_OK && table->after != NULL)
