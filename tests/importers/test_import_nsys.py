@@ -9,6 +9,7 @@ import sqlite3
 import struct
 import unittest
 
+import strangers
 import trace_reader
 from scripted import temporary_folder, xsp, xsp_json
 
@@ -778,6 +779,34 @@ class Strangers(WithFolder):
         self.assertTrue(os.path.exists(self.path + "-journal")) # of a transaction that is through
         file, _ = self.load(self.path)
         self.assertEqual(file["kept"], 4)
+
+    def test_a_hostile_journal(self):
+        """Nothing is replayed, and the super-journal that the journal names stays."""
+        Export().nvtx("a", 1, 2).write(self.path)
+        data = sqlite3.connect(self.path)
+        data.execute("create table chunk(a)")
+        data.close()
+        with temporary_folder() as elsewhere:
+            victim = os.path.join(elsewhere, "victim")
+            with open(victim, "w") as file:
+                file.write("not to be deleted")
+            strangers.leave_hot_journal(self.path)
+            strangers.name_super_journal(self.path, victim)
+            before = strangers.snapshot(self.folder)
+            self.refuse("writing", "report.sqlite-journal")
+            os.unlink(os.path.join(self.folder, "old.xsp"))
+            self.assertEqual(strangers.snapshot(self.folder), before)
+            self.assertTrue(os.path.exists(victim))
+
+    def test_nothing_is_left_next_to_a_file(self):
+        Export().nvtx("a", 1, 2).write(self.path)
+        data = sqlite3.connect(self.path)
+        data.execute("pragma journal_mode = wal")
+        data.close() # a file in this mode without a log
+        before = strangers.snapshot(self.folder)
+        _, out = import_file(self.path, self.folder)
+        os.unlink(out)
+        self.assertEqual(strangers.snapshot(self.folder), before)
 
     def test_views_and_virtual_tables(self):
         export = Export().nvtx("a", 1, 2)

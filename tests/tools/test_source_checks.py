@@ -2,6 +2,7 @@
 """The checks of the source find what they look for: commit_lint and check_includes.sh on trees made for it."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -54,6 +55,24 @@ class CommitLint(unittest.TestCase):
 
     def test_no_such_commit(self):
         self.assertEqual(self.lint("store: first", revision="nothing").returncode, 2)
+
+
+class SecurityPage(unittest.TestCase):
+    """docs/security.md names a test for each promise: all of them exist."""
+
+    def test_named_tests_exist(self):
+        source = TOOLS.parent
+        page = (source / "docs" / "security.md").read_text(encoding="utf-8")
+        rows = [row.split(" | ")[1] for row in page.split("## Promises and their tests")[1].splitlines()
+                if row.startswith("| ") and "`" in row]
+        self.assertGreater(len(rows), 5)
+        for row in rows:
+            file, *names = re.findall(r"`([\w/]+\.(?:py|c))`|((?:\w+\.)?test_\w+)", row)
+            text = (source / file[0]).read_text(encoding="utf-8")
+            for _, name in names:
+                *holder, test = name.split(".")
+                pattern = rf"class {holder[0]}\(.*?def {test}\(" if holder else rf"void {test}\("
+                self.assertRegex(text, re.compile(pattern, re.DOTALL), f"{file[0]}: {name}")
 
 
 class CheckIncludes(unittest.TestCase):
