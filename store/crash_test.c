@@ -246,6 +246,26 @@ static void test_recovery_without_permission_to_write(void **state)
 }
 
 // ---- names that are taken --------------------------------------------------------------------------------------------
+// Between two transactions nobody can put a journal there that SQLite would replay.
+static void test_the_journal_keeps_its_place(void **state)
+{
+  (void)state;
+  struct store *store;
+  struct stat first, later;
+  OK(store_create(path, false, &store, err));
+  assert_int_equal(lstat(journal, &first), 0);
+  for (int i = 0; i < 3; i++) {
+    struct store_span span = make_span((size_t)i);
+    OK(store_add_spans(store, 1, &span, 1, err));
+    OK(store_commit(store, err));
+    assert_int_equal(lstat(journal, &later), 0);
+    assert_int_equal(later.st_ino, first.st_ino);
+  }
+  OK(store_finish(store, err));
+  assert_int_equal(access(journal, F_OK), -1);
+  store_close(store);
+}
+
 static void test_names_that_are_taken(void **state)
 {
   (void)state;
@@ -332,6 +352,7 @@ int main(void)
       cmocka_unit_test_teardown(test_killed_writers_lose_nothing_committed, clear_folder),
       cmocka_unit_test_teardown(test_a_half_written_transaction_is_undone, clear_folder),
       cmocka_unit_test_teardown(test_recovery_without_permission_to_write, clear_folder),
+      cmocka_unit_test_teardown(test_the_journal_keeps_its_place, clear_folder),
       cmocka_unit_test_teardown(test_names_that_are_taken, clear_folder),
       cmocka_unit_test_teardown(test_full_disk_is_an_error_and_the_file_readable, clear_folder),
   };

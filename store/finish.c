@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum status store_commit(struct store *store, struct error *err)
@@ -49,17 +50,32 @@ void store_unfinished_keep(struct store *store)
   unfinished_forget(store->partial_path);
 }
 
-static void remove_partial(const char *path)
+// Async-signal-safe. "" where it is too long.
+static void journal_of(const char *path, char ret_journal[4096])
 {
   static const char suffix[] = "-journal";
-  char journal[4096];
   size_t length = strlen(path);
+  bool fits = length + sizeof suffix <= 4096;
+  memcpy(ret_journal, path, fits ? length : 0);
+  memcpy(ret_journal + (fits ? length : 0), fits ? suffix : "", fits ? sizeof suffix : 1);
+}
+
+static void remove_partial(const char *path)
+{
+  char journal[4096];
+  journal_of(path, journal);
   unlink(path);
-  if (length + sizeof suffix > sizeof journal)
-    return;
-  memcpy(journal, path, length);
-  memcpy(journal + length, suffix, sizeof suffix);
   unlink(journal);
+}
+
+// Of a database that was closed: an empty journal undoes nothing. One with something in it belongs to the file.
+static void remove_empty_journal(const char *partial_path)
+{
+  char journal[4096];
+  struct stat facts;
+  journal_of(partial_path, journal);
+  if (lstat(journal, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0)
+    unlink(journal);
 }
 
 void store_unfinished_remove(void)
@@ -87,6 +103,8 @@ static void close_database(struct store *store)
   store->reader.budget_bytes = reader.budget_bytes;
   sqlite3_close(store->db);
   store->db = NULL;
+  if (store->is_writing)
+    remove_empty_journal(store->partial_path);
 }
 
 // fsync of the file and of its folder: the one place that pays for safety against power loss.

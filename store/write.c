@@ -4,6 +4,7 @@
 // Kill safety: one SQLite transaction from commit to commit, with a rollback journal and without fsync (a killed process
 // loses nothing that it gave to the kernel; only store_finish pays for safety against power loss). Chunks append, so the
 // journal stays small. What fails once fails for good: the file then holds what was committed before.
+#include "base/input_file.h"
 #include "base/memory.h"
 #include "store/leftovers.h"
 #include "store/problem.h"
@@ -20,6 +21,9 @@
 #include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 30000
+#define TRIES_MOST 100u
+// A file of that name could be somebody else's, in a folder that everybody writes to, and a link lead anywhere.
+#define NEW_FILE (O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 
 static const char what[] = "cannot write trace", what_create[] = "cannot create trace";
 
@@ -92,44 +96,89 @@ enum status writer_execute(struct store *store, struct error *err, const char *s
 }
 
 // ---- create ----------------------------------------------------------------------------------------------------------
-// Opens the partial file and locks it. A leftover of a killed writer is set aside, never overwritten: it may be all that
-// is left of a long capture. A link is not followed: in a folder that everybody writes to it may lead anywhere.
-static enum status claim_partial(struct store *store, struct error *err)
+// A leftover of a killed writer is set aside, never overwritten: it may be all that is left of a long capture.
+static enum status move_away(struct store *store, struct error *err)
 {
   const char *path = store->partial_path;
   struct stat facts;
-  for (;;) {
-    int file = store->lock_file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    if (file < 0 && errno != ELOOP)
-      return error_set_errno(err, STATUS_SYSTEM, what_create, path, "check the folder's existence and permissions");
-    if (file < 0 || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
-      return error_set(err, STATUS_SYSTEM, what_create, path, "removing it, or another output path",
-                       "it exists and is not a regular file");
-    if (flock(file, LOCK_EX | LOCK_NB) != 0)
-      return error_set(err, STATUS_SYSTEM, what_create, path, "another output path", "another process is writing it");
-    if (fstat(file, &facts) != 0 || facts.st_size == 0)
-      break;
-    close(file);
-    store->lock_file = -1;
+  int file = regular_file_open(AT_FDCWD, path, O_RDWR, &facts);
+  if (file < 0 && errno == ENOENT)
+    return STATUS_OK;
+  if (file < 0 && errno != EINVAL && errno != ELOOP)
+    return error_set_errno(err, STATUS_SYSTEM, what_create, path, "another output path");
+  if (file < 0)
+    return error_set(err, STATUS_SYSTEM, what_create, path, "removing it, or another output path",
+                     "it exists and is not a regular file");
+  enum status status = STATUS_OK;
+  if (flock(file, LOCK_EX | LOCK_NB) != 0)
+    status = error_set(err, STATUS_SYSTEM, what_create, path, "another output path", "another process is writing it");
+  else if (fstat(file, &facts) != 0 || (facts.st_size == 0 && unlink(path) != 0))
+    status = error_set_errno(err, STATUS_SYSTEM, what_create, path, "another output path");
+  else if (facts.st_size > 0) {
     free(store->aside_path);
     store->aside_path = NULL;
-    XSP_TRY(leftover_set_aside(path, &store->aside_path, err));
+    status = leftover_set_aside(path, &store->aside_path, err);
   }
-  unfinished_add(store->partial_path);
-  return STATUS_OK;
+  close(file);
+  return status;
+}
+
+// Whether `path` still is the file that was opened: another writer may have moved it away before it was locked.
+static bool is_still(const char *path, int file)
+{
+  struct stat opened, named;
+  return fstat(file, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+static enum status claim_partial(struct store *store, struct error *err)
+{
+  const char *path = store->partial_path;
+  for (unsigned tries = 0; tries < TRIES_MOST; tries++) {
+    int file = open(path, NEW_FILE, 0666);
+    if (file < 0 && errno != EEXIST)
+      return error_set_errno(err, STATUS_SYSTEM, what_create, path, "check the folder's existence and permissions");
+    if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && is_still(path, file)) {
+      store->lock_file = file;
+      unfinished_add(store->partial_path);
+      return STATUS_OK;
+    }
+    if (file >= 0)
+      close(file);
+    XSP_TRY(move_away(store, err));
+  }
+  return error_set(err, STATUS_SYSTEM, what_create, path, "another output path",
+                   "other processes make it again and again");
+}
+
+// The journal is made once and kept until the end, so that nobody else can put one in its place between two transactions,
+// which SQLite would replay. One without its file is worth nothing.
+static enum status claim_journal(const char *partial_path, struct error *err)
+{
+  char *journal = memory_resize(NULL, strlen(partial_path) + sizeof "-journal", 1);
+  sprintf(journal, "%s-journal", partial_path);
+  unlink(journal);
+  int file = open(journal, NEW_FILE, 0666);
+  enum status status =
+      file >= 0 ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_create, journal, "another output path");
+  if (file >= 0)
+    close(file);
+  free(journal);
+  return status;
 }
 
 static enum status open_for_writing(struct store *store, struct error *err)
 {
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  XSP_TRY(claim_journal(store->partial_path, err));
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(store->partial_path, &store->db, flags, NULL);
   if (code != SQLITE_OK)
     return problem_sqlite(err, what_create, store->partial_path, store->db);
   sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
   store->is_writing = true;
   XSP_TRY(writer_execute(store, err,
-                         "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d;"
-                         "PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;"
+                         "PRAGMA page_size=%d; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF;"
+                         "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA cache_size=-16384;"
                          "BEGIN; %s COMMIT; BEGIN",
                          SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID, STORE_FORMAT_VERSION, schema_sql));
   reader_start(&store->reader, store->db, store->path, &store->strings);

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import strangers
+from scripted import TIMEOUT_S
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 XSP = BUILD / "xsp"
@@ -40,7 +41,7 @@ class Files(unittest.TestCase):
         self.temporary.cleanup()
 
     def run_xsp(self, *arguments, status=0):
-        result = subprocess.run([XSP, *arguments], timeout=30, capture_output=True, text=True, check=False,
+        result = subprocess.run([XSP, *arguments], timeout=TIMEOUT_S, capture_output=True, text=True, check=False,
                                 env={**os.environ, "TMPDIR": str(self.scratch)})
         self.assertEqual(result.returncode, status, result.stderr)
         return result
@@ -200,7 +201,7 @@ class Kinds(Files):
         os.write(write_end, json.dumps({"traceEvents": TRACE}).encode())
         os.close(write_end)
         subprocess.run([XSP, "import", f"/dev/fd/{read_end}", "-o", self.scratch / "out.xsp"], pass_fds=[read_end],
-                       check=True, timeout=30, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(read_end)
         self.assertEqual(self.spans(self.scratch / "out.xsp"), NAMES)
 
@@ -209,6 +210,45 @@ class Kinds(Files):
         os.mkfifo(pipe)
         self.assertIn("pipe", self.run_xsp("run", "--functions", pipe, "-o", self.scratch / "out.xsp", "--", "true",
                                            status=125).stderr)
+
+
+class Writers(Files):
+    """A writer uses no file that it did not make: names next to an output can be guessed."""
+
+    def plant(self):
+        """An empty unfinished file, and a journal that names a super-journal, by the second user."""
+        self.folder.chmod(0o1777)
+        shutil.copy(self.trace, self.folder / "given.xsp")
+        self.give_away(self.folder / "given.xsp")
+        partial, given, victim = self.folder / "out.xsp.partial", self.folder / "given.xsp", self.victim
+
+        def attack():
+            os.umask(0)
+            strangers.leave_hot_journal(given)
+            strangers.name_super_journal(given, victim)
+            os.rename(f"{given}-journal", f"{partial}-journal")
+            os.close(os.open(partial, os.O_CREAT | os.O_WRONLY, 0o666))
+
+        self.assertEqual(strangers.as_stranger(attack), 0)
+
+    @needs_root
+    def test_files_of_another_user_are_not_used(self):
+        self.plant()
+        self.run_xsp("import", self.elsewhere / "trace.json", "-o", self.folder / "out.xsp")
+        self.assertEqual((self.folder / "out.xsp").stat().st_uid, 0)
+        self.assertEqual(self.spans(self.folder / "out.xsp"), NAMES)
+        self.assertEqual(self.victim.read_text(encoding="utf-8"), "not to be deleted")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["given.xsp", "out.xsp", "x.xsp"])
+
+    def test_a_link_is_not_followed(self):
+        for name in ("out.xsp.partial", "out.xsp.partial-journal"):
+            with self.subTest(name):
+                (self.folder / name).symlink_to(self.victim)
+                status = 3 if name.endswith("partial") else 0  # a journal without its file is worth nothing
+                self.run_xsp("import", self.elsewhere / "trace.json", "-o", self.folder / "out.xsp", "--force",
+                             status=status)
+                (self.folder / name).unlink(missing_ok=True)
+                self.assertEqual(self.victim.read_text(encoding="utf-8"), "not to be deleted")
 
 
 class Leftovers(Files):
@@ -229,7 +269,7 @@ class Leftovers(Files):
             self.leave(number)
             result = self.run_xsp("import", self.elsewhere / "trace.json", "-o", self.scratch / "out.xsp", "--force")
             self.assertIn(f"{name};", result.stderr)
-        listed = subprocess.run([XSP, "recover"], cwd=self.scratch, timeout=30, capture_output=True, text=True,
+        listed = subprocess.run([XSP, "recover"], cwd=self.scratch, timeout=TIMEOUT_S, capture_output=True, text=True,
                                 check=True).stdout
         for number, name in enumerate(names):
             self.assertRegex(listed, rf"file +{name} ")
