@@ -3,7 +3,6 @@
 // view.
 #include "collect/catalog_read.h"
 
-#include <stddef.h>
 #include <string.h>
 
 const char *catalog_check(const struct catalog_view *view)
@@ -54,31 +53,26 @@ bool catalog_read_string(const struct catalog_view *view, uint32_t id, const cha
   return true;
 }
 
-// Entries of an older libxsp.so may end after `least` bytes; the rest is zero then.
-static bool read_fixed(const struct catalog_view *view, uint32_t id, uint32_t type, void *ret, size_t least,
-                       size_t size)
+static bool read_fixed(const struct catalog_view *view, uint32_t id, uint32_t type, void *ret, size_t size)
 {
   uint32_t entry_size;
-  const uint8_t *place = find(view, id, type, least, &entry_size);
-  if (!place)
-    return false;
-  memset(ret, 0, size);
-  memcpy(ret, place, entry_size < size ? entry_size : size);
-  return true;
+  const uint8_t *place = find(view, id, type, size, &entry_size);
+  if (place)
+    memcpy(ret, place, size);
+  return place != NULL;
 }
 
 bool catalog_read_site(const struct catalog_view *view, uint32_t id, struct catalog_site *ret_site)
 {
-  return read_fixed(view, id, CATALOG_SITE, ret_site, sizeof *ret_site, sizeof *ret_site) &&
-         ret_site->level < XSP_LEVEL_COUNT;
+  return read_fixed(view, id, CATALOG_SITE, ret_site, sizeof *ret_site) && ret_site->level < XSP_LEVEL_COUNT;
 }
 
 bool catalog_read_site_tag(const struct catalog_view *view, uint32_t id, struct catalog_site_tag *ret_tag)
 {
-  return read_fixed(view, id, CATALOG_SITE_TAG, ret_tag, sizeof *ret_tag, sizeof *ret_tag);
+  return read_fixed(view, id, CATALOG_SITE_TAG, ret_tag, sizeof *ret_tag);
 }
 
 bool catalog_read_track(const struct catalog_view *view, uint32_t id, struct catalog_track *ret_track)
 {
-  return read_fixed(view, id, CATALOG_TRACK, ret_track, offsetof(struct catalog_track, thread_id), sizeof *ret_track);
+  return read_fixed(view, id, CATALOG_TRACK, ret_track, sizeof *ret_track);
 }

@@ -76,21 +76,6 @@ static void test_refuses(void **state)
   assert_false(catalog_read_site(&view, site_id, &got));
 }
 
-// Entries of an older libxsp.so have no thread.
-static void test_reads_older_tracks(void **state)
-{
-  struct catalog_track *track = (void *)(bytes + 256), got;
-  *track = (struct catalog_track){{sizeof *track, CATALOG_TRACK}, .device_id = 3, .stream_id = -1, .thread_id = 4711};
-  assert_true(catalog_read_track(&view, 256 / 8, &got));
-  assert_int_equal(got.thread_id, 4711);
-  track->entry.size -= 8;
-  assert_true(catalog_read_track(&view, 256 / 8, &got));
-  assert_int_equal(got.device_id, 3);
-  assert_int_equal(got.thread_id, 0);
-  track->entry.size -= 8;
-  assert_false(catalog_read_track(&view, 256 / 8, &got));
-}
-
 static void test_heads(void **state)
 {
   struct catalog_head *head = (void *)bytes;
@@ -112,7 +97,6 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(test_reads, make),
       cmocka_unit_test_setup(test_refuses, make),
-      cmocka_unit_test_setup(test_reads_older_tracks, make),
       cmocka_unit_test_setup(test_heads, make),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ struct catalog_track {
   uint32_t clock; // 0: wall time; else the foreign clock's name
   int64_t device_id;
   int64_t stream_id;
-  uint32_t thread_id; // the spans are on this thread's track; 0: the track is its own. Missing in older entries
+  uint32_t thread_id; // the spans are on this thread's track; 0: the track is its own
   uint32_t reserved;
 };
 
