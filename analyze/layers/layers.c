@@ -41,29 +41,59 @@ static void set_on_device(struct layer *layer, const struct layer_row *item, siz
   layer->latency_ms[observation] = ((double)item->executed_ns + (double)item->alone_ns) / 1e6;
 }
 
-// Layers pair by (index, name), by the name alone where no index is recorded.
-static void pair_observation(struct layers *layers, struct pairing *pairing, struct layer *pairs,
-                             const struct observed *observed, size_t observation, size_t observation_count)
+// Layers pair by (index, name), by the name alone where no index is recorded. list_layers turns an item's pair into its place
+// in order.
+static void pair_observation(struct pairing *pairing, const struct observed *observed)
 {
   pairing_sequence(pairing);
   for (size_t i = observed->first; i < observed->end; i++) {
     struct layer_row *item = &observed->items[i];
     uint64_t index = item->is_indexed ? (uint64_t)item->index : 0;
-    size_t known = pairing->count;
-    uint32_t at = pairing_place(pairing, (struct map_key){index, (uint64_t)item->name << 1 | item->is_indexed});
-    struct layer *layer = &pairs[at];
-    if (pairing->count > known)
+    item->layer = pairing_place(pairing, (struct map_key){index, (uint64_t)item->name << 1 | item->is_indexed});
+  }
+}
+
+// The first set's observation with most layers, which gives the order and the layers' facts.
+static size_t find_fullest(const struct layers *layers, const struct observed *observed)
+{
+  size_t fullest = 0;
+  for (size_t i = 1; i < layers->observation_count; i++)
+    if (observed[i].end - observed[i].first > observed[fullest].end - observed[fullest].first)
+      fullest = i;
+  return fullest;
+}
+
+static void pair_all(struct pairing *pairing, struct arena *arena, const struct observed *observed, size_t count,
+                     size_t fullest)
+{
+  size_t rows = 0;
+  for (size_t i = 0; i < count; i++)
+    rows += observed[i].end - observed[i].first;
+  pairing_start(pairing, arena, rows);
+  if (count > 0)
+    pair_observation(pairing, &observed[fullest]);
+  for (size_t i = 0; i < count; i++)
+    if (i != fullest)
+      pair_observation(pairing, &observed[i]);
+}
+
+static void fill_observation(const struct layers *layers, struct layer *pairs, const struct observed *observed,
+                             size_t observation, size_t observation_count, struct arena *arena)
+{
+  for (size_t i = observed->first; i < observed->end; i++) {
+    const struct layer_row *item = &observed->items[i];
+    struct layer *layer = &pairs[item->layer];
+    if (layer->latency_ms == NULL)
       *layer = (struct layer){
           .name = item->name,
           .index = item->index,
-          .latency_ms = values_of_none(pairing->arena, observation_count),
-          .alloc_bytes = values_of_none(pairing->arena, observation_count),
-          .kernels = values_of_none(pairing->arena, observation_count),
+          .latency_ms = values_of_none(arena, observation_count),
+          .alloc_bytes = values_of_none(arena, observation_count),
+          .kernels = values_of_none(arena, observation_count),
       };
-    item->layer = at; // list_layers turns this into its place in order
     layer->latency_ms[observation] = item->latency_ms;
     if (observed->part->on_device)
-      set_on_device(layer, item, observation, observation_count, pairing->arena);
+      set_on_device(layer, item, observation, observation_count, arena);
     layer->alloc_bytes[observation] = item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
     layer->present += observation < layers->observation_count;
@@ -74,24 +104,24 @@ static void pair_observation(struct layers *layers, struct pairing *pairing, str
   }
 }
 
-// The first set's observation with most layers gives the order.
-static struct layer *pair_all(struct layers *layers, struct pairing *pairing, struct arena *arena,
-                              const struct observed *observed, size_t count)
+// A layer has a value for each observation: where layers differ from one observation to the next, that is the square of what
+// the file holds.
+#define CELLS_MOST ((size_t)1 << 26) // 512 MB for each value
+
+static enum status fill_all(struct question *question, const struct layers *layers, const struct pairing *pairing,
+                            const struct observed *observed, size_t count, size_t fullest, struct layer **ret_pairs,
+                            struct error *err)
 {
-  size_t rows = 0, fullest = 0;
-  for (size_t i = 0; i < count; i++)
-    rows += observed[i].end - observed[i].first;
-  for (size_t i = 1; i < layers->observation_count; i++)
-    if (observed[i].end - observed[i].first > observed[fullest].end - observed[fullest].first)
-      fullest = i;
-  pairing_start(pairing, arena, rows);
-  struct layer *pairs = arena_alloc_array(arena, rows + 1, sizeof *pairs);
+  struct layer *pairs = *ret_pairs = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *pairs);
+  if (count > 0 && pairing->count > CELLS_MOST / count)
+    return question_lacks(question, err, "its layers differ too much between observations: %zu in %zu observations",
+                          pairing->count, count);
   if (count > 0)
-    pair_observation(layers, pairing, pairs, &observed[fullest], fullest, count);
+    fill_observation(layers, pairs, &observed[fullest], fullest, count, question->scratch);
   for (size_t i = 0; i < count; i++)
     if (i != fullest)
-      pair_observation(layers, pairing, pairs, &observed[i], i, count);
-  return pairs;
+      fill_observation(layers, pairs, &observed[i], i, count, question->scratch);
+  return STATUS_OK;
 }
 
 // ---- from runs to layers --------------------------------------------------------------------------------------------
@@ -186,15 +216,19 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
   ret_layers->covered_ms = arena_alloc_array(arena, all + 1, sizeof *ret_layers->covered_ms);
   ret_layers->runs = arena_alloc_array(arena, runs + 1, sizeof *ret_layers->runs);
   XSP_TRY(observe(question, parts, part_count, observed, ret_layers, err));
-  struct pairing pairing;
-  const struct layer *pairs = pair_all(ret_layers, &pairing, arena, observed, all);
   for (size_t i = 0; i < all; i++) {
     ret_layers->kernels[i] = observed[i].kernels;
     ret_layers->covered_ms[i] = observed[i].covered_ms;
   }
-  list_layers(question, &pairing, pairs, ret_layers);
+  struct pairing pairing;
+  struct layer *pairs;
+  size_t fullest = find_fullest(ret_layers, observed);
+  pair_all(&pairing, arena, observed, all, fullest);
+  enum status status = fill_all(question, ret_layers, &pairing, observed, all, fullest, &pairs, err);
+  if (status == STATUS_OK)
+    list_layers(question, &pairing, pairs, ret_layers);
   pairing_done(&pairing);
-  return STATUS_OK;
+  return status;
 }
 
 // Of one set, after the question's batch size is known.
@@ -323,49 +357,6 @@ double *layers_sums(const struct question *question, const struct layers *layers
 double layers_total(struct question *question, const struct layers *layers, enum layer_value which)
 {
   return question_value(question, layers->set, layers_sums(question, layers, NULL, 1, which));
-}
-
-// ---- thirds ---------------------------------------------------------------------------------------------------------
-static const char *const third_names[] = {"B", "M", "E"};
-
-struct thirds thirds_of(const double pct[3])
-{
-  struct thirds thirds = {.pct = {pct[0], pct[1], pct[2]}};
-  double most = -INFINITY;
-  for (size_t third = 0; third < 3; third++)
-    if (pct[third] > most) {
-      most = pct[third];
-      thirds.stage = third_names[third];
-    }
-  return thirds;
-}
-
-struct thirds layers_thirds(struct question *question, const struct layers *layers, enum layer_value which)
-{
-  uint32_t *third_of = arena_alloc_array(question->scratch, layers->count + 1, sizeof *third_of);
-  bool has_layers[3] = {false};
-  for (size_t i = 0; i < layers->count; i++) {
-    third_of[i] = (uint32_t)(3 * i / layers->count);
-    has_layers[third_of[i]] = true;
-  }
-  const double *sums = layers_sums(question, layers, third_of, 3, which);
-  double total = layers_total(question, layers, which);
-  double pct[3];
-  for (size_t third = 0; third < 3; third++) {
-    double sum = question_value(question, layers->set, sums + third * layers->observation_count);
-    if (layers->count > 0 && !has_layers[third]) // fewer than three layers
-      sum = 0;
-    pct[third] = total != 0 ? sum / total * 100 : NAN;
-  }
-  return thirds_of(pct);
-}
-
-void thirds_summarize(struct table_builder *table, struct thirds thirds)
-{
-  table_summary(table, "beginning_pct", cell_real(thirds.pct[0]));
-  table_summary(table, "middle_pct", cell_real(thirds.pct[1]));
-  table_summary(table, "end_pct", cell_real(thirds.pct[2]));
-  table_summary(table, "stage", cell_text(thirds.stage));
 }
 
 // ---- memory ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,6 +336,31 @@ static void test_a_third_that_does_not_say_is_unknown(void **unused)
   fixture_done(&fixture);
 }
 
+// 8,200 observations with a layer of their own each would be 8,200 * 8,200 > 2^26 values. With one layer for all they are 8,200.
+static void test_layers_that_differ_in_each_observation_are_refused(void **unused)
+{
+  (void)unused;
+  for (int is_shared = 0; is_shared < 2; is_shared++) {
+    struct fixture fixture;
+    fixture_start(&fixture);
+    fixture_run(&fixture, "M/L", 1);
+    for (int i = 0; i < 8200; i++) {
+      char name[32];
+      snprintf(name, sizeof name, "layer %d", is_shared ? 0 : i);
+      int64_t start = fixture.now_ns;
+      fixture_model(&fixture, 1 * MS, false);
+      fixture_layer(&fixture, &(struct fixture_layer){name, "Conv", NULL, NULL, -1, UNKNOWN_BYTES}, start, 800 * US);
+    }
+    fixture_ready(&fixture);
+    assert_int_equal(fixture_ask(&fixture, "A2"), is_shared ? STATUS_OK : STATUS_NO);
+    if (is_shared)
+      ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 0.8);
+    else
+      assert_non_null(strstr(fixture.error.why, "8200 in 8200 observations"));
+    fixture_done(&fixture);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -344,6 +370,7 @@ int main(void)
       cmocka_unit_test(test_analyses_say_what_a_file_lacks),
       cmocka_unit_test(test_one_deep_run_serves_all_levels),
       cmocka_unit_test(test_lost_layers_are_partial_and_shift_nothing),
+      cmocka_unit_test(test_layers_that_differ_in_each_observation_are_refused),
       cmocka_unit_test(test_nested_layers_by_mode),
       cmocka_unit_test(test_default_batch_falls_back_to_the_best_with_layers),
       cmocka_unit_test(test_the_named_set_serves_before_one_of_fewer_levels),
