@@ -36,10 +36,10 @@ class Outputs:
         self.check_readers()
 
     def check_readers(self):
-        xsp("info", self.path, check=0)
-        for arguments in ([*ANALYSES, self.path], ["L0", self.path, "--by", "layer"], ["A10", self.path, "--by", "system"]):
-            result = xsp("analyze", *arguments)
-            self.case.assertIn(result.returncode, (0, 1), result.stderr)
+        for arguments in (["info"], ["info", "--json"], ["check", "--links"], ["analyze", *ANALYSES],
+                          ["analyze", "L0", "--by", "layer"], ["analyze", "A10", "--by", "system"]):
+            result = xsp(*arguments, self.path)
+            self.case.assertIn(result.returncode, (0,) if arguments[0] == "info" else (0, 1), result.stderr)
 
     # ---- timelines: each track's slices nest strictly, in the order of time
     def check_perfetto(self):
@@ -77,6 +77,7 @@ class Outputs:
         document = json.loads(self.written("export", "--to", "speedscope", ending="speedscope.json").read_text())
         names = [frame["name"] for frame in document["shared"]["frames"]]
         found = collections.Counter()
+        self.case.assertGreater(len(document["profiles"]), document["activeProfileIndex"])
         for profile in document["profiles"]:
             stack, last = [], profile["startValue"]
             for event in profile["events"]:
