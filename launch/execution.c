@@ -26,6 +26,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define WAIT_ALL_LOOK_NS 50000000 // for processes whose end is not signalled
 #define FLIGHT_RECORD_BYTES 32    // of a record in a ring
+#define FORKED_MOST 1024          // that are counted
 
 extern char **environ;
 
@@ -83,6 +84,14 @@ static struct processes count_processes(const struct capture *capture)
     if (!is_program && !process.has_ended && proc_lives((pid_t)process.process_id, process.start_ns))
       (void)map_at(&living, map_number((uint64_t)process.process_id), NULL);
   }
+  pid_t numbers[FORKED_MOST]; // forked ones join with their first span, which for these has not come yet
+  size_t forked = proc_in(collect_directory(capture->session), true, numbers, FORKED_MOST);
+  for (size_t i = 0; i < forked; i++) {
+    if (numbers[i] == capture->process.process)
+      continue;
+    (void)map_at(&joined, map_number((uint64_t)numbers[i]), NULL);
+    (void)map_at(&living, map_number((uint64_t)numbers[i]), NULL);
+  }
   counts.joined = (unsigned)joined.count;
   counts.living = (unsigned)living.count;
   map_done(&joined);
@@ -98,7 +107,9 @@ static void wait_for_others(struct capture *capture)
   const struct timespec pause_time = {0, WAIT_ALL_LOOK_NS};
   while (looks_left > 0 && !process_is_asked_to_end(&capture->process)) {
     (void)draining_look(&capture->draining);
-    bool is_alone = count_processes(capture).living == 0 && !proc_any_in(collect_directory(capture->session));
+    pid_t one;
+    bool is_alone = proc_in(collect_directory(capture->session), false, &one, 1) == 0 &&
+                    count_processes(capture).living == 0;
     looks_left = is_alone ? looks_left - 1 : 2;
     if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);

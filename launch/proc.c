@@ -49,28 +49,43 @@ bool proc_lives(pid_t process, int64_t start_ns)
   return began_ns <= start_ns + SECOND_NS; // else the number was given to another process
 }
 
-// Not by who joined: a process that was only forked joins with its first span.
-bool proc_any_in(const char *session)
+// Whether a file of the process has a piece between separators that ends with `wanted`. Not those of other users.
+static bool has_piece(pid_t process, const char *name, int separator, const char *wanted)
 {
-  char wanted[PATH_MAX + 16], path[64];
-  char *variable = NULL;
-  size_t room = 0;
+  char path[64];
+  char *piece = NULL;
+  size_t room = 0, length = strlen(wanted);
   bool is_found = false;
+  snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
+  FILE *file = fopen(path, "re");
+  for (ssize_t got; file != NULL && !is_found && (got = getdelim(&piece, &room, separator, file)) > 0;) {
+    size_t size = (size_t)got - (piece[got - 1] == separator);
+    is_found = size >= length && memcmp(piece + size - length, wanted, length) == 0;
+  }
+  if (file != NULL)
+    fclose(file);
+  free(piece);
+  return is_found;
+}
+
+// Not by who has a process file: a process that was only forked makes one with its first span.
+size_t proc_in(const char *session, bool is_mapped, pid_t *ret_numbers, size_t most)
+{
+  char variable[PATH_MAX + 16], file[PATH_MAX + 16];
+  size_t count = 0;
   const struct dirent *entry;
   DIR *all = opendir("/proc");
-  snprintf(wanted, sizeof wanted, "XSP_SESSION=%s", session);
-  while (all != NULL && !is_found && (entry = readdir(all)) != NULL) {
-    snprintf(path, sizeof path, "/proc/%ld/environ", strtol(entry->d_name, NULL, 10)); // 0: not a process
-    FILE *environment = fopen(path, "re");                                             // not those of other users
-    while (environment != NULL && !is_found && getdelim(&variable, &room, 0, environment) > 0)
-      is_found = strcmp(variable, wanted) == 0;
-    if (environment != NULL)
-      fclose(environment);
+  snprintf(variable, sizeof variable, "XSP_SESSION=%s", session);
+  snprintf(file, sizeof file, "%s/session", session);
+  while (all != NULL && count < most && (entry = readdir(all)) != NULL) {
+    pid_t process = (pid_t)strtol(entry->d_name, NULL, 10); // 0: not a process
+    if (process > 0 && has_piece(process, "environ", '\0', variable) &&
+        (!is_mapped || has_piece(process, "maps", '\n', file)))
+      ret_numbers[count++] = process;
   }
   if (all != NULL)
     closedir(all);
-  free(variable);
-  return is_found;
+  return count;
 }
 
 // The number after "NAME:" in /proc/PROCESS/status.

@@ -4,6 +4,7 @@
 #define XSP_LAUNCH_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -11,8 +12,9 @@
 char proc_state(pid_t process, unsigned long long *ret_start_ticks);
 // Whether a process that existed at `start_ns` (Unix epoch) still runs; zombies do not.
 bool proc_lives(pid_t process, int64_t start_ns);
-// Whether a living process was given this session's folder by its environment.
-bool proc_any_in(const char *session);
+// Processes that were given this session's folder by their environment; with `is_mapped`, of these only those that have it
+// mapped: they joined, or were forked by one that did. Their numbers go to `ret_numbers`, at most `most`. Returns how many.
+size_t proc_in(const char *session, bool is_mapped, pid_t *ret_numbers, size_t most);
 // Signals that were sent to the whole process and not delivered yet: bit N - 1 is signal N.
 uint64_t proc_pending(pid_t process);
 // 0: not stopped. Else a number that changes when the process goes on, however shortly, and stops again.

@@ -297,7 +297,9 @@ static bool was_for_group(struct process *process, const siginfo_t *info)
   }
   if (is_pending)
     replace_sentinel(process);
-  return is_pending || (info->si_code == SI_KERNEL && info->si_signo != SIGALRM); // an alarm set before xsp's exec
+  // From the kernel to xsp alone: an alarm set before its exec, and a terminal's hang-up where xsp leads the session.
+  bool is_ours = info->si_signo == SIGALRM || info->si_signo == SIGHUP || info->si_signo == SIGCONT;
+  return is_pending || (info->si_code == SI_KERNEL && !is_ours);
 }
 
 // A stop by the terminal that came after a SIGCONT, which would have taken it away.

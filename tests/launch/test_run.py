@@ -214,6 +214,30 @@ class What(RunTest):
         (self.folder / "go").touch()
         wait_until(done.exists, "it does not go on")  # without its session
 
+    def test_one_that_was_only_forked_is_left(self):
+        """It has the session from its parent and no span of its own."""
+        script = (f"import ctypes, os, time\nctypes.CDLL({str(BUILD / 'libxsp.so.0')!r})\nif os.fork() == 0:\n"
+                  "    os.close(1)\n    os.close(2)\n    while not os.path.exists('go'):\n        time.sleep(0.01)\n"
+                  "    open('done', 'w').close()\n    os._exit(0)")
+        self.run_it("-q", "--", sys.executable, "-c", script)
+        self.assertEqual(self.note("left_running"), "1")
+        (self.folder / "go").touch()
+        wait_until((self.folder / "done").exists, "it does not go on")
+
+    def test_the_terminal_hangs_up(self):
+        """xsp leads the terminal's session: the kernel sends the signal to xsp alone."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execv(XSP, [XSP, "run", "-q", "-o", str(self.file), "--", "sleep", "1000"])
+        wait_until(lambda: "sleep" in children(pid).values(), "the program does not start")
+        program = next(number for number, name in children(pid).items() if name == "sleep")
+        os.close(terminal)
+        status = os.waitpid(pid, 0)[1]
+        self.assertEqual(os.waitstatus_to_exitcode(status), 128 + signal.SIGHUP)
+        self.assertFalse(pathlib.Path(f"/proc/{program}").exists())
+        self.program_span()
+
     def test_wait_for_one_that_never_joins(self):
         """A forked worker joins the session with its first span; this one publishes nothing."""
         self.run_it("--wait", "all", "--", sys.executable, "-c", "import os, time\nif os.fork() == 0:\n    os.close(1)\n"
