@@ -150,3 +150,15 @@ void output_catch_signals(void (*handler)(int))
       sigaction(numbers[i], &action, NULL);
   }
 }
+
+void output_leave_interrupted(void)
+{
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  fflush(NULL);
+  signal(SIGINT, SIG_DFL);
+  raise(SIGINT);
+  sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
+  exit(128 + SIGINT);
+}

@@ -28,4 +28,7 @@ void output_catch_signals(void (*handler)(int));
 // Such a handler: removes the unfinished file of report/ and ends the program by the signal.
 void output_remove_unfinished(int signal_number);
 
+// Ends xsp by SIGINT, after a Ctrl-C, so that a shell's loop around it ends, too. All output must have been written.
+_Noreturn void output_leave_interrupted(void);
+
 #endif

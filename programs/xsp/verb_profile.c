@@ -15,11 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, is_from_keyboard;
 
 static void on_interrupt(int number)
 {
-  (void)number;
+  is_from_keyboard |= number == SIGINT;
   interrupted = interrupted == 0 ? 1 : 2;
 }
 
@@ -253,8 +253,11 @@ static bool measure_peaks(const struct invocation *invocation, struct peaks *ret
 // The file is complete; the exit status shows that the experiment is not.
 static void leave_interrupted(struct error *err)
 {
-  if (output_finish(err) == STATUS_OK)
-    exit(128 + SIGINT);
+  if (output_finish(err) != STATUS_OK)
+    return;
+  if (is_from_keyboard)
+    output_leave_interrupted();
+  exit(128 + SIGINT);
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)

@@ -252,6 +252,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   int exit_status = leave(status, &result, &own_err);
   store_close(result.store);
   arena_done(&request.arena);
+  if (result.was_interrupted && exit_status == 128 + SIGINT)
+    output_leave_interrupted();
   exit(exit_status); // the program's status is none of ours
 }
 

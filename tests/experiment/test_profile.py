@@ -227,7 +227,7 @@ class ProfileTest(unittest.TestCase):
             out, err = process.communicate(timeout=600)
         finally:
             process.kill()
-        self.assertEqual(process.returncode, 130, err)
+        self.assertEqual(process.returncode, -signal.SIGINT, err)
         self.assertIn("Interrupted", out)
         self.assertGreater(self.sql("select count(*) as n from observation where warmup = 0")[0]["n"], 0)
         self.assertFalse(partial.exists())

@@ -199,7 +199,7 @@ class VariantsTest(unittest.TestCase):
             out, err = process.communicate(timeout=600)
         finally:
             process.kill()
-        self.assertEqual(process.returncode, 130, err)
+        self.assertEqual(process.returncode, -signal.SIGINT, err)
         self.assertIn("Interrupted", out)
         self.assertEqual(self.sql("select count(*) as n from experiment"), [{"n": 1}])
         self.assertFalse(partial.exists())

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import select
+import signal
 import socket
 import statistics
 import subprocess
@@ -318,7 +319,7 @@ if number == 4:
     os.kill(os.getppid(), signal.SIGINT)
     while True: pass
 """)
-        result = self.run_xsp("--leveled", "--", *script, status=130)
+        result = self.run_xsp("--leveled", "--", *script, status=-signal.SIGINT)
         self.assertEqual(count.read_text(), "4")
         self.assertIn("interrupted", result.stderr)
         self.assertIn("interrupted", self.notes())

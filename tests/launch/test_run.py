@@ -565,7 +565,7 @@ class Terminal(RunTest):
             os.environ["PS1"] = "$ "
             os.environ.pop("PROMPT_COMMAND", None)
             os.execlp("bash", "bash", "--norc", "--noediting", "-i")
-        self.unread = ""
+        self.unread = self.seen = ""
         self.addCleanup(self.leave)
         self.type("set -b; PS1='pro''mpt> '\n", "prompt> ")
 
@@ -581,7 +581,9 @@ class Terminal(RunTest):
             while answer not in self.unread:
                 ready, _, _ = select.select([self.terminal], [], [], WAIT_S)
                 self.assertTrue(ready, f"{answer!r} does not come after {text!r}: {self.unread!r}")
-                self.unread += os.read(self.terminal, 4096).decode(errors="replace")
+                read = os.read(self.terminal, 4096).decode(errors="replace")
+                self.unread += read
+                self.seen += read
             self.unread = self.unread.partition(answer)[2]
 
     def begin(self, *command):
@@ -600,6 +602,13 @@ class Terminal(RunTest):
         self.type("\x03", "prompt> ")
         self.type("echo status $?\n", "status 130")
         self.program_span()
+
+    def test_interrupt_ends_a_shells_loop(self):
+        self.type("for i in 1 2 3; do " + self.begin("cat").strip() + "; echo ag''ain; done\n", "\n")
+        self.wait_for_program("cat")
+        self.type("\x03", "prompt> ")
+        self.type("echo th''en\n", "then")
+        self.assertNotIn("again", self.seen)
 
     def test_stop_and_go_on(self):
         self.type(self.begin("cat"), "\n")
