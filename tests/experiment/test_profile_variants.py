@@ -117,7 +117,7 @@ class VariantsTest(unittest.TestCase):
             mean = statistics.fmean(logs[1:-1])  # of nine: without the least and the most
             reach = interval_answers.reach(interval_answers.yuen(logs), 0.95)
             for key, log in (("paired_ratio", mean), ("paired_low", mean - reach), ("paired_high", mean + reach)):
-                self.assertAlmostEqual(row[key], math.exp(log), 9)
+                self.assertAlmostEqual(row[key], math.exp(log), 7)
         self.assertIsNone(rows[0]["paired_ratio"])
         sequential = json.loads(self.profile(self.model(), *TWICE, "--sequential", "--runs", 7, "--json").stdout)[-1]
         self.assertIsNone(sequential["rows"][1]["paired_ratio"])  # there are no pairs
