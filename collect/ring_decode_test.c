@@ -143,6 +143,60 @@ static void test_slots(void **state)
   free(head);
 }
 
+static void put_at(struct ring_head *head, uint64_t position, uint64_t slots)
+{
+  struct record *records = (void *)((char *)head + RING_HEAD_SIZE);
+  records[position & (slots - 1)] = (struct record){.type = RECORD_SPAN, .commit = (uint32_t)(position + 1)};
+}
+
+// Twice: first with a gap, because records waited in both halves of a round of the larger ring, then without one.
+static void test_growths_are_followed(void **state)
+{
+  size_t size = RING_HEAD_SIZE + 4 * COUNT * sizeof(struct record), unused;
+  struct ring_head *small = make_ring(&unused), *head = aligned_alloc(64, size);
+  memset(head, 0, size);
+  memcpy(head, small, unused);
+  free(small);
+  head->growth_count = 2;
+  head->growth[0] = (struct ring_growth){300, 3 * COUNT}; // slot COUNT of 2 * COUNT
+  head->growth[1] = (struct ring_growth){5 * COUNT + 10, 5 * COUNT + 10};
+  for (uint64_t position = 100; position < 300; position++)
+    put_at(head, position, COUNT);
+  for (uint64_t position = 3 * COUNT; position < 5 * COUNT + 10; position++)
+    put_at(head, position, 2 * COUNT);
+  for (uint64_t position = 5 * COUNT + 10; position < 6 * COUNT; position++)
+    put_at(head, position, 4 * COUNT);
+  struct ring_view view;
+  struct record record;
+  assert_null(ring_check(head, size, 7, &view));
+  assert_int_equal(view.record_count, 4 * COUNT);
+  uint64_t read = 0, last = 0;
+  for (uint64_t position = ring_seek(&view, 5 * COUNT - 50);; position = ring_seek(&view, position + 1), read++)
+    if (ring_read(&view, last = position, &record) != RING_SLOT_RECORD)
+      break;
+  assert_int_equal(read, COUNT + 50);
+  assert_int_equal(last, 6 * COUNT);
+  // A successor may begin anywhere, also in a gap.
+  assert_null(ring_check(head, size, 7, &view));
+  assert_int_equal(ring_seek(&view, 299), 299);
+  assert_int_equal(view.slots, COUNT);
+  assert_int_equal(ring_seek(&view, 300), 3 * COUNT);
+  assert_int_equal(view.slots, 2 * COUNT);
+  assert_null(ring_check(head, size, 7, &view));
+  assert_int_equal(ring_seek(&view, 400), 3 * COUNT);
+  // Growths that are not mapped yet wait for it.
+  assert_null(ring_check(head, size, 7, &view));
+  view.record_count = 2 * COUNT;
+  assert_int_equal(ring_seek(&view, 7 * COUNT), 7 * COUNT);
+  assert_int_equal(view.growths, 1);
+  // Nonsense.
+  head->growth_count = RING_GROWTHS_MOST + 1;
+  assert_non_null(ring_check(head, size, 7, &view));
+  head->growth_count = 3; // more slots than the file has
+  assert_non_null(ring_check(head, size, 7, &view));
+  free(head);
+}
+
 static void feed(struct ring_decoder *decoder, uint64_t position, struct record record)
 {
   ring_decode(decoder, &record, position, &output);
@@ -337,6 +391,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(test_check_refuses, reset),
       cmocka_unit_test_setup(test_slots, reset),
+      cmocka_unit_test_setup(test_growths_are_followed, reset),
       cmocka_unit_test_setup(test_facts_wait_for_their_span, reset),
       cmocka_unit_test_setup(test_traces_and_remote_parents, reset),
       cmocka_unit_test_setup(test_ids_go_round, reset),

@@ -108,8 +108,8 @@ static void wait_for_others(struct capture *capture)
   while (looks_left > 0 && !process_is_asked_to_end(&capture->process)) {
     (void)draining_look(&capture->draining);
     pid_t one;
-    bool is_alone = proc_in(collect_directory(capture->session), false, &one, 1) == 0 &&
-                    count_processes(capture).living == 0;
+    bool is_alone =
+        proc_in(collect_directory(capture->session), false, &one, 1) == 0 && count_processes(capture).living == 0;
     looks_left = is_alone ? looks_left - 1 : 2;
     if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
