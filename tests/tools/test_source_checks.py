@@ -76,6 +76,38 @@ class SecurityPage(unittest.TestCase):
                 self.assertRegex(text, re.compile(pattern, re.DOTALL), name)
 
 
+class Openers(unittest.TestCase):
+    """Files of others are opened in one place each. A new opener is a decision: it belongs into this list, with a reason."""
+
+    ALLOWED = {
+        "base/input_file.c",       # what a person names, and what lies next to it
+        "base/small_file.c",       # files of the system
+        "collect/place.c",         # session folders
+        "manifests/generator.c",   # its lock, in the caller's cache
+        "manifests/package.c",     # of installed packages
+        "report/exports/file.c",   # outputs
+        "report/exports/sqlite.c", # an output
+        "store/database.c",        # any SQLite file, for reading
+        "store/finish.c",          # the output's folder, to sync it
+        "store/private_copy.c",    # the copy, and the folder of the original
+        "store/write.c",           # an output
+    }
+
+    def test_nobody_else_opens_files(self):
+        source = TOOLS.parent
+        calls = re.compile(r"\b(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
+        found = set()
+        for room in ("analyze", "base", "collect", "correlate", "importers", "manifests", "otlp", "programs/xsp", "report",
+                     "store", "table"):
+            for path in (source / room).rglob("*.c"):
+                if path.stem.endswith("_test") or path.stem.startswith("test_"):
+                    continue
+                code = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+                if calls.search(code):
+                    found.add(str(path.relative_to(source)))
+        self.assertEqual(found, self.ALLOWED)
+
+
 class CheckIncludes(unittest.TestCase):
     def check(self, path, line, **others):
         with tempfile.TemporaryDirectory() as folder:
