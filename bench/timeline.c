@@ -89,9 +89,10 @@ static double time_export(struct store *store, const char *path, uint32_t count)
 {
   struct error err = {0};
   double values[REPEATS];
+  const struct report_export_options options = {.force = true};
   for (int i = 0; i < REPEATS; i++) {
     double start = now_ns();
-    check(report_export_file(store, "chrome", path, true, &err), &err);
+    check(report_export_file(store, "chrome", path, &options, &err), &err);
     values[i] = (now_ns() - start) / count;
   }
   unlink(path);
