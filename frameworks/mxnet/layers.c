@@ -49,12 +49,13 @@ static void describe_operator(const struct mxnet_node *node, const struct mxnet_
   report->tags = tags;
 }
 
-// MXNet cuts times off to whole microseconds. An operator had some part of its first and of its last one; all of both is recorded,
-// so each call in the operator is in its layer. Where the next layer of the thread begins in the last microsecond, the two
-// cross: a call inside that microsecond is then ambiguous, one that reaches out of it has the right layer.
-static uint64_t duration_of(const struct mxnet_event *event)
+// MXNet cuts times off to whole microseconds: the difference is the best figure for how long an operator took. Where calls
+// below layers are recorded, too, the layer has all of its last microsecond, so that each call of the operator is inside it.
+// Where the next layer of the thread begins in that microsecond, the two cross: a call inside it is then ambiguous, one that
+// reaches out of it has the right layer. Level sets without calls have the plain difference, and give the layers' figures.
+static uint64_t duration_of(const struct mxnet_event *event, bool has_calls)
 {
-  return (uint64_t)(event->end_us - event->start_us) * 1000 + 999;
+  return (uint64_t)(event->end_us - event->start_us) * 1000 + (has_calls ? 999 : 0);
 }
 
 enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
@@ -71,6 +72,8 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
     status = error_set(err, STATUS_MEMORY, "cannot publish layers", "mxnet", NULL, "out of memory");
     goto done;
   }
+  const uint32_t calls = XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL);
+  bool has_calls = (xsp_tracer_levels("*") & calls) != 0;
   bool has_names = match(events, count, operators, operator_count, nodes);
   for (size_t i = 0; i < count; i++) {
     const struct mxnet_event *event = &events[i];
@@ -78,7 +81,7 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
                                        .index = (int64_t)i,
                                        .alloc_bytes = -1,
                                        .start_ns = (uint64_t)event->start_us * 1000,
-                                       .duration_ns = duration_of(event),
+                                       .duration_ns = duration_of(event, has_calls),
                                        .thread_id = threads_find(threads, event->thread),
                                        .parent = LAYER_PARENT_MODEL};
     if (!has_names)

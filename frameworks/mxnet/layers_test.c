@@ -36,16 +36,19 @@ static void publish(void)
   layer_publisher_free(publisher);
 }
 
-static void layers_have_threads_and_whole_microseconds(void **state)
+// The layers as a session with these levels gets them.
+static void check_layers(const char *levels, uint64_t more_ns)
 {
-  static const struct {
+  const struct {
     const char *name;
     uint64_t start_ns, end_ns;
-  } expected[] = {{"first", 151000, 160999}, {"other", 155000, 170999}, {"second", 160000, 171999}};
+  } expected[] = {
+      {"first", 151000, 160000 + more_ns}, {"other", 155000, 170000 + more_ns}, {"second", 160000, 171000 + more_ns}};
   char folder[] = "/tmp/xsp-mxnet-layers-XXXXXX";
   assert_non_null(mkdtemp(folder));
   pid_t child = fork();
   if (child == 0) {
+    setenv("XSP_LEVELS", levels, 1);
     if (xsp_attach(folder) != 0)
       _exit(99);
     publish();
@@ -69,9 +72,16 @@ static void layers_have_threads_and_whole_microseconds(void **state)
   session_read_done(&read);
 }
 
+static void layers_have_threads_and_their_last_microsecond(void **state)
+{
+  check_layers("M/L", 0);
+  check_layers("M/L/K", 999);
+  check_layers("M/L/Lib", 999);
+}
+
 int main(void)
 {
   unsetenv("XSP_SESSION");
-  const struct CMUnitTest tests[] = {cmocka_unit_test(layers_have_threads_and_whole_microseconds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(layers_have_threads_and_their_last_microsecond)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,8 +111,7 @@ class MxnetTest(FrameworkTest):
         self.assertEqual(len(layers), 20 * 6)
         theirs = own[-len(layers):]  # before these: warm-ups
         self.assertEqual([layer["tags"]["layer_type"] for layer in layers], [name for name, _, _ in theirs])
-        # A layer has all of its last microsecond.
-        self.check_agreement([((end - start) * 1000 + 999, layer["duration_ns"])
+        self.check_agreement([((end - start) * 1000, layer["duration_ns"])
                               for (_, start, end), layer in zip(theirs, layers)], most_ns=2)
         # The distance between two starts is the same in both.
         self.assertLessEqual(max(abs(after["start_ns"] - before["start_ns"] - (later - earlier) * 1000) for
