@@ -362,7 +362,7 @@ int main(int argc, char **argv)
   print("store/derived size", form,
         ask(writer.store,
             "select sum(length(data)) from chunk where \"column\" in ('parent_id', 'model_id', 'layer_id',"
-            " 'self_ns', 'observation', 'depth', 'basis', 'derived_kind')") /
+            " 'self_ns', 'observation', 'depth', 'basis', 'derived_kind') or series = 'tag_derived'") /
             rows,
         "bytes/span", 0, 0);
   if (getenv("XSP_BENCH_KEEP") != NULL) {
