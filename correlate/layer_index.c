@@ -7,74 +7,88 @@
 
 #include <string.h>
 
-// Finished layers in observations, in order; *ret_most: the highest number of an observation.
-static uint32_t *ordered_layers(const struct relation *relation, struct arena *arena, size_t *ret_count,
-                                int32_t *ret_most)
+struct positions {
+  const struct relation *relation;
+  uint8_t *numbered;    // a bit a row: layers whose source numbered them
+  const uint32_t *rows; // finished layers in observations, in order
+  size_t count, at;
+  int64_t *next; // by observation
+};
+
+static bool is_numbered(const struct positions *positions, uint32_t row)
 {
-  const struct store_spans *spans = relation->spans;
-  size_t count = 0;
-  for (size_t i = 0; i < spans->count; i++)
-    count += spans->level[i] == XSP_LEVEL_LAYER;
-  uint32_t *rows = arena_alloc_array(arena, count + 1, sizeof *rows);
-  count = 0;
-  *ret_most = -1;
-  for (size_t i = 0; i < spans->count; i++) {
-    if (spans->level[i] != XSP_LEVEL_LAYER || relation->observation[i] < 0 ||
-        (rows_flags(spans, i) & STORE_SPAN_OPEN) != 0)
-      continue;
-    rows[count++] = (uint32_t)i;
-    *ret_most = relation->observation[i] > *ret_most ? relation->observation[i] : *ret_most;
-  }
-  const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, NULL};
-  order_rows(&input, &rows, count, arena);
-  *ret_count = count;
-  return rows;
+  return (positions->numbered[row / 8] >> row % 8 & 1) != 0;
 }
 
-// A bit a row: layers whose source numbered them.
-static enum status find_numbered(struct store *store, int64_t run_id, const struct relation *relation,
-                                 struct arena *arena, uint8_t **ret_numbered, struct error *err)
+static enum status find_numbered(struct store *store, int64_t run_id, struct positions *positions, struct error *err)
 {
+  const struct relation *relation = positions->relation;
   struct arena scratch = {0};
   struct store_tag *tags;
   size_t count = 0;
   uint32_t key;
-  *ret_numbered = arena_alloc(arena, relation->spans->count / 8 + 1);
   if (!store_find_string(store, "layer_index", 11, &key))
     return STATUS_OK;
   enum status status = store_load_tags_of(store, run_id, &key, 1, &scratch, &tags, &count, err);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     uint32_t row = parents_row_of(&relation->parents, relation->spans, tags[i].span_id);
     if (row != ROW_NONE)
-      (*ret_numbered)[row / 8] |= (uint8_t)(1u << row % 8);
+      positions->numbered[row / 8] |= (uint8_t)(1u << row % 8);
   }
   arena_done(&scratch);
   return status;
 }
 
-static enum status fill(struct store *store, int64_t run_id, const struct relation *relation, struct arena *arena,
-                        struct error *err)
+// None at all if none needs a number. Takes the memory of depths and model rows.
+static void order_layers(struct relation *relation, struct arena *arena, struct positions *positions)
 {
-  size_t count, filled = 0;
-  int32_t most;
-  uint8_t *numbered;
-  const uint32_t *rows = ordered_layers(relation, arena, &count, &most);
-  if (count > 0)
-    XSP_TRY(find_numbered(store, run_id, relation, arena, &numbered, err));
-  int64_t *next = arena_alloc_array(arena, (size_t)most + 2, sizeof *next); // by observation
-  struct store_derived_tag *tags = arena_alloc_array(arena, count + 1, sizeof *tags);
-  for (size_t i = 0; i < count; i++) {
-    int64_t position = next[relation->observation[rows[i]]]++;
-    if ((numbered[rows[i] / 8] >> rows[i] % 8 & 1) == 0)
-      tags[filled++] = (struct store_derived_tag){rows_id(relation->spans, rows[i]), position};
+  const struct store_spans *spans = relation->spans;
+  uint32_t *rows = relation->depth;
+  size_t count = 0;
+  bool is_needed = false;
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->level[i] != XSP_LEVEL_LAYER || relation->observation[i] < 0 ||
+        (rows_flags(spans, i) & STORE_SPAN_OPEN) != 0)
+      continue;
+    is_needed |= !is_numbered(positions, (uint32_t)i);
+    rows[count++] = (uint32_t)i;
   }
-  return store_put_derived_tags(store, run_id, "layer_index", tags, filled, err);
+  if (!is_needed)
+    return;
+  const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, NULL};
+  positions->rows = order_rows(&input, rows, count, relation->model_row, arena);
+  positions->count = count;
 }
 
-enum status layer_index_fill(struct store *store, int64_t run_id, const struct relation *relation, struct error *err)
+static size_t next_positions(void *context, size_t most, int64_t *ret_span_ids, int64_t *ret_values)
+{
+  struct positions *positions = context;
+  const struct relation *relation = positions->relation;
+  size_t count = 0;
+  for (; count < most && positions->at < positions->count; positions->at++) {
+    uint32_t row = positions->rows[positions->at];
+    int64_t position = positions->next[relation->observation[row]]++;
+    if (is_numbered(positions, row))
+      continue;
+    ret_span_ids[count] = rows_id(relation->spans, row);
+    ret_values[count++] = position;
+  }
+  return count;
+}
+
+enum status layer_index_fill(struct store *store, int64_t run_id, struct relation *relation, size_t observation_count,
+                             struct error *err)
 {
   struct arena arena = {0};
-  enum status status = fill(store, run_id, relation, &arena, err);
+  struct positions positions = {.relation = relation,
+                                .numbered = arena_alloc(&arena, relation->spans->count / 8 + 1),
+                                .next = arena_alloc_array(&arena, observation_count + 1, sizeof *positions.next)};
+  const struct store_derived_tags tags = {&positions, next_positions};
+  enum status status = find_numbered(store, run_id, &positions, err);
+  if (status == STATUS_OK) {
+    order_layers(relation, &arena, &positions);
+    status = store_put_derived_tags(store, run_id, "layer_index", &tags, err);
+  }
   arena_done(&arena);
   return status;
 }

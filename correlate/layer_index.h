@@ -5,8 +5,9 @@
 
 #include "correlate/relation.h"
 
-// After relation_observe: gives SQL a tag `layer_index` for each layer without one, its position within its observation.
-enum status layer_index_fill(struct store *store, int64_t run_id, const struct relation *relation,
+// Gives SQL a tag `layer_index` for each layer without one, its position within its observation. Called after the
+// tree's columns are written, because it sorts in the memory of depths and model rows.
+enum status layer_index_fill(struct store *store, int64_t run_id, struct relation *relation, size_t observation_count,
                              struct error *err) MUST_CHECK;
 
 #endif

@@ -48,13 +48,13 @@ static void sort_rows(const struct order_input *input, uint32_t *rows, size_t co
     rows[i] = items[i].row;
 }
 
-void order_rows(const struct order_input *input, uint32_t **rows, size_t count, struct arena *scratch)
+uint32_t *order_rows(const struct order_input *input, uint32_t *rows, size_t count, uint32_t *room,
+                     struct arena *scratch)
 {
   if (count < 2)
-    return;
-  uint32_t *sorted = arena_alloc_array(scratch, count, sizeof *sorted);
-  if (lanes_sort(input, *rows, count, sorted, scratch))
-    *rows = sorted;
-  else
-    sort_rows(input, *rows, count, scratch);
+    return rows;
+  if (lanes_sort(input, rows, count, room, scratch))
+    return room;
+  sort_rows(input, rows, count, scratch);
+  return rows;
 }

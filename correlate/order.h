@@ -14,9 +14,10 @@ struct order_input {
   const uint8_t *levels, *flags; // flags: STORE_SPAN_OPEN counts as endless; may be NULL
 };
 // Sorts rows by start; of equal starts the longer is first, then the higher level, then file order: what encloses
-// comes before what it encloses. *rows is given in file order (ascending); rearranged, or replaced by an array in
-// `scratch`.
-void order_rows(const struct order_input *input, uint32_t **rows, size_t count, struct arena *scratch);
+// comes before what it encloses. `rows` is given in file order (ascending). Returns `rows`, rearranged, or `room`, which has
+// room for `count` and takes them in order.
+uint32_t *order_rows(const struct order_input *input, uint32_t *rows, size_t count, uint32_t *room,
+                     struct arena *scratch);
 // Negative: a first. Their starts are equal.
 int order_compare_ties(const struct order_input *input, uint32_t a, uint32_t b);
 

@@ -313,9 +313,9 @@ static void sort_forward(const struct store_spans *spans, struct parents *parent
   const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level,
                                     parents->has_open ? spans->flags : NULL};
   struct arena scratch = {0};
-  const uint32_t *collected = parents->forward_row;
-  order_rows(&input, &parents->forward_row, parents->forward_count, &scratch);
-  if (parents->forward_row != collected) {
+  uint32_t *room = arena_alloc_array(&scratch, parents->forward_count + 1, sizeof *room);
+  parents->forward_row = order_rows(&input, parents->forward_row, parents->forward_count, room, &scratch);
+  if (parents->forward_row == room) {
     arena_done(&parents->order_arena);
     parents->order_arena = scratch;
   } else {

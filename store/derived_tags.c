@@ -24,23 +24,22 @@ static enum status write_part(struct store *store, int64_t run_id, int64_t part,
 }
 
 enum status store_put_derived_tags(struct store *store, int64_t run_id, const char *key,
-                                   const struct store_derived_tag *tags, size_t count, struct error *err)
+                                   const struct store_derived_tags *tags, struct error *err)
 {
   XSP_TRY(writer_check(store, err));
   XSP_TRY(writer_execute(store, err, "DELETE FROM chunk WHERE run_id = %lld AND series = %Q", (long long)run_id,
                          SCHEMA_DERIVED_TAGS));
   struct derived_rows *rows = memory_new(1, sizeof *rows);
+  size_t count = tags->next(tags->context, STORE_CHUNK_ROWS, rows->span_id, rows->value);
   uint32_t string = count > 0 ? store_string(store, key, strlen(key)) : 0;
+  for (size_t i = 0; i < count; i++) { // the same in all parts
+    rows->key[i] = string;
+    rows->type[i] = STORE_INT;
+  }
   enum status status = pending_flush(store, err);
-  for (size_t at = 0; at < count && status == STATUS_OK; at += STORE_CHUNK_ROWS) {
-    uint32_t more = count - at < STORE_CHUNK_ROWS ? (uint32_t)(count - at) : STORE_CHUNK_ROWS;
-    for (uint32_t i = 0; i < more; i++) {
-      rows->span_id[i] = tags[at + i].span_id;
-      rows->value[i] = tags[at + i].value;
-      rows->key[i] = string;
-      rows->type[i] = STORE_INT;
-    }
-    status = write_part(store, run_id, (int64_t)(at / STORE_CHUNK_ROWS), rows, more, err);
+  for (int64_t part = 0; count > 0 && status == STATUS_OK; part++) {
+    status = write_part(store, run_id, part, rows, (uint32_t)count, err);
+    count = tags->next(tags->context, STORE_CHUNK_ROWS, rows->span_id, rows->value);
   }
   free(rows);
   reader_invalidate_run(&store->reader, run_id);

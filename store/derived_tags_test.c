@@ -56,15 +56,36 @@ static void check(struct store *store, int64_t derived, size_t recorded)
   arena_done(&arena);
 }
 
+struct numbers {
+  int64_t at, last;
+};
+
+// Spans 1 to `last`, each with twice its id.
+static size_t next_numbers(void *context, size_t most, int64_t *ret_span_ids, int64_t *ret_values)
+{
+  struct numbers *numbers = context;
+  size_t count = 0;
+  for (; count < most && numbers->at < numbers->last; count++) {
+    ret_span_ids[count] = ++numbers->at;
+    ret_values[count] = 2 * numbers->at;
+  }
+  return count;
+}
+
+static void put(struct store *store, int64_t last)
+{
+  struct numbers numbers = {0, last};
+  const struct store_derived_tags tags = {&numbers, next_numbers};
+  OK(store_put_derived_tags(store, 1, "position", &tags, err));
+}
+
 static void test_tags_for_sql_alone(void **state)
 {
   (void)state;
   struct store *store;
-  struct store_derived_tag *tags = calloc((size_t)SPANS, sizeof *tags);
   const struct store_experiment experiment = {.experiment_id = 1};
   const struct store_run run = {.run_id = 1, .experiment_id = 1, .levels = {.mask = 1}, .epoch_is_unix = true};
   const struct store_track track = {.run_id = 1, .track_id = 1};
-  assert_non_null(tags);
   OK(store_create(path, false, &store, err));
   OK(store_add_experiment(store, &experiment, err));
   OK(store_add_run(store, &run, err));
@@ -72,15 +93,14 @@ static void test_tags_for_sql_alone(void **state)
   for (int64_t id = 1; id <= SPANS; id++) {
     const struct store_span span = {.span_id = id, .start_ns = id, .duration_ns = 1, .track_id = 1};
     OK(store_add_spans(store, 1, &span, 1, err));
-    tags[id - 1] = (struct store_derived_tag){id, 2 * id};
   }
   check(store, 0, 0);
-  OK(store_put_derived_tags(store, 1, "position", tags, (size_t)SPANS, err)); // two parts, before any recorded tag
+  put(store, SPANS); // two parts, before any recorded tag
   check(store, SPANS, 0);
   add_tag(store, 1, "recorded", 1);
   OK(store_commit(store, err));
   check(store, SPANS, 1);
-  OK(store_put_derived_tags(store, 1, "position", tags, 3, err));
+  put(store, 3);
   check(store, 3, 1);
   for (int64_t id = 2; id <= SPANS; id++) // into a second part
     add_tag(store, id, "recorded", id);
@@ -92,7 +112,6 @@ static void test_tags_for_sql_alone(void **state)
   check(store, 3, (size_t)SPANS);
   assert_int_equal(ask(store, "select count(*) from tag where span_id = 2"), 2);
   store_close(store);
-  free(tags);
 }
 
 int main(void)

@@ -223,11 +223,13 @@ enum status store_put_derived_columns(struct store *store, int64_t run_id, const
                                       struct error *err) MUST_CHECK;
 // Tags of one key that follow from what is recorded: SQL sees them, store_load_tags does not. Replaces all earlier ones of
 // the run.
-struct store_derived_tag {
-  int64_t span_id, value;
+struct store_derived_tags {
+  void *context;
+  // Writes the next tags, `most` while there are that many, and returns their number; 0: no more.
+  size_t (*next)(void *context, size_t most, int64_t *ret_span_ids, int64_t *ret_values);
 };
 enum status store_put_derived_tags(struct store *store, int64_t run_id, const char *key,
-                                   const struct store_derived_tag *tags, size_t count, struct error *err) MUST_CHECK;
+                                   const struct store_derived_tags *tags, struct error *err) MUST_CHECK;
 enum status store_drop_derived(struct store *store, int64_t run_id, struct error *err) MUST_CHECK; // all columns
 enum status store_put_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
                                    size_t count, struct error *err) MUST_CHECK; // replaces earlier ones
