@@ -16,6 +16,7 @@ struct question {
   size_t path_count;
   struct reader_files files;
   struct answers answers;
+  struct arena arena; // of the request's texts
 };
 
 // "A2", "L0": the form of an analysis' name, and not a file.
@@ -57,18 +58,15 @@ static enum status split_arguments(const struct invocation *invocation, struct q
   return STATUS_OK;
 }
 
-// "a,b" as a list, in place of the commas.
-static enum status read_metrics(const struct invocation *invocation, struct analyze_request *request, struct error *err)
+// "a,b" as a list in `arena`.
+static enum status read_metrics(const struct invocation *invocation, struct arena *arena,
+                                struct analyze_request *request, struct error *err)
 {
-  static const char *names[ANALYZE_METRICS_MOST];
-  static char text[512];
   const char *given = invocation_value(invocation, "metric");
   if (given == NULL)
     return STATUS_OK;
-  if (strlen(given) >= sizeof text)
-    return error_set(err, STATUS_USE, "wrong use", "--metric", "fewer names", "the list is too long");
-  memcpy(text, given, strlen(given) + 1);
-  char *rest = text;
+  const char **names = arena_alloc_array(arena, ANALYZE_METRICS_MOST, sizeof *names);
+  char *rest = arena_copy(arena, given, strlen(given));
   for (char *name; (name = strsep(&rest, ",")) != NULL;) {
     if (name[0] == 0 || request->metric_count == ANALYZE_METRICS_MOST)
       return error_set(err, STATUS_USE, "wrong use", "--metric", "--metric l2_read_bytes,power_w",
@@ -79,7 +77,8 @@ static enum status read_metrics(const struct invocation *invocation, struct anal
   return STATUS_OK;
 }
 
-static enum status read_request(const struct invocation *invocation, struct analyze_request *request, struct error *err)
+static enum status read_request(const struct invocation *invocation, struct arena *arena,
+                                struct analyze_request *request, struct error *err)
 {
   analyze_request_init(request);
   request->layer = invocation_value(invocation, "layer");
@@ -97,7 +96,7 @@ static enum status read_request(const struct invocation *invocation, struct anal
                      "there is no basis '%s'", request->latency_basis);
   request->optimal = invocation_value(invocation, "optimal");
   request->base = invocation_value(invocation, "base");
-  XSP_TRY(read_metrics(invocation, request, err));
+  XSP_TRY(read_metrics(invocation, arena, request, err));
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
   XSP_TRY(invocation_double(invocation, "overhead-threshold", 0, 1e6, &request->small_overhead_pct, err));
@@ -149,31 +148,38 @@ static bool report_left_out(const struct answers *answers)
   return any;
 }
 
-static enum status run(const struct invocation *invocation, struct error *err)
+static enum status answer(const struct invocation *invocation, struct question *question, struct error *err)
 {
-  struct question question = {0};
   struct analyze_request request;
   enum report_format format;
   XSP_TRY(reader_format(invocation, &format, err));
-  XSP_TRY(read_request(invocation, &request, err));
-  XSP_TRY(split_arguments(invocation, &question, err));
-  enum status status = reader_files_open(question.paths, question.path_count, are_all_over_all(&question, &request),
-                                         &question.files, err);
-  request.left_out = question.files.left_out.items;
-  request.left_out_count = question.files.left_out.count;
+  XSP_TRY(read_request(invocation, &question->arena, &request, err));
+  XSP_TRY(split_arguments(invocation, question, err));
+  enum status status = reader_files_open(question->paths, question->path_count, are_all_over_all(question, &request),
+                                         &question->files, err);
+  request.left_out = question->files.left_out.items;
+  request.left_out_count = question->files.left_out.count;
   if (status == STATUS_OK)
-    status = ask(&question, &request, err);
-  if (status == STATUS_OK || (status == STATUS_NO && question.id_count > 1)) {
-    enum status print_status =
-        output_tables(question.answers.tables.items, question.answers.tables.count, format, question.id_count > 1, err);
+    status = ask(question, &request, err);
+  if (status == STATUS_OK || (status == STATUS_NO && question->id_count > 1)) {
+    enum status print_status = output_tables(question->answers.tables.items, question->answers.tables.count, format,
+                                             question->id_count > 1, err);
     status = print_status != STATUS_OK ? print_status : status;
   }
-  bool broke = report_left_out(&question.answers);
+  bool broke = report_left_out(&question->answers);
   if (status == STATUS_OK &&
-      (broke || question.files.broken.status != STATUS_OK)) // reported on stderr and in the notes
+      (broke || question->files.broken.status != STATUS_OK)) // reported on stderr and in the notes
     status = STATUS_INPUT;
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct question question = {0};
+  enum status status = answer(invocation, &question, err);
   reader_files_close(&question.files);
   answers_done(&question.answers);
+  arena_done(&question.arena);
   return status;
 }
 

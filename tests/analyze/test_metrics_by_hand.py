@@ -3,6 +3,7 @@
 import math
 import unittest
 
+import scripted
 from tiny_experiment import HandCase, Tiny, ask, kernel, layer, metrics
 
 V100 = {"peak_flops_per_s": 15.7e12, "memory_bandwidth_bytes_per_s": 900e9}
@@ -215,6 +216,18 @@ class MetricsTest(HandCase):
         self.agree(rows[1], arithmetic_intensity=None, bound=None)
         self.assertEqual(rows[0]["latency_from"], "M/L/K+metrics")
         self.assertTrue(math.isclose(ask(path, "A9")["rows"][0]["ideal_arithmetic_intensity"], 157 / 9))
+
+    def test_further_metrics(self):
+        # However long their names are; at most eight. Tags of unknown names keep OTLP's prefix.
+        long = "m" * 600
+        tiny = Tiny(**V100)
+        tiny.run("M/L/K+metrics").predict(90, layer("a", 20, kernel("k", 2, registers=32, **{long: 3}), layer_index=0))
+        path = self.write(tiny)
+        row = ask(path, "A8", "--metric", f"xsp.{long},registers")["rows"][0]
+        self.agree(row, registers=32, **{f"xsp.{long}": 3})
+        for names, why in (("registers,", "a name is empty"), (",".join("abcdefghi"), "at most 8 metrics")):
+            result = scripted.xsp("analyze", "A8", path, "--metric", names, check=2)
+            self.assertIn(f"wrong use: --metric: {why}", result.stderr.decode())
 
 
 if __name__ == "__main__":
