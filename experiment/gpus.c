@@ -33,21 +33,32 @@ struct nvml {
 #undef X
 };
 
-static bool open_nvml(struct nvml *nvml)
+// Without NVML, and without a driver that it can talk to, there are no GPUs; but what was named has to be NVML.
+static enum status open_nvml(struct nvml *nvml, bool *ret_is_open, struct error *err)
 {
+  static const char *const sonames[] = {"libnvidia-ml.so.1", NULL};
+  const struct library_names names = {.name = "nvml", .sonames = sonames};
   char variable[LIBRARY_VARIABLE_SIZE];
-  const char *given = library_variable("nvml", variable);
-  void *handle = dlopen(given != NULL ? given : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  bool is_whole = handle != NULL;
+  const char *given = library_variable(names.name, variable);
+  struct library library;
+  const char *missing = NULL;
+  *ret_is_open = false;
+  enum status status = library_open(&names, given, &library, given != NULL ? err : NULL);
+  if (status != STATUS_OK)
+    return given != NULL ? status : STATUS_OK;
 #define X(member, symbol, parameters)                                                                                  \
-  if (is_whole) {                                                                                                      \
-    void *address = dlsym(handle, symbol);                                                                             \
+  {                                                                                                                    \
+    void *address = dlsym(library.handle, symbol);                                                                     \
     memcpy(&nvml->member, &address, sizeof address);                                                                   \
-    is_whole = address != NULL;                                                                                        \
+    missing = missing == NULL && address == NULL ? symbol : missing;                                                   \
   }
   NVML_FUNCTIONS(X)
 #undef X
-  return is_whole && nvml->init() == 0;
+  if (missing != NULL && given != NULL)
+    return error_set(err, STATUS_SYSTEM, "not an NVML library", given, "the path of libnvidia-ml.so.1", "%s is missing",
+                     missing);
+  *ret_is_open = missing == NULL && nvml->init() == 0;
+  return STATUS_OK;
 }
 
 static void add_gpu(const struct nvml *nvml, unsigned index, struct arena *arena, struct gpus *gpus)
@@ -67,13 +78,15 @@ static void add_gpu(const struct nvml *nvml, unsigned index, struct arena *arena
   gpus->names = arena_format(arena, "%s%s%s", is_first ? "" : gpus->names, is_first ? "" : ", ", name);
 }
 
-void gpus_read(struct arena *arena, struct gpus *ret_gpus)
+enum status gpus_read(struct arena *arena, struct gpus *ret_gpus, struct error *err)
 {
+  bool is_open;
   struct nvml nvml = {0};
   char driver[NAME_BYTES] = "";
   *ret_gpus = (struct gpus){.memory_bytes = NAN};
-  if (!open_nvml(&nvml))
-    return;
+  XSP_TRY(open_nvml(&nvml, &is_open, err));
+  if (!is_open)
+    return STATUS_OK;
   if (nvml.driver_version(driver, sizeof driver) == 0 && driver[0] != 0)
     ret_gpus->driver = arena_copy(arena, driver, strlen(driver));
   if (nvml.cuda_version(&ret_gpus->cuda_version) != 0)
@@ -83,4 +96,5 @@ void gpus_read(struct arena *arena, struct gpus *ret_gpus)
   for (unsigned i = 0; i < ret_gpus->count; i++)
     add_gpu(&nvml, i, arena, ret_gpus);
   nvml.shutdown();
+  return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 #define XSP_EXPERIMENT_GPUS_H
 
 #include "base/arena.h"
+#include "base/error.h"
 
 struct gpus {
   unsigned count;      // 0: none, or no NVML
@@ -13,7 +14,8 @@ struct gpus {
   int cuda_version;    // the newest that the driver runs: 12080 is 12.8; 0: unknown
   double memory_bytes; // of each; NaN: unknown, or they differ
 };
-// Opens XSP_LIBRARY_NVML, else libnvidia-ml.so.1. Strings in `arena`.
-void gpus_read(struct arena *arena, struct gpus *ret_gpus);
+// Opens XSP_LIBRARY_NVML, else libnvidia-ml.so.1. Strings in `arena`. STATUS_SYSTEM: XSP_LIBRARY_NVML does not open, or is
+// not NVML.
+enum status gpus_read(struct arena *arena, struct gpus *ret_gpus, struct error *err) MUST_CHECK;
 
 #endif

@@ -83,23 +83,23 @@ static enum status start_lanes(struct experiment *experiment, struct span_of_lan
 }
 
 // ---- rows other than runs and spans -----------------------------------------------------------------------------------
-static size_t describe_device(const struct profile_options *options, const struct profile_found *found,
-                              struct arena *arena, struct store_system_value *values)
+static enum status describe_device(const struct profile_options *options, const struct profile_found *found,
+                                   struct arena *arena, struct store_system_value *values, size_t *count,
+                                   struct error *err)
 {
-  size_t count = 0;
   struct gpus gpus = {0};
   if (found->device[0] != 0)
-    values[count++] = (struct store_system_value){.key = "device", .text = found->device};
+    values[(*count)++] = (struct store_system_value){.key = "device", .text = found->device};
   if (found->device_class == PREDICTOR_ON_CUDA)
-    gpus_read(arena, &gpus);
+    XSP_TRY(gpus_read(arena, &gpus, err));
   if (gpus.model != NULL)
-    values[count++] = (struct store_system_value){.key = "gpu", .text = gpus.model};
+    values[(*count)++] = (struct store_system_value){.key = "gpu", .text = gpus.model};
   if (found->cudnn_version != 0)
-    values[count++] = system_number("cudnn_version", (double)found->cudnn_version);
+    values[(*count)++] = system_number("cudnn_version", (double)found->cudnn_version);
   bool is_on_cpu = found->device_class == PREDICTOR_ON_CPU || found->device_class == PREDICTOR_ON_UNKNOWN;
   if (options->peaks != NULL && is_on_cpu) // a wrong roof is worse than none
-    count += peaks_describe(options->peaks, values + count);
-  return count;
+    *count += peaks_describe(options->peaks, values + *count);
+  return STATUS_OK;
 }
 
 // Variants run on one machine, but with a library each: each has a system row of its own.
@@ -114,7 +114,7 @@ static enum status add_experiment(struct store *store, const struct profile_opti
   if (options->runner.pin_algorithms)
     values[count++] =
         (struct store_system_value){.key = "pinned_algorithms", .text = variant_pinned_by(&options->variants[variant])};
-  count += describe_device(options, found, &arena, values + count);
+  enum status status = describe_device(options, found, &arena, values, &count, err);
   struct store_experiment row = {
       .experiment_id = experiment_id_of(variant),
       .name = options->name,
@@ -123,7 +123,8 @@ static enum status add_experiment(struct store *store, const struct profile_opti
       .framework_version = found->framework_version,
       .command = options->command,
   };
-  enum status status = record_experiment(store, &row, values, count, err);
+  if (status == STATUS_OK)
+    status = record_experiment(store, &row, values, count, err);
   arena_done(&arena);
   XSP_TRY(status);
   return store_add_workload(store, row.experiment_id, options->workload, options->workload_count, err);

@@ -12,10 +12,12 @@ enum status record_experiment(struct store *store, struct store_experiment *row,
 {
   struct arena arena = {0};
   struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
-  size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - more_count);
+  size_t count;
+  enum status status = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - more_count, &count, err);
   for (size_t i = 0; i < more_count; i++)
     values[count++] = more[i];
-  enum status status = store_add_system(store, values, count, &row->system_id, err);
+  if (status == STATUS_OK)
+    status = store_add_system(store, values, count, &row->system_id, err);
   row->created_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
   row->xsp_version = XSP_VERSION;
   if (status == STATUS_OK)

@@ -143,20 +143,22 @@ static void put_number(struct facts *facts, const char *key, double number)
 }
 
 // Key `gpu`, which stands for a roof, is for what computed: model_experiment.c adds it.
-static void put_gpus(struct facts *facts, struct arena *arena)
+static enum status put_gpus(struct facts *facts, struct arena *arena, struct error *err)
 {
   struct gpus gpus;
-  gpus_read(arena, &gpus);
+  XSP_TRY(gpus_read(arena, &gpus, err));
   put_text(facts, "gpu_driver", gpus.driver);
   put_number(facts, "cuda_driver_version", gpus.cuda_version > 0 ? (double)gpus.cuda_version : (double)NAN);
   if (gpus.count == 0)
-    return;
+    return STATUS_OK;
   put_text(facts, "gpus", gpus.names);
   put_number(facts, "gpu_count", gpus.count);
   put_number(facts, "gpu_memory_bytes", gpus.memory_bytes);
+  return STATUS_OK;
 }
 
-size_t system_describe(struct arena *arena, struct store_system_value *values, size_t maximum)
+enum status system_describe(struct arena *arena, struct store_system_value *values, size_t maximum, size_t *ret_count,
+                            struct error *err)
 {
   struct facts facts = {values, 0, maximum};
   struct utsname names;
@@ -182,6 +184,7 @@ size_t system_describe(struct arena *arena, struct store_system_value *values, s
   char clock[64];
   small_file_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", clock, sizeof clock);
   put_text(&facts, "clocksource", arena_format(arena, "%s", clock));
-  put_gpus(&facts, arena);
-  return facts.count;
+  enum status status = put_gpus(&facts, arena, err);
+  *ret_count = facts.count;
+  return status;
 }

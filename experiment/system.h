@@ -28,7 +28,8 @@ static inline struct store_system_value system_number(const char *key, double nu
   return (struct store_system_value){.key = key, .number = number, .is_number = true};
 }
 
-// Key/value facts for store_add_system; strings in `arena`. Returns the number of values.
-size_t system_describe(struct arena *arena, struct store_system_value *values, size_t maximum);
+// Key/value facts for store_add_system; strings in `arena`. Errors: gpus_read's.
+enum status system_describe(struct arena *arena, struct store_system_value *values, size_t maximum, size_t *ret_count,
+                            struct error *err) MUST_CHECK;
 
 #endif

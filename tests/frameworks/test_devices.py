@@ -159,8 +159,18 @@ class DeviceTest(unittest.TestCase):
         self.assertTrue([key for key in system if key.startswith("peak_flops_per_s")])
 
     def test_no_gpu(self):
-        self.onnx("cpu", stand_in=False, XSP_LIBRARY_NVML="/nonexistent")
+        (self.folder / "libnvidia-ml.so.1").touch()  # comes before the machine's own, and is not a library
+        self.onnx("cpu", stand_in=False, LD_LIBRARY_PATH=self.folder)
         self.assertFalse([key for key in self.system() if "gpu" in key or "cud" in key])
+
+    def test_an_nvml_that_was_named_is_used_or_an_error(self):
+        absent = self.folder / "libnvidia-ml.so.1"
+        for path, message in ((absent, f"cannot open library: {absent}: "),
+                              (ORT, f"not an NVML library: {ORT}: nvmlInit_v2 is missing; try: ")):
+            line = self.onnx("cpu", stand_in=False, status=SYSTEM, XSP_LIBRARY_NVML=path).stderr
+            self.assertTrue(line.startswith(f"xsp: {message}"), line)
+            self.assertFalse(self.output.exists())
+            self.assertEqual(list(self.folder.glob("*.partial*")), [])
 
     def test_predictors_without_devices(self):
         script = self.folder / "net.xspscript"
