@@ -6,7 +6,6 @@
 
 void relation_forget_tree(struct relation *relation)
 {
-  parents_forget_links(&relation->parents);
   relation->depth = relation->model_row = relation->layer_row = NULL;
   relation->observation = NULL;
   relation->are_planes_free = relation->plane[0] != NULL && relation->plane[1] != NULL;

@@ -32,7 +32,7 @@ void relation_observe(struct relation *relation, const int64_t *warmup_ids, size
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside);
 // relation.c: a store_derived_source's fill, with a relation as its context.
 void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);
-void relation_forget_tree(struct relation *relation); // and what linked executions to launches; relation_done frees it
+void relation_forget_tree(struct relation *relation); // relation_done frees it
 void relation_done(struct relation *relation);
 
 #endif

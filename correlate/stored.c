@@ -145,10 +145,11 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   XSP_TRY(store_drop_derived(run->store, run->run_id, err));
   XSP_TRY(store_put_derived_columns(run->store, run->run_id, &source, err));
   XSP_TRY(store_put_observations(run->store, run->run_id, observations, observation_count, err));
-  XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
-  relation_forget_tree(relation);
+  parents_forget_links(&relation->parents);
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
+  XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
+  relation_forget_tree(relation);
   relation_self(relation);
   source.column_mask = STORE_BIT(STORE_SELF_NS);
   return store_put_derived_columns(run->store, run->run_id, &source, err);
