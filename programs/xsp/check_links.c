@@ -171,19 +171,34 @@ static void print_remarks(const struct run_links *links, struct store *store, st
     print_example(&links->example[i], store, out);
 }
 
+#define NO_LINKS "nothing to compare: the file has no recorded links, neither parents nor external ids of kernels"
+
+// What has no recorded side counts as "only ours".
+static bool has_recorded(const struct check_links *links)
+{
+  for (size_t i = 0; i < links->count; i++)
+    for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
+      if (outcome != LINK_ONLY_OURS && check_links_sum(&links->links[i], (enum link_outcome)outcome) > 0)
+        return true;
+  return false;
+}
+
 static void print(const struct check_links *links, struct store *store, enum report_format format, unsigned width,
                   struct buf *out)
 {
+  bool is_for_people = format == REPORT_TEXT || format == REPORT_MARKDOWN;
+  if (!has_recorded(links) && is_for_people) {
+    buf_text(out, NO_LINKS "\n");
+    return;
+  }
+  if (!has_recorded(links))
+    output_message("xsp: %s: " NO_LINKS, store_path(store));
   if (format == REPORT_JSON) {
     print_json(links, store, out);
     return;
   }
-  if (links->count == 0 && !report_format_is_csv(format)) {
-    buf_text(out, "no links were recorded: neither parents nor external ids\n");
-    return;
-  }
   print_table(links, format, width, out);
-  for (size_t i = 0; i < links->count && !report_format_is_csv(format); i++)
+  for (size_t i = 0; i < links->count && is_for_people; i++)
     print_remarks(&links->links[i], store, out);
 }
 
