@@ -105,9 +105,7 @@ const char *library_variable(const char *name, char variable[LIBRARY_VARIABLE_SI
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
-#define GIVE "the path of the library's file, or of its Python environment"
-
-static enum status cannot_open(const char *given, const char *path, struct error *err)
+static enum status cannot_open(const char *given, const char *path, const char *advice, struct error *err)
 {
   const char *why = dlerror(); // begins with the path, which is named already
   size_t length = strlen(path);
@@ -115,20 +113,24 @@ static enum status cannot_open(const char *given, const char *path, struct error
     why = "not known why";
   if (strncmp(why, path, length) == 0 && strncmp(why + length, ": ", 2) == 0)
     why += length + 2;
-  return error_set(err, STATUS_SYSTEM, "cannot open library", given, GIVE, "%s", why);
+  return error_set(err, STATUS_SYSTEM, "cannot open library", given, advice, "%s", why);
 }
 
 // What was given is final: it opens, or the search ends.
 static enum status open_given(struct search *search, const char *given, struct error *err)
 {
+  char advice[256], variable[LIBRARY_VARIABLE_SIZE];
+  library_variable(search->names->name, variable);
+  snprintf(advice, sizeof advice, "--library %s=PATH or %s=PATH, of the library's file or its Python environment",
+           search->names->name, variable);
   // dlopen takes a name without a slash for one to search; a given path is a path.
   char path[PATH_MAX];
   struct stat there;
   snprintf(path, sizeof path, "%s%s", strchr(given, '/') == NULL ? "./" : "", given);
   if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))
-    return open_path(search, path, 0, "given") ? STATUS_OK : cannot_open(given, path, err);
+    return open_path(search, path, 0, "given") ? STATUS_OK : cannot_open(given, path, advice, err);
   if (!try_folder(search, path))
-    return error_set(err, STATUS_SYSTEM, "cannot find library", given, GIVE, "the folder has no %s that opens%s%s",
+    return error_set(err, STATUS_SYSTEM, "cannot find library", given, advice, "the folder has no %s that opens%s%s",
                      search->names->name, search->looked_length > 0 ? ": " : "", search->looked);
   search->found->route = "given";
   return STATUS_OK;
@@ -140,8 +142,9 @@ enum status library_open(const struct library_names *names, const char *given, s
   *ret_library = (struct library){0};
   struct search search = {.names = names, .found = ret_library, .looked = ""};
   char variable[LIBRARY_VARIABLE_SIZE];
+  const char *from_environment = library_variable(names->name, variable);
   if (given == NULL)
-    given = library_variable(names->name, variable);
+    given = from_environment;
   if (given != NULL)
     return open_given(&search, given, err);
   for (const char *const *soname = names->sonames; *soname != NULL; soname++)
@@ -153,6 +156,7 @@ enum status library_open(const struct library_names *names, const char *given, s
     if (open_path(&search, *soname, 0, "system"))
       return STATUS_OK;
   note(&search, "the system's loader", "not there");
-  return error_set(err, STATUS_SYSTEM, "cannot find library", names->name, names->advice, "looked into %s",
-                   search.looked);
+  char advice[256];
+  snprintf(advice, sizeof advice, "%s; or %s=PATH", names->advice, variable);
+  return error_set(err, STATUS_SYSTEM, "cannot find library", names->name, advice, "looked into %s", search.looked);
 }

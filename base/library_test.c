@@ -34,6 +34,8 @@ static void a_given_path_is_final(void **state)
   struct error err = {0};
   assert_int_equal(library_open(&names, "/nowhere/lib.so", &library, &err), STATUS_SYSTEM);
   assert_string_equal(err.where, "/nowhere/lib.so");
+  assert_non_null(strstr(err.advice, "--library example=PATH"));
+  assert_non_null(strstr(err.advice, "XSP_LIBRARY_EXAMPLE=PATH"));
   setenv("XSP_LIBRARY_EXAMPLE", "/elsewhere/lib.so", 1);
   assert_int_equal(library_open(&names, NULL, &library, &err), STATUS_SYSTEM);
   assert_string_equal(err.where, "/elsewhere/lib.so");
@@ -136,7 +138,7 @@ static void the_error_names_all_places(void **state)
   assert_non_null(strstr(err.why, "/nowhere/environment"));
   assert_non_null(strstr(err.why, "python3"));
   assert_non_null(strstr(err.why, "loader"));
-  assert_string_equal(err.advice, "install it");
+  assert_string_equal(err.advice, "install it; or XSP_LIBRARY_EXAMPLE=PATH");
 }
 
 int main(void)

@@ -48,7 +48,8 @@ static enum status program_probe(const char *library_path, char *library, size_t
 {
   const char *given = given_program(library_path);
   if (given != NULL && access(given, R_OK) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot open library", given, "the path of a predictor program");
+    return error_set_errno(err, STATUS_SYSTEM, "cannot open library", given,
+                           "--library program=PATH or XSP_LIBRARY_PROGRAM=PATH, of a predictor program");
   snprintf(library, library_size, "%s", given != NULL ? given : "built in");
   snprintf(version, version_size, "%d", PROGRAM_VERSION);
   return STATUS_OK;
