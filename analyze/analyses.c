@@ -34,9 +34,11 @@ bool analysis_is_over_all(const struct analysis *analysis, const struct analyze_
   return analysis->answer_all != NULL && (analysis->answer == NULL || request->by != NULL);
 }
 
-static enum status sort_table(struct table *table, const char *key, struct arena *arena, struct error *err)
+static enum status sort_table(const struct analysis *analysis, const struct analyze_request *request,
+                              struct table *table, struct arena *arena, struct error *err)
 {
-  if (table_sort(table, key, arena))
+  const char *key = request->sort != NULL ? request->sort : request->top > 0 ? analysis->main_figure : NULL;
+  if (key == NULL || table_sort(table, key, arena))
     return STATUS_OK;
   char known[256] = "";
   for (size_t i = 0; i < table->column_count; i++) {
@@ -69,8 +71,7 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
     struct table *table = &(*ret_tables)[i];
     if (request->cold)
       table->title = arena_format(arena, "%s, first inferences of fresh processes", table->title);
-    if (request->sort != NULL)
-      XSP_TRY(sort_table(table, request->sort, arena, err));
+    XSP_TRY(sort_table(analysis, request, table, arena, err));
     if (request->top > 0 && (size_t)request->top < table->row_count)
       table->row_count = (size_t)request->top;
   }

@@ -21,7 +21,7 @@ struct analyze_request {
   int64_t batch;         // 0: the default rule
   const char *layer;     // "outermost", "innermost", "module"; NULL: the run's default
   const char *statistic; // "mean", "median", "min", "max", "pNN", "trimmed:F", "trimmed-each:F"; NULL: trimmed:0.2
-  const char *sort;      // key; NULL: the analysis's own order
+  const char *sort;      // key or label; NULL: the analysis's own order, with `top` the order by its main figure
   int64_t top;           // 0: all
   const char *by;        // L0: "layer"; A10: "batch", "system", "framework", "experiment"; else NULL
   double optimal_threshold_pct;      // 5
@@ -47,7 +47,8 @@ struct survey;
 struct analysis {
   const char *id; // "A2"
   const char *title;
-  const char *needs; // "L": for help and for the status-1 message
+  const char *needs;       // "L": for help and for the status-1 message
+  const char *main_figure; // key of the column that --top sorts by; NULL: its own order has the first rows first
   // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);
   // Fills one table over all experiments of all files (analyze/models/survey.h): instead of `answer` if that is NULL, else where

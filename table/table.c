@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 double cell_double(const struct table_cell *cell)
 {
@@ -57,12 +58,24 @@ static int compare_items(const void *left, const void *right)
   return order;
 }
 
-bool table_sort(struct table *table, const char *key, struct arena *arena)
+static bool find_column(const struct table *table, const char *name, size_t *ret_column)
+{
+  size_t labelled = 0;
+  for (size_t i = 0; i < table->column_count; i++) {
+    if (strcmp(table->columns[i].key, name) == 0) {
+      *ret_column = i;
+      return true;
+    }
+    if (strcasecmp(table->columns[i].label, name) == 0 && labelled++ == 0)
+      *ret_column = i;
+  }
+  return labelled == 1;
+}
+
+bool table_sort(struct table *table, const char *name, struct arena *arena)
 {
   size_t column = 0;
-  while (column < table->column_count && strcmp(table->columns[column].key, key) != 0)
-    column++;
-  if (column == table->column_count)
+  if (!find_column(table, name, &column))
     return false;
   struct sort_item *items = arena_alloc_array(arena, table->row_count + 1, sizeof *items);
   struct table_cell *rows = arena_alloc_array(arena, table->row_count * table->column_count + 1, sizeof *rows);

@@ -60,7 +60,8 @@ struct table {
 double cell_double(const struct table_cell *cell);
 // Appends to the notes; the text is not copied.
 void table_append_note(struct table *table, const char *note, struct arena *arena);
-// Stable; numbers falling, text rising, null last. False: no such key.
-bool table_sort(struct table *table, const char *key, struct arena *arena);
+// Stable; numbers falling, text rising, null last. `name` is a key, else a label, in any case, that only one column has.
+// False: no such column.
+bool table_sort(struct table *table, const char *name, struct arena *arena);
 
 #endif

@@ -84,4 +84,5 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a12 = {.id = "A12", .title = "metrics by layer", .needs = "L/K", .answer = answer};
+const struct analysis analysis_a12 = {
+    .id = "A12", .title = "metrics by layer", .needs = "L/K", .main_figure = "flops", .answer = answer};

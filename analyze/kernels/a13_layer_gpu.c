@@ -114,5 +114,8 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a13 = {
-    .id = "A13", .title = "GPU and non-GPU latency by layer", .needs = "L/K", .answer = answer};
+const struct analysis analysis_a13 = {.id = "A13",
+                                      .title = "GPU and non-GPU latency by layer",
+                                      .needs = "L/K",
+                                      .main_figure = "layer_latency_ms",
+                                      .answer = answer};

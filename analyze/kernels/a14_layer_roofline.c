@@ -179,4 +179,5 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a14 = {.id = "A14", .title = "layer roofline", .needs = "L/K", .answer = answer};
+const struct analysis analysis_a14 = {
+    .id = "A14", .title = "layer roofline", .needs = "L/K", .main_figure = "layer_latency_ms", .answer = answer};

@@ -39,7 +39,6 @@ static size_t count_names(const struct question *question, const struct kernels 
 static enum status answer(struct question *question, bool with_roofs, struct error *err)
 {
   struct table_builder *table = &question->table;
-  const struct analyze_request *request = question->request;
   struct kernels kernels;
   struct roofs roofs;
   XSP_TRY(kernels_answer(question, KERNELS_ALONE, with_roofs, &kernels, err));
@@ -47,18 +46,16 @@ static enum status answer(struct question *question, bool with_roofs, struct err
     XSP_TRY(kernels_need_metrics(question, &kernels, err));
   XSP_TRY(roofs_load(question, &roofs, err));
   struct kernel_groups groups = kernels_group_each(question, &kernels);
-  size_t shown = request->sort == NULL && request->top > 0 ? (size_t)request->top : SIZE_MAX; // --top drops the others
   int64_t under_1ms = 0;
   double rows_sum_ms = 0;
   put_row(question, &kernels, &roofs, &(struct kernel){.layer = KERNEL_NO_LAYER}, &kernel_figures_none, with_roofs);
-  table_declared(table, shown < groups.count ? shown : groups.count);
+  table_declared(table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_figures figures;
     kernel_groups_figures(&groups, i, &figures);
     under_1ms += figures.latency.value < 1;
     rows_sum_ms += figures.latency.value;
-    if (i < shown)
-      put_row(question, &kernels, &roofs, &kernels.items[i], &figures, with_roofs);
+    put_row(question, &kernels, &roofs, &kernels.items[i], &figures, with_roofs);
   }
   table_summary(table, "kernels", cell_int((int64_t)groups.count));
   table_summary(table, "kernels_under_1ms", cell_int(under_1ms));
@@ -82,5 +79,7 @@ static enum status answer_a9(struct question *question, struct error *err)
   return answer(question, true, err);
 }
 
-const struct analysis analysis_a8 = {.id = "A8", .title = "kernel information", .needs = "K", .answer = answer_a8};
-const struct analysis analysis_a9 = {.id = "A9", .title = "kernel roofline", .needs = "K", .answer = answer_a9};
+const struct analysis analysis_a8 = {
+    .id = "A8", .title = "kernel information", .needs = "K", .main_figure = "latency_ms", .answer = answer_a8};
+const struct analysis analysis_a9 = {
+    .id = "A9", .title = "kernel roofline", .needs = "K", .main_figure = "latency_ms", .answer = answer_a9};

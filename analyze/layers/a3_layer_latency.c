@@ -34,4 +34,5 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a3 = {.id = "A3", .title = "layer latency", .needs = "L", .answer = answer};
+const struct analysis analysis_a3 = {
+    .id = "A3", .title = "layer latency", .needs = "L", .main_figure = "latency_ms", .answer = answer};

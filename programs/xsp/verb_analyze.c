@@ -196,8 +196,11 @@ static const struct option_description options[] = {
      "trimmed:0.2."},
     {"cold", 0, NULL, NULL, false,
      "The first inferences of fresh processes (xsp profile --cold), in place of all other runs: A2 has their layers."},
-    {"sort", 0, "KEY", NULL, false, "Sort by this column: numbers falling, text rising."},
-    {"top", 0, "N", NULL, false, "Only the first N rows."},
+    {"sort", 0, "COLUMN", NULL, false,
+     "Sort by this column, named by its key (latency_ms) or its heading (latency): numbers falling, text rising."},
+    {"top", 0, "N", NULL, false,
+     "Only the first N rows. Without --sort: the longest layers and kernels, the largest memory and flops; "
+     "batch sizes, level sets and models in their order."},
     {"by", 0, "WHAT", NULL, false,
      "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework` or `experiment` gives counts and "
      "times of the experiments of all files in one table; `batch` at every batch size."},
@@ -229,10 +232,9 @@ static const struct option_description options[] = {
 };
 static const struct verb_example examples[] = {
     {"xsp analyze A1 resnet50.xsp", "latency and throughput by batch size"},
-    {"xsp analyze A2 resnet50.xsp --batch 4 --sort latency_ms --top 10", "the ten slowest layers at batch size 4"},
+    {"xsp analyze A2 resnet50.xsp --batch 4 --top 10", "the ten slowest layers at batch size 4"},
     {"xsp analyze A10 train.xsp --top 20", "the kernels that take most time"},
-    {"xsp analyze A11 train.xsp --layer innermost --sort kernel_latency_ms --top 20",
-     "the operators whose kernels take most time"},
+    {"xsp analyze A11 train.xsp --layer innermost --top 20", "the operators whose kernels take most time"},
     {"xsp analyze L0 resnet50.xsp", "what each level of tracing cost"},
     {"xsp analyze T8 zoo/ --sort task", "all models of a folder in one table, by what they are for"},
     {"xsp analyze A5 A6 A7 resnet50.xsp --json", "three analyses as one JSON array"},

@@ -351,6 +351,29 @@ class AnalyzeTest(CliTest):
     def test_sort_and_top(self):
         table = xsp_json("analyze", "A2", self.file, "--batch", "1", "--sort", "latency_ms", "--top", "2", "--json")
         self.assertEqual([row["latency_ms"] for row in table["rows"]], [3, 2])
+        for option in (["--sort", "latency"], ["--sort", "Latency"], []):
+            same = xsp_json("analyze", "A2", self.file, "--batch", "1", *option, "--top", "2", "--json")
+            self.assertEqual(same["rows"], table["rows"])
+        first, = xsp_json("analyze", "A1", self.file, "--top", "1", "--json")["rows"]
+        self.assertEqual(first["batch_size"], 1, "batch sizes keep their order")
+        self.fails(2, "analyze", "A13", self.asynchronous, "--sort", "GPU", mentions=["gpu_latency_ms", "gpu_pct"])
+
+    def test_top_of_all_kernels(self):
+        script = Script()
+        script.experiment("two kernels")
+        script.run(1, "M/K")
+        script.track(1, "main")
+        script.track(2, "stream", thread=None, device=0, stream=7)
+        script.span("model", 0, 9000)
+        for number, (name, duration_ns) in enumerate((("short", 100), ("long", 500)), 1):
+            script.span("launch", number * 1000, 50, "kernel", correlation=number, category="api", flags="call")
+            script.span(name, number * 1000 + 100, duration_ns, "kernel", "execution", track=2, correlation=number,
+                        category="kernel")
+        file = script.write(self.folder / "two_kernels.xsp")
+        names = [row["kernel_name"] for row in xsp_json("analyze", "A8", file, "--json")["rows"]]
+        self.assertEqual(names, ["short", "long"])
+        top, = xsp_json("analyze", "A8", file, "--top", "1", "--json")["rows"]
+        self.assertEqual(top["kernel_name"], "long")
 
     def test_goldens(self):
         everything = ["L0", "A1", "A2", "A3", "A4", "A5", "A6", "A7"]
