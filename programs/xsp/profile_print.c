@@ -108,8 +108,9 @@ static void put_next(const struct profile_options *options, const struct profile
 {
   fprintf(stderr,
           "\nwritten: %s\nnext:    xsp analyze A2 %s            (every layer)\n"
+          "         xsp report %s                (one page for the browser)\n"
           "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n",
-          options->output_path, options->output_path, options->output_path, options->name);
+          options->output_path, options->output_path, options->output_path, options->output_path, options->name);
   if (options->cold > 0 && has_layers(options))
     fprintf(stderr, "         xsp analyze A2 --cold %s     (every layer of the first inferences)\n",
             options->output_path);

@@ -251,6 +251,7 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
   buf_format(out, "\nwritten: %s\nnext:    xsp info %s\n", file.data, file.data);
   if (id != NULL)
     buf_format(out, "         xsp analyze %s %s\n", id, file.data);
+  buf_format(out, "         xsp report %s           (one page for the browser)\n", file.data);
   buf_format(out, "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n", file.data,
              file.data);
   buf_done(&file);

@@ -5,8 +5,13 @@
 #include "programs/xsp/reader.h"
 #include "programs/xsp/report_range.h"
 
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MAX_SPANS_MOST 4000000
 
@@ -25,6 +30,39 @@ static enum status read_runs(const struct invocation *invocation, int64_t **ret_
     *ret_runs = all;
     *ret_count += count;
   }
+  return STATUS_OK;
+}
+
+// ---- the output ------------------------------------------------------------------------------------------------------
+// -o, or NAME.html in the current folder, of the first FILE's name without folder and extension.
+static enum status output_path(const struct invocation *invocation, char path[PATH_MAX], struct error *err)
+{
+  const char *given = invocation_value(invocation, "output"), *name = basename(invocation->arguments[0]);
+  const char *dot = strrchr(name, '.');
+  int length = dot != NULL && dot > name ? (int)(dot - name) : (int)strlen(name);
+  length = given != NULL ? snprintf(path, PATH_MAX, "%s", given) : snprintf(path, PATH_MAX, "%.*s.html", length, name);
+  if (length >= PATH_MAX)
+    return error_set(err, STATUS_USE, "cannot write", given, "-o OUT.html", "the name is too long");
+  if (strcmp(path, "-") == 0 && invocation_has(invocation, "open"))
+    return error_set(err, STATUS_USE, "wrong use", "--open", "-o OUT.html", "stdout cannot be opened in a browser");
+  return STATUS_OK;
+}
+
+// The desktop's browser, as xdg-open knows it.
+static enum status open_page(const char *path, struct error *err)
+{
+  char whole[PATH_MAX]; // begins with a slash, so that it is no option
+  if (realpath(path, whole) == NULL)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot open the page", path, "opening it in a browser");
+  char *const command[] = {"xdg-open", whole, NULL};
+  pid_t child;
+  int state = 0, failure = posix_spawnp(&child, command[0], NULL, NULL, command, environ);
+  if (failure != 0)
+    return error_set(err, STATUS_SYSTEM, "cannot open the page", path,
+                     "opening it in a browser, or installing xdg-open (package xdg-utils)", "xdg-open: %s",
+                     strerror(failure));
+  if (waitpid(child, &state, 0) != child || state != 0)
+    return error_set(err, STATUS_SYSTEM, "cannot open the page", path, "opening it in a browser", "xdg-open failed");
   return STATUS_OK;
 }
 
@@ -49,9 +87,9 @@ static enum status write_page(const struct invocation *invocation, const char *p
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  const char *path = invocation_value(invocation, "output"), *range_text = invocation_value(invocation, "range");
-  if (path == NULL)
-    return error_set(err, STATUS_USE, "wrong use", "report", "-o OUT.html", "the output's name is missing");
+  char path[PATH_MAX];
+  const char *range_text = invocation_value(invocation, "range");
+  XSP_TRY(output_path(invocation, path, err));
   struct page_range range;
   int64_t max_spans = 0, *runs = NULL;
   size_t run_count = 0;
@@ -72,11 +110,16 @@ static enum status run(const struct invocation *invocation, struct error *err)
   output_note_reader(path, status, err);
   if (status == STATUS_OK && strcmp(path, "-") != 0)
     output_message("xsp: wrote %s (open it in a browser)", path);
+  if (status == STATUS_OK && invocation_has(invocation, "open"))
+    status = open_page(path, err);
   return status;
 }
 
 static const struct option_description options[] = {
-    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete. -: stdout."},
+    {"output", 'o', "OUT", NULL, false,
+     "The file to write. It appears when it is complete. -: stdout. Without it: NAME.html in the current folder, NAME "
+     "being the first FILE's without its extension."},
+    {"open", 0, NULL, NULL, false, "Open the page in the desktop's browser (xdg-open)."},
     {"max-spans", 0, "N", "1000000", false,
      "Rectangles that the page holds. Runs of more spans are there as an overview: spans too close to be told apart "
      "are merged and counted. 0: tables only."},
@@ -88,7 +131,7 @@ static const struct option_description options[] = {
     {0},
 };
 static const struct verb_example examples[] = {
-    {"xsp report out.xsp -o out.html", "the page of a profile"},
+    {"xsp report out.xsp --open", "the page of a profile, out.html, opened in a browser"},
     {"xsp report before.xsp after.xsp -o both.html", "two files on one page"},
     {"xsp report out.xsp --run 3 --range 1.2s-1.5s -o part.html", "each span of a part that an overview merges"},
     {0},
@@ -97,7 +140,7 @@ static const struct verb_example examples[] = {
 const struct verb verb_report = {
     .name = "report",
     .summary = "write one HTML page: timeline, flame graph, layers, kernels, rooflines, runs",
-    .synopsis = "FILE... -o OUT.html [OPTION...]",
+    .synopsis = "FILE... [-o OUT.html] [OPTION...]",
     .description = "Writes one file that opens offline in any browser and can be mailed: nothing is loaded from "
                    "elsewhere, and nothing leaves it. Pages: overview, timeline, flame graph, layers, kernels, "
                    "rooflines, batch sizes, memory, runs; the key ? explains the others, docs/report.md all of it.",

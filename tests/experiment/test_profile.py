@@ -76,7 +76,9 @@ class ProfileTest(unittest.TestCase):
         self.assertFalse(self.output.exists())
 
     def test_matrix_is_complete_and_interleaved(self):
-        xsp("profile", self.model(), "--batch", "1,4", "--levels", "M,M/L", "--runs", 5, "--warmup", 2, "-o", self.output)
+        result = xsp("profile", self.model(), "--batch", "1,4", "--levels", "M,M/L", "--runs", 5, "--warmup", 2,
+                     "-o", self.output)
+        self.assertIn(f"xsp report {self.output} ", result.stderr.split("next:")[1])
         rows = self.sql("select r.levels, r.batch_size, o.observation, o.warmup, o.start_ns, o.duration_ns from observation o"
                         " join run r using (run_id) order by o.start_ns")
         self.assertEqual(len(rows), 2 * 2 * 7)

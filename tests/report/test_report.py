@@ -488,8 +488,36 @@ class ReportTest(unittest.TestCase):
         target.write_text("mine")
         self.assertEqual(xsp("report", source, "-o", target).returncode, 2)
         self.assertEqual(target.read_text(), "mine")
-        self.assertEqual(xsp("report", source).returncode, 2)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["in.xsp", "out.html"])
+
+    def test_without_a_name_it_is_the_file_s_in_this_folder(self):
+        source, here = leveled().write(self.folder / "in.v2.xsp"), self.folder / "here"
+        here.mkdir()
+        xsp("report", source, "--max-spans", "0", cwd=here, check=0)
+        page = here / "in.v2.html"
+        self.assertIn("<html", page.read_text(encoding="utf-8"))
+        page.write_text("mine")
+        xsp("report", source, cwd=here, check=2)
+        self.assertEqual(page.read_text(), "mine")
+        xsp("report", source, "--max-spans", "0", "--force", cwd=here, check=0)
+        self.assertIn("<html", page.read_text(encoding="utf-8"))
+        self.assertEqual([path.name for path in here.iterdir()], ["in.v2.html"])
+
+    def test_open_gives_the_page_to_the_desktop(self):
+        source, opener = leveled().write(self.folder / "in.xsp"), self.folder / "bin" / "xdg-open"
+        opener.parent.mkdir()
+        only_here = {"PATH": str(opener.parent)}
+        absent = xsp("report", source, "--open", "-o", "-in.html", environment=only_here, cwd=self.folder, check=3)
+        self.assertRegex(absent.stderr.decode(), "-in.html: xdg-open: .*; try: .*browser")
+        page = self.folder / "-in.html"
+        self.assertTrue(page.exists(), "the page is written all the same")
+        opener.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >"{self.folder}/opened"\n')
+        opener.chmod(0o755)
+        xsp("report", source, "--open", "-o", "-in.html", "--force", environment=only_here, cwd=self.folder, check=0)
+        self.assertEqual((self.folder / "opened").read_text(), f"{page.resolve()}\n")
+        opener.write_text("#!/bin/sh\nexit 4\n")
+        xsp("report", source, "--open", "--force", environment=only_here, cwd=self.folder, check=3)
+        self.assertEqual(xsp("report", source, "--open", "-o", "-", check=2).stdout, b"")
 
     def test_nothing_is_left_where_it_fails(self):
         source, target = leveled().write(self.folder / "in.xsp"), self.folder / "out.html"
