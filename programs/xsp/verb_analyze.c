@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp analyze: one or several analyses of one or several files, as tables.
 #include "base/interner.h"
+#include "programs/xsp/analyze_summary.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
@@ -40,15 +41,24 @@ static enum status unknown_analysis(const char *text, struct error *err)
   return error_set(err, STATUS_USE, "wrong use", text, advice, "no such analysis");
 }
 
-// The leading arguments that name analyses, then the files.
+static bool looks_like_file(const char *text)
+{
+  return access(text, F_OK) == 0 || strpbrk(text, "./") != NULL;
+}
+
+// The leading arguments that name analyses, none for a summary, then the files.
 static enum status split_arguments(const struct invocation *invocation, struct question *question, struct error *err)
 {
   const char **arguments = invocation->arguments;
   size_t count = invocation->argument_count, ids = 0;
   while (ids < count && analyze_find(arguments[ids]) != NULL)
     ids++;
-  if (ids < count && (ids == 0 || looks_like_id(arguments[ids])))
+  if (ids < count && (looks_like_id(arguments[ids]) || (ids == 0 && !looks_like_file(arguments[ids]))))
     return unknown_analysis(arguments[ids], err);
+  for (size_t i = ids; i < count; i++)
+    if (analyze_find(arguments[i]) != NULL && !looks_like_file(arguments[i]))
+      return error_set(err, STATUS_USE, "wrong use", arguments[i], "xsp analyze A2 FILE.xsp",
+                       "an analysis is named before the files");
   if (ids == count)
     return error_set(err, STATUS_USE, "wrong use", "analyze", "xsp analyze A2 FILE.xsp", "the file is missing");
   question->ids = arguments;
@@ -111,7 +121,7 @@ static bool are_all_over_all(const struct question *question, const struct analy
   for (size_t i = 0; i < question->id_count; i++)
     if (!analysis_is_over_all(analyze_find(question->ids[i]), request))
       return false;
-  return true;
+  return question->id_count > 0;
 }
 
 // Runs all; of several analyses those that the files cannot answer are named on stderr and make the status "no".
@@ -159,6 +169,9 @@ static enum status answer(const struct invocation *invocation, struct question *
                                          &question->files, err);
   request.left_out = question->files.left_out.items;
   request.left_out_count = question->files.left_out.count;
+  if (status == STATUS_OK && question->id_count == 0)
+    return analyze_summary(question->files.stores.items, question->files.stores.count, &request, format,
+                           question->paths[0], err);
   if (status == STATUS_OK)
     status = ask(question, &request, err);
   if (status == STATUS_OK || (status == STATUS_NO && question->id_count > 1)) {
@@ -231,6 +244,7 @@ static const struct option_description options[] = {
     {0},
 };
 static const struct verb_example examples[] = {
+    {"xsp analyze resnet50.xsp", "a summary, and what else can be asked"},
     {"xsp analyze A1 resnet50.xsp", "latency and throughput by batch size"},
     {"xsp analyze A2 resnet50.xsp --batch 4 --top 10", "the ten slowest layers at batch size 4"},
     {"xsp analyze A10 train.xsp --top 20", "the kernels that take most time"},
@@ -244,9 +258,10 @@ static const struct verb_example examples[] = {
 const struct verb verb_analyze = {
     .name = "analyze",
     .summary = "answer questions about a file: model, layers, kernels, overhead",
-    .synopsis = "ID... FILE|FOLDER... [OPTION...]",
+    .synopsis = "[ID...] FILE|FOLDER... [OPTION...]",
     .description =
-        "Runs the analyses named by ID over the files and prints a table for each.\n\n"
+        "Runs the analyses named by ID over the files and prints a table for each. Without an ID: a summary (A1, and "
+        "the first five rows of A2 and A10, where the files have them) and the list of analyses.\n\n"
         "  L0  what each level of tracing cost       A1  latency and throughput by batch size\n"
         "  A2  layers in execution order             A3  latency of the layers, by thirds\n"
         "  A4  memory of the layers, by thirds       A5  layers by type: count\n"

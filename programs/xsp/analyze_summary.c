@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The summary of a file for those who name no analysis. Called by verb_analyze.c. What a file cannot answer is left out: the
+// list of analyses names the levels that each needs.
+#include "programs/xsp/analyze_summary.h"
+
+#include "base/json_write.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+#include "table/builder.h"
+
+#include <string.h>
+
+#define TOP_ROWS 5
+
+static const char *const summary_ids[] = {"A1", "A2", "A10"};
+#define SUMMARY_IDS (sizeof summary_ids / sizeof summary_ids[0])
+
+struct summary {
+  struct answers answers;
+  size_t ends[SUMMARY_IDS]; // of each analysis' tables
+};
+
+static enum status ask(struct summary *summary, struct store *const *stores, size_t count,
+                       const struct analyze_request *request, struct error *err)
+{
+  for (size_t i = 0; i < SUMMARY_IDS; i++) {
+    struct analyze_request asked = *request;
+    struct error why = {0};
+    if (asked.top == 0 && strcmp(summary_ids[i], "A1") != 0)
+      asked.top = TOP_ROWS;
+    enum status status = answers_add(&summary->answers, summary_ids[i], stores, count, &asked, &why);
+    if (status != STATUS_OK && status != STATUS_NO) {
+      *err = why;
+      return status;
+    }
+    summary->ends[i] = summary->answers.tables.count;
+  }
+  return STATUS_OK;
+}
+
+static void add_list(struct answers *answers)
+{
+  struct table_builder builder;
+  struct table list = {0};
+  table_start(&builder, &answers->arena);
+  for (size_t i = 0; analyses[i] != NULL; i++) {
+    table_row(&builder);
+    table_put(&builder, "id", "", "analysis", cell_text(analyses[i]->id));
+    table_put(&builder, "title", "", "shows", cell_text(analyses[i]->title));
+    table_put(&builder, "needs", "", "needs levels", cell_text(analyses[i]->needs));
+  }
+  table_answer(&builder, &list);
+  *vector_add(&answers->tables) = list;
+}
+
+static enum status print_json(const struct summary *summary, struct error *err)
+{
+  struct buf out = {0};
+  struct json_writer json;
+  buf_text(&out, "{");
+  for (size_t i = 0, from = 0; i < SUMMARY_IDS; from = summary->ends[i++]) {
+    if (summary->ends[i] == from)
+      continue;
+    buf_format(&out, "\"%s\":", summary_ids[i]);
+    report_tables(summary->answers.tables.items + from, summary->ends[i] - from, REPORT_JSON, false, 0, &out);
+    buf_text(&out, ",");
+  }
+  buf_text(&out, "\"analyses\":");
+  json_start(&json, &out);
+  json_array(&json);
+  for (size_t i = 0; analyses[i] != NULL; i++) {
+    json_object(&json);
+    json_member_string(&json, "id", analyses[i]->id);
+    json_member_string(&json, "title", analyses[i]->title);
+    json_member_string(&json, "needs", analyses[i]->needs);
+    json_object_end(&json);
+  }
+  json_array_end(&json);
+  buf_text(&out, "}\n");
+  return output_buf(&out, err);
+}
+
+enum status analyze_summary(struct store *const *stores, size_t count, const struct analyze_request *request,
+                            enum report_format format, const char *path, struct error *err)
+{
+  struct summary summary = {0};
+  enum status status = ask(&summary, stores, count, request, err);
+  if (status == STATUS_OK && format == REPORT_JSON)
+    status = print_json(&summary, err);
+  else if (status == STATUS_OK) {
+    add_list(&summary.answers);
+    status = output_tables(summary.answers.tables.items, summary.answers.tables.count, format, true, err);
+    if (status == STATUS_OK && format == REPORT_TEXT)
+      output_message("next:    xsp analyze ID %s, or xsp report %s (one page for the browser)", path, path);
+  }
+  answers_done(&summary.answers);
+  return status;
+}
