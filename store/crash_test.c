@@ -295,6 +295,31 @@ static void test_names_that_are_taken(void **state)
   assert_int_equal(store_create("/nonexistent/folder/out.xsp", false, &store, &failure), STATUS_SYSTEM);
 }
 
+static void test_a_name_that_is_taken_meanwhile(void **state)
+{
+  (void)state;
+  struct store *store;
+  struct error failure = {0};
+  for (int force = 0; force < 2; force++) {
+    OK(store_create(path, force, &store, err));
+    FILE *precious = fopen(path, "w");
+    assert_non_null(precious);
+    fclose(precious);
+    assert_int_equal(store_finish(store, &failure), force ? STATUS_OK : STATUS_USE);
+    assert_non_null(strstr(failure.why, partial));
+    store_discard(store);
+    OK(store_open(force ? path : partial, &store, err));
+    store_close(store);
+    struct stat facts;
+    assert_int_equal(stat(path, &facts), 0);
+    assert_true(force ? facts.st_size > 0 : facts.st_size == 0);
+    unlink(path);
+    unlink(partial);
+  }
+  assert_int_equal(symlink("nowhere", path), 0); // found at the start, not after an hour
+  assert_int_equal(store_create(path, false, &store, &failure), STATUS_USE);
+}
+
 // ---- full disk -------------------------------------------------------------------------------------------------------
 // In a child with its own mounts. Exit 0: as it should be; 77: not permitted here.
 static int fill_disk(void)
@@ -354,6 +379,7 @@ int main(void)
       cmocka_unit_test_teardown(test_recovery_without_permission_to_write, clear_folder),
       cmocka_unit_test_teardown(test_the_journal_keeps_its_place, clear_folder),
       cmocka_unit_test_teardown(test_names_that_are_taken, clear_folder),
+      cmocka_unit_test_teardown(test_a_name_that_is_taken_meanwhile, clear_folder),
       cmocka_unit_test_teardown(test_full_disk_is_an_error_and_the_file_readable, clear_folder),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

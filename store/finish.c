@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer's commits and the end: commit, sync, rename, and the same handle open for reading.
 #include "base/debug.h"
+#include "base/file_place.h"
 #include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
@@ -110,9 +111,14 @@ static void close_database(struct store *store)
 // fsync of the file and of its folder: the one place that pays for safety against power loss.
 static enum status sync_and_rename(struct store *store, struct error *err)
 {
-  if (fsync(store->lock_file) != 0 || rename(store->partial_path, store->path) != 0) {
-    (void)error_set_errno(&store->failure, STATUS_SYSTEM, "cannot finish trace", store->partial_path,
-                          "the unfinished file is readable");
+  static const char what[] = "cannot finish trace";
+  if (fsync(store->lock_file) != 0 || file_place(store->partial_path, store->path, store->may_replace) != 0) {
+    if (errno != EEXIST)
+      (void)error_set_errno(&store->failure, STATUS_SYSTEM, what, store->partial_path,
+                            "the unfinished file is readable");
+    else
+      (void)error_set(&store->failure, STATUS_USE, what, store->path, "moving one of the two to another name",
+                      "it appeared meanwhile; the complete trace is in %s", store->partial_path);
     store->has_failed = true;
     return writer_failed(store, err);
   }

@@ -2,6 +2,7 @@
 // Names of unfinished files, set aside and found again. Called by write.c and by `xsp recover`.
 #include "store/leftovers.h"
 
+#include "base/file_place.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "base/vector.h"
@@ -67,21 +68,6 @@ enum status leftovers_find(const char *folder, const char *name, struct arena *a
 }
 
 // ---- setting aside ---------------------------------------------------------------------------------------------------
-// Never replaces `to`. Some file systems know no such rename: there, a name that is taken meanwhile is lost.
-static int rename_to_free(const char *from, const char *to)
-{
-  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-    return 0;
-  if (errno != EINVAL && errno != ENOSYS)
-    return -1;
-  struct stat facts;
-  if (lstat(to, &facts) == 0) {
-    errno = EEXIST;
-    return -1;
-  }
-  return rename(from, to);
-}
-
 // A journal without its file may be all that is left too: its name counts as taken.
 static bool has_journal(const char *path)
 {
@@ -102,12 +88,12 @@ enum status leftover_set_aside(const char *partial_path, char **ret_path, struct
   for (unsigned number = 1; code != 0 && errno == EEXIST && number <= NUMBERS_MOST; number++) {
     snprintf(aside, size, number == 1 ? "%s~" : "%s~%u", partial_path, number);
     if (!has_journal(aside))
-      code = rename_to_free(partial_path, aside);
+      code = file_place(partial_path, aside, false);
   }
   snprintf(from, size, "%s-journal", partial_path);
   snprintf(to, size, "%s-journal", aside);
   enum status status = STATUS_OK;
-  if (code != 0 || (rename_to_free(from, to) != 0 && errno != ENOENT))
+  if (code != 0 || (file_place(from, to, false) != 0 && errno != ENOENT))
     status = error_set_errno(err, STATUS_SYSTEM, "cannot set aside an unfinished trace",
                              code == 0 ? from : partial_path, "another output path");
   free(from);

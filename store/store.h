@@ -158,7 +158,8 @@ struct store_trace {
 
 // ---- writing ---------------------------------------------------------------------------------------------------------
 // Creates PATH.partial next to PATH; store_finish renames it. An existing PATH is an error unless `force`; it stays
-// untouched until the rename. A killed writer leaves PATH.partial, which opens with all that was committed.
+// untouched until the rename. One that appears before the rename is an error of store_finish unless `force`, STATUS_USE:
+// PATH.partial stays, complete. A killed writer leaves PATH.partial, which opens with all that was committed.
 // A PATH.partial that a killed writer left is renamed to the first free one of PATH.partial~, PATH.partial~2, …
 enum status store_create(const char *path, bool force, struct store **ret_store, struct error *err) MUST_CHECK;
 const char *store_leftover(const struct store *store);                      // that new name; NULL: there was none

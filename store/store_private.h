@@ -53,7 +53,8 @@ struct store {
   char *aside_path;   // where a killed writer's partial file was found and renamed; else NULL
   int lock_file;      // held while writing; -1
   bool is_writing, is_finished;
-  bool has_failed; // sticky: what the file lacks cannot be made good
+  bool may_replace; // --force: what has the name `path` by the end
+  bool has_failed;  // sticky: what the file lacks cannot be made good
   struct error failure;
   struct strings strings; // writer: all that the file will hold
   uint32_t strings_written;

@@ -192,17 +192,16 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
   struct stat facts;
   if (path[0] == 0)
     return error_set(err, STATUS_USE, what_create, NULL, "-o FILE", "the output's name is empty");
-  if (stat(path, &facts) == 0) {
-    if (!force)
-      return error_set(err, STATUS_USE, what_create, path, "--force, or another name", "it exists");
-    if (!S_ISREG(facts.st_mode))
-      return error_set(err, STATUS_USE, what_create, path, "another name", "it is no regular file");
-  }
+  if (!force && lstat(path, &facts) == 0) // also a link that leads nowhere
+    return error_set(err, STATUS_USE, what_create, path, "--force, or another name", "it exists");
+  if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
+    return error_set(err, STATUS_USE, what_create, path, "another name", "it is no regular file");
   if (strcmp(path, "-") == 0)
     return error_set(err, STATUS_USE, what_create, "stdout", "-o FILE, or -o ./- for that name",
                      "SQLite writes the pages of a file in any order");
   struct store *store = memory_new(1, sizeof *store);
   store->lock_file = -1;
+  store->may_replace = force;
   store->next_system_id = 1;
   store->format_version = STORE_FORMAT_VERSION;
   store->path = memory_text(path);

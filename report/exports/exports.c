@@ -2,8 +2,9 @@
 // Front door of the exports: the table of formats, and the only place that creates, renames and removes output files.
 #include "report/exports/exports.h"
 
+#include "base/file_place.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -99,13 +100,8 @@ static enum status end(enum status status, const char *path, bool force, struct 
 {
   if (is_stdout(path))
     return status;
-  if (status == STATUS_OK) {
-    int result = renameat2(AT_FDCWD, unfinished, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE);
-    if (result != 0 && errno == EINVAL) // the file system does not support RENAME_NOREPLACE
-      result = rename(unfinished, path);
-    if (result != 0)
-      status = error_set_errno(err, errno == EEXIST ? STATUS_USE : STATUS_SYSTEM, "cannot write", path, NULL);
-  }
+  if (status == STATUS_OK && file_place(unfinished, path, force) != 0)
+    status = error_set_errno(err, errno == EEXIST ? STATUS_USE : STATUS_SYSTEM, "cannot write", path, NULL);
   if (status != STATUS_OK) {
     unlink(unfinished);
     if (err != NULL && strcmp(err->where, unfinished) == 0)

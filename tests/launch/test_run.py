@@ -460,6 +460,17 @@ class WrongUse(RunTest):
         self.xsp("run", "-q", "-f", "-o", self.file, "--", "true")
         self.program_span()
 
+    def test_a_file_that_appears_meanwhile(self):
+        make = ("sh", "-c", f"echo precious > '{self.file}'")
+        result = self.run_it("--", *make, check=3)
+        partial = pathlib.Path(f"{self.file}.partial")
+        self.assertIn(str(partial), result.stderr.decode())
+        self.assertEqual(self.file.read_text(encoding="utf-8"), "precious\n")
+        self.program_span(partial)
+        partial.unlink()
+        self.run_it("-f", "--", *make)
+        self.program_span()
+
     def test_options_of_the_program_are_its_own(self):
         self.assertEqual(self.xsp("run", "-q", "echo", "-q", "--levels", "--").stdout, b"-q --levels --\n")
         self.assertEqual(self.xsp("run", "-q", "-f", "--", "echo", "--", "-f").stdout, b"-- -f\n")
