@@ -26,7 +26,8 @@ struct original {
   const char *path; // by realpath
   const char *what, *shown_path;
   struct stat folder, facts[PARTS];
-  int parts[PARTS]; // descriptors; -1: it has none
+  int parts[PARTS];    // descriptors; -1: it has none, or
+  int problems[PARTS]; // errno of one that is there but does not open
 };
 struct copy {
   char folder[3800], path[4000];
@@ -38,11 +39,16 @@ static bool is_own(const struct stat *facts)
   return facts->st_uid == geteuid() || facts->st_uid == 0;
 }
 
+static bool has_part(const struct original *original, enum part part)
+{
+  return original->parts[part] >= 0 || original->problems[part] != 0;
+}
+
 static enum status check_own(const struct original *original, struct error *err)
 {
   bool is_all_own = is_own(&original->folder);
   for (enum part part = PART_FILE; part < PARTS; part++)
-    is_all_own &= original->parts[part] < 0 || is_own(&original->facts[part]);
+    is_all_own &= !has_part(original, part) || is_own(&original->facts[part]);
   if (is_all_own && (original->folder.st_mode & (S_IWGRP | S_IWOTH)) == 0)
     return STATUS_OK;
   char advice[sizeof err->advice];
@@ -58,13 +64,42 @@ static bool leave_out_strangers(struct original *original)
   bool has_left_out = false;
   for (enum part part = PART_JOURNAL; part < PARTS; part++) {
     const struct stat *facts = &original->facts[part];
-    if (original->parts[part] < 0 || is_own(facts) || facts->st_uid == original->facts[PART_FILE].st_uid)
+    if (!has_part(original, part) || is_own(facts) || facts->st_uid == original->facts[PART_FILE].st_uid)
       continue;
-    close(original->parts[part]);
+    if (original->parts[part] >= 0)
+      close(original->parts[part]);
     original->parts[part] = -1;
+    original->problems[part] = 0;
     has_left_out = true;
   }
   return has_left_out;
+}
+
+// What will be replayed has to be readable; what was left out does not.
+static enum status check_opened(const struct original *original, struct error *err)
+{
+  for (enum part part = PART_JOURNAL; part < PARTS; part++)
+    if (original->problems[part] != 0) {
+      errno = original->problems[part];
+      return error_set_errno(err, STATUS_INPUT, original->what, original->shown_path,
+                             "reading as the user who owns the journal next to it");
+    }
+  return STATUS_OK;
+}
+
+// A journal that is a link or a FIFO is none: SQLite makes regular files.
+static bool open_part(struct original *original, int folder, const char *name, enum part part)
+{
+  struct stat *facts = &original->facts[part];
+  original->parts[part] = regular_file_open(folder, name, O_RDONLY, facts);
+  if (original->parts[part] >= 0)
+    return true;
+  int problem = errno;
+  if (part != PART_FILE && problem != ENOENT && fstatat(folder, name, facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(facts->st_mode))
+    original->problems[part] = problem;
+  errno = problem;
+  return part != PART_FILE;
 }
 
 static enum status open_original(struct original *original, struct error *err)
@@ -77,8 +112,7 @@ static enum status open_original(struct original *original, struct error *err)
   for (enum part part = PART_FILE; part < PARTS && status == STATUS_OK; part++) {
     char name[NAME_MAX + 16];
     snprintf(name, sizeof name, "%s%s", basename(name_path), endings[part]);
-    original->parts[part] = regular_file_open(folder, name, O_RDONLY, &original->facts[part]);
-    if (original->parts[part] < 0 && (part == PART_FILE || errno != ENOENT))
+    if (!open_part(original, folder, name, part))
       status = error_set_errno(err, STATUS_INPUT, original->what, name, NULL);
   }
   if (folder >= 0)
@@ -223,6 +257,8 @@ enum status database_connect_to_copy(const char *path, enum database_trust trust
     *ret_left_out = trust == DATABASE_TRUST_OWNER && leave_out_strangers(&original);
   if (status == STATUS_OK && trust == DATABASE_TRUST_OWN)
     status = check_own(&original, err);
+  if (status == STATUS_OK)
+    status = check_opened(&original, err);
   if (status == STATUS_OK)
     status = connect_to(&original, ret_db, err);
   for (enum part part = PART_FILE; part < PARTS; part++)

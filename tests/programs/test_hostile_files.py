@@ -129,6 +129,37 @@ class Journals(Files):
         self.assertEqual(self.spans(out), NAMES)
 
     @needs_root
+    def test_a_strangers_journal_that_does_not_open(self):
+        """Neither user is root, whom no mode keeps out; the victim's file is complete."""
+        self.folder.chmod(0o1777)
+        self.scratch.chmod(0o1777)
+        os.chown(self.trace, strangers.VICTIM, strangers.VICTIM)
+        journal, log = pathlib.Path(f"{self.trace}-journal"), pathlib.Path(f"{self.trace}-wal")
+
+        def as_victim(*arguments, status=0, word=""):
+            self.assertEqual(strangers.as_stranger(
+                lambda: self.assertIn(word, self.run_xsp(*arguments, status=status).stderr), strangers.VICTIM), 0)
+
+        def plant(*paths):
+            for path in paths:
+                path.write_bytes(strangers.JOURNAL_MAGIC * 100)
+                path.chmod(0)
+
+        for number, (shown, paths, links) in enumerate((("journal", (journal,), ()), ("log", (log,), ()),
+                                                        ("both", (journal, log), ()),
+                                                        ("log and a link", (log,), (journal,)))):
+            with self.subTest(shown):
+                self.assertEqual(strangers.as_stranger(lambda: plant(*paths)), 0)  # pylint: disable=cell-var-from-loop
+                for link in links:
+                    link.symlink_to(self.victim)
+                as_victim("info", self.trace, status=2, word=f"xsp recover {self.trace}")
+                out = self.scratch / f"{number}.xsp"
+                as_victim("recover", self.trace, "-o", out, word="left out the journal")
+                self.assertEqual(self.spans(out), NAMES)
+                for path in (*paths, *links):
+                    path.unlink()
+
+    @needs_root
     def test_a_stranger_deletes_nothing_by_a_file_in_a_sticky_folder(self):
         """The attack as it was: all of it is the stranger's, in a folder like /tmp; root only looks."""
         self.folder.chmod(0o1777)

@@ -7,6 +7,7 @@ import sqlite3
 import struct
 
 STRANGER = 65534  # nobody: needs no entry anywhere
+VICTIM = 65533
 JOURNAL_MAGIC = bytes((0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7))
 
 
@@ -24,12 +25,12 @@ def in_child(function):
     return 0 if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL else os.waitstatus_to_exitcode(status)
 
 
-def as_stranger(function):
+def as_stranger(function, user=STRANGER):
     """Runs `function` as the second user, in a child; the test is root."""
     def become():
         os.setgroups([])
-        os.setgid(STRANGER)
-        os.setuid(STRANGER)
+        os.setgid(user)
+        os.setuid(user)
         function()
     return in_child(become)
 
