@@ -24,49 +24,15 @@ enum status store_commit(struct store *store, struct error *err)
 }
 
 // ---- files of a program that ends early ------------------------------------------------------------------------------
-#define UNFINISHED_MAXIMUM 4 // stores that are written at the same time; of further ones the file stays
-
-static char *unfinished[UNFINISHED_MAXIMUM]; // atomic; borrowed paths of .partial files
-
-void unfinished_add(char *partial_path)
-{
-  for (size_t i = 0; i < UNFINISHED_MAXIMUM; i++) {
-    char *free_place = NULL;
-    if (__atomic_compare_exchange_n(&unfinished[i], &free_place, partial_path, false, __ATOMIC_RELEASE,
-                                    __ATOMIC_RELAXED))
-      return;
-  }
-}
-
-void unfinished_forget(char *partial_path)
-{
-  for (size_t i = 0; partial_path != NULL && i < UNFINISHED_MAXIMUM; i++) {
-    char *path = partial_path;
-    __atomic_compare_exchange_n(&unfinished[i], &path, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-  }
-}
-
 void store_unfinished_keep(struct store *store)
 {
-  unfinished_forget(store->partial_path);
+  unfinished_forget(&store->unfinished);
 }
 
-// Async-signal-safe. "" where it is too long.
-static void journal_of(const char *path, char ret_journal[4096])
+void partial_remove(const char *partial_path)
 {
-  static const char suffix[] = "-journal";
-  size_t length = strlen(path);
-  bool fits = length + sizeof suffix <= 4096;
-  memcpy(ret_journal, path, fits ? length : 0);
-  memcpy(ret_journal + (fits ? length : 0), fits ? suffix : "", fits ? sizeof suffix : 1);
-}
-
-static void remove_partial(const char *path)
-{
-  char journal[4096];
-  journal_of(path, journal);
-  unlink(path);
-  unlink(journal);
+  unfinished_unlink(partial_path, "");
+  unfinished_unlink(partial_path, "-journal");
 }
 
 // Of a database that was closed: an empty journal undoes nothing. One with something in it belongs to the file.
@@ -74,18 +40,9 @@ static void remove_empty_journal(const char *partial_path)
 {
   char journal[4096];
   struct stat facts;
-  journal_of(partial_path, journal);
-  if (lstat(journal, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0)
+  int length = snprintf(journal, sizeof journal, "%s-journal", partial_path);
+  if (length < (int)sizeof journal && lstat(journal, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0)
     unlink(journal);
-}
-
-void store_unfinished_remove(void)
-{
-  for (size_t i = 0; i < UNFINISHED_MAXIMUM; i++) {
-    const char *path = __atomic_load_n(&unfinished[i], __ATOMIC_ACQUIRE);
-    if (path != NULL)
-      remove_partial(path);
-  }
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
@@ -141,7 +98,7 @@ enum status store_finish(struct store *store, struct error *err)
   close_database(store);
   enum status status = sync_and_rename(store, err);
   store->is_writing = false;
-  unfinished_forget(store->partial_path);
+  unfinished_forget(&store->unfinished);
   close(store->lock_file);
   store->lock_file = -1;
   if (status != STATUS_OK)
@@ -161,7 +118,7 @@ static void close_handle(struct store *store)
   if (store->lock_file >= 0)
     close(store->lock_file);
   free(store->path);
-  unfinished_forget(store->partial_path);
+  unfinished_forget(&store->unfinished);
   free(store->partial_path);
   free(store->aside_path);
   free(store);
@@ -178,6 +135,6 @@ void store_discard(struct store *store)
   if (store == NULL)
     return;
   if (store->lock_file >= 0 && store->partial_path != NULL) // ours: the lock says so
-    remove_partial(store->partial_path);
+    partial_remove(store->partial_path);
   close_handle(store);
 }

@@ -8,15 +8,18 @@
 #include "store/database.h"
 #include "store/problem.h"
 #include "store/sqlite_api.h"
+#include "store/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum part { PART_FILE, PART_JOURNAL, PART_LOG, PARTS };
@@ -31,6 +34,7 @@ struct original {
 };
 struct copy {
   char folder[3800], path[4000];
+  struct unfinished unfinished;
 };
 
 // ---- may it be replayed? ---------------------------------------------------------------------------------------------
@@ -123,15 +127,43 @@ static enum status open_original(struct original *original, struct error *err)
 }
 
 // ---- the copy --------------------------------------------------------------------------------------------------------
-static bool copy_bytes(int from, off_t size, int to)
+// The first stretch of data at or after *start: a hole takes no room and stays one. False: there is none.
+static bool find_data(int file, off_t size, off_t *start, off_t *ret_end)
 {
-  while (size > 0) {
-    ssize_t part = sendfile(to, from, NULL, size < 1 << 30 ? (size_t)size : 1 << 30);
-    if (part <= 0)
-      return part == 0; // cut short meanwhile
-    size -= part;
-  }
+  *start = lseek(file, *start, SEEK_DATA);
+  if (*start < 0 || *start >= size)
+    return false;
+  off_t end = lseek(file, *start, SEEK_HOLE);
+  *ret_end = end < 0 || end > size ? size : end;
   return true;
+}
+
+static uint64_t data_bytes(const struct original *original)
+{
+  uint64_t bytes = 0;
+  for (enum part part = PART_FILE; part < PARTS; part++)
+    if (original->parts[part] >= 0)
+      for (off_t start = 0, end; find_data(original->parts[part], original->facts[part].st_size, &start, &end);
+           start = end)
+        bytes += (uint64_t)(end - start);
+  return bytes;
+}
+
+// Leaves `to` at its end.
+static bool copy_data(int from, off_t size, int to)
+{
+  for (off_t start = 0, end; find_data(from, size, &start, &end);) {
+    if (lseek(to, start, SEEK_SET) < 0)
+      return false;
+    while (start < end) {
+      ssize_t part = sendfile(to, from, &start, end - start < 1 << 30 ? (size_t)(end - start) : 1 << 30);
+      if (part < 0)
+        return false;
+      if (part == 0) // cut short meanwhile
+        end = size = start;
+    }
+  }
+  return ftruncate(to, size) == 0 && lseek(to, size, SEEK_SET) >= 0;
 }
 
 // The name of a super-journal would be the last thing in a journal. xsp names none, so that no journal is to have one: with
@@ -142,40 +174,53 @@ static bool end_journal(int journal)
   return write(journal, zeros, sizeof zeros) == (ssize_t)sizeof zeros;
 }
 
+static const char what_copy[] = "cannot complete trace in a private copy";
+static const char advice_copy[] = "TMPDIR=FOLDER with room for the file";
+
+static enum status check_room(const struct original *original, const struct copy *copy, struct error *err)
+{
+  struct statvfs facts;
+  uint64_t needed = data_bytes(original);
+  if (statvfs(copy->folder, &facts) != 0 || needed <= (uint64_t)facts.f_bavail * facts.f_frsize)
+    return STATUS_OK;
+  return error_set(err, STATUS_SYSTEM, what_copy, copy->folder, advice_copy,
+                   "it takes %" PRIu64 " bytes, and %" PRIu64 " are free there", needed,
+                   (uint64_t)facts.f_bavail * facts.f_frsize);
+}
+
+static void remove_copy(const char *folder)
+{
+  static const char *const all[] = {"/trace", "/trace-journal", "/trace-wal", "/trace-shm"};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    unfinished_unlink(folder, all[i]);
+  rmdir(folder);
+}
+
 static enum status make_copy(const struct original *original, struct copy *copy, struct error *err)
 {
   const char *temporary = getenv("TMPDIR");
   snprintf(copy->folder, sizeof copy->folder, "%s/xsp-copy-XXXXXX",
            temporary != NULL && temporary[0] != 0 ? temporary : "/tmp");
+  copy->unfinished = (struct unfinished){copy->folder, remove_copy};
+  unfinished_add(&copy->unfinished); // before it is made: a signal finds nothing, or the folder
   char *folder = mkdtemp(copy->folder) != NULL ? realpath(copy->folder, NULL) : NULL; // SQLite's names are such
   bool is_copied = folder != NULL && strlen(folder) < sizeof copy->folder;
   snprintf(copy->path, sizeof copy->path, "%.3799s/trace", is_copied ? folder : copy->folder);
   free(folder);
+  if (is_copied)
+    XSP_TRY(check_room(original, copy, err));
   for (enum part part = PART_FILE; part < PARTS && is_copied; part++) {
     char path[sizeof copy->path + 16];
     snprintf(path, sizeof path, "%s%s", copy->path, endings[part]);
     if (original->parts[part] < 0)
       continue;
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    is_copied = to >= 0 && copy_bytes(original->parts[part], original->facts[part].st_size, to) &&
+    is_copied = to >= 0 && copy_data(original->parts[part], original->facts[part].st_size, to) &&
                 (part != PART_JOURNAL || end_journal(to));
     if (to >= 0)
       close(to);
   }
-  return is_copied ? STATUS_OK
-                   : error_set_errno(err, STATUS_SYSTEM, "cannot complete trace in a private copy", copy->folder,
-                                     "TMPDIR=FOLDER with room for the file");
-}
-
-static void remove_copy(const struct copy *copy)
-{
-  static const char *const all[] = {"", "-journal", "-wal", "-shm"};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    char path[sizeof copy->path + 16];
-    snprintf(path, sizeof path, "%s%s", copy->path, all[i]);
-    unlink(path);
-  }
-  rmdir(copy->folder);
+  return is_copied ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_copy, copy->folder, advice_copy);
 }
 
 // ---- a VFS for which nothing exists but the copy ---------------------------------------------------------------------
@@ -244,7 +289,8 @@ static enum status connect_to(const struct original *original, sqlite3 **ret_db,
     status = complete_copy(original, &copy, err);
   if (status == STATUS_OK && database_connect(copy.path, true, ret_db) != SQLITE_OK)
     status = problem_sqlite(err, original->what, original->shown_path, *ret_db);
-  remove_copy(&copy);
+  remove_copy(copy.folder);
+  unfinished_forget(&copy.unfinished);
   return status;
 }
 

@@ -238,8 +238,8 @@ enum status store_finish(struct store *store,
                          struct error *err) MUST_CHECK; // commit, sync, rename; the handle stays open for reading
 void store_close(struct store *store);   // without store_finish before: the .partial file stays. NULL is fine.
 void store_discard(struct store *store); // closes and removes the .partial file
-// For a process that ends early (base/memory.h): removes the .partial files of the stores being written. Only
-// async-signal-safe work.
+// For a process that ends early (base/memory.h): removes the .partial files of the stores being written, and
+// private copies being made by store_open. Only async-signal-safe work.
 void store_unfinished_remove(void);
 // From now on store_unfinished_remove leaves this store's .partial file: it has committed spans that exist nowhere else.
 void store_unfinished_keep(struct store *store);

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "store/reader.h"
 #include "store/store.h"
+#include "store/unfinished.h"
 
 #include "store/sqlite_api.h"
 
@@ -48,10 +49,11 @@ enum row_table { // tables whose rows are structs of store.h
 
 struct store {
   sqlite3 *db;
-  char *path;         // what the user named
-  char *partial_path; // while writing: path + ".partial"; else NULL
-  char *aside_path;   // where a killed writer's partial file was found and renamed; else NULL
-  int lock_file;      // held while writing; -1
+  char *path;                   // what the user named
+  char *partial_path;           // while writing: path + ".partial"; else NULL
+  char *aside_path;             // where a killed writer's partial file was found and renamed; else NULL
+  int lock_file;                // held while writing; -1
+  struct unfinished unfinished; // its .partial file
   bool is_writing, is_finished;
   bool may_replace; // --force: what has the name `path` by the end
   bool has_failed;  // sticky: what the file lacks cannot be made good
@@ -86,9 +88,8 @@ enum status pending_write_chunk(struct store *store, int64_t run_id, const char 
 enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
                                  unsigned column, const void *values, uint32_t count, struct error *err) MUST_CHECK;
 
-// finish.c: what store_unfinished_remove removes
-void unfinished_add(char *partial_path); // borrowed until unfinished_forget
-void unfinished_forget(char *partial_path);
+// finish.c: with its journal; async-signal-safe
+void partial_remove(const char *partial_path);
 
 // columns.c: with rows that are still pending; *ret_run is NULL where the run has no rows.
 enum status store_find_run(struct store *store, int64_t run_id, struct run_chunks **ret_run,

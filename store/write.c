@@ -140,7 +140,8 @@ static enum status claim_partial(struct store *store, struct error *err)
       return error_set_errno(err, STATUS_SYSTEM, what_create, path, "check the folder's existence and permissions");
     if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && is_still(path, file)) {
       store->lock_file = file;
-      unfinished_add(store->partial_path);
+      store->unfinished = (struct unfinished){store->partial_path, partial_remove};
+      unfinished_add(&store->unfinished);
       return STATUS_OK;
     }
     if (file >= 0)

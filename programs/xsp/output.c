@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "report/display.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -137,6 +138,7 @@ unsigned output_width(void)
 void output_remove_unfinished(int signal_number)
 {
   report_unfinished_remove();
+  store_unfinished_remove();
   raise(signal_number); // blocked until the handler is left; SA_RESETHAND made it the default again
 }
 

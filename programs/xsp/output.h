@@ -25,7 +25,7 @@ void output_progress(const char *text, bool is_last);
 unsigned output_width(void);
 // The first Ctrl-C, hang-up or plain kill calls `handler`, the next one ends the program. Ignored ones stay ignored.
 void output_catch_signals(void (*handler)(int));
-// Such a handler: removes the unfinished file of report/ and ends the program by the signal.
+// Such a handler: removes unfinished files, private copies too, and ends the program by the signal.
 void output_remove_unfinished(int signal_number);
 
 // Ends xsp by SIGINT, after a Ctrl-C, so that a shell's loop around it ends, too. All output must have been written.

@@ -48,6 +48,7 @@ enum status reader_open(const char *path, struct store **ret_store, struct error
   if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
     return error_set(err, STATUS_INPUT, "cannot open trace", path,
                      "a file in it; only T8 to T11 of xsp analyze take folders", "it is a directory");
+  output_catch_signals(output_remove_unfinished);
   XSP_TRY(store_open(path, &store, err));
   enum status status = correlate_ensure(store, err);
   if (status != STATUS_OK) {

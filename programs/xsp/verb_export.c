@@ -59,7 +59,6 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(chosen_format(invocation, path, &format, err));
   struct store *store = NULL;
   XSP_TRY(reader_open(invocation->arguments[0], &store, err));
-  output_catch_signals(output_remove_unfinished);
   const struct report_export_options options = {invocation_has(invocation, "force"), invocation_has(invocation, "raw")};
   enum status status = report_export_file(store, format, path, &options, err);
   output_note_reader(path, status, err);

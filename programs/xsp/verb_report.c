@@ -76,7 +76,6 @@ static enum status write_page(const struct invocation *invocation, const char *p
     files[count].name = basename(invocation->arguments[count]);
     status = reader_open(invocation->arguments[count], &files[count].store, err);
   }
-  output_catch_signals(output_remove_unfinished);
   if (status == STATUS_OK)
     status = report_page_write(files, count, options, path, invocation_has(invocation, "force"), err);
   for (size_t i = 0; i < count; i++)

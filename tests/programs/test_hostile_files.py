@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -105,6 +106,54 @@ class Journals(Files):
         self.assertEqual(self.spans(out), NAMES)
         self.assertEqual((strangers.snapshot(self.folder), strangers.snapshot(self.elsewhere)), before)
         self.assertIn("output", self.run_xsp("recover", self.trace, status=2).stderr)
+
+    @needs_root
+    def test_a_copy_takes_the_room_of_the_data(self):
+        strangers.leave_hot_journal(self.trace)
+        with open(self.trace, "r+b") as file:
+            file.truncate(1 << 30)  # a hole; the journal says how long the file was
+        info = 'mount -t tmpfs -o size=$1 tmpfs "$TMPDIR" || exit 77; exec "$2" info "$3"'
+        for size, status, word in (("8m", 0, ""), ("64k", 3, "are free there")):
+            with self.subTest(size):
+                result = subprocess.run(["unshare", "-m", "sh", "-c", info, "sh", size, XSP, self.trace], check=False,
+                                        timeout=TIMEOUT_S, capture_output=True, text=True,
+                                        env={**os.environ, "TMPDIR": str(self.scratch)})
+                if "unshare" in result.stderr or result.returncode == 77:
+                    self.skipTest("mounting is not permitted here")
+                self.assertEqual(result.returncode, status, result.stderr)
+                self.assertIn(word, result.stderr)
+
+    def stop_in_copy(self, command):
+        """Starts xsp and stops it while its private copy is there; where it was faster, once more."""
+        while True:
+            child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     env={**os.environ, "TMPDIR": str(self.scratch)})
+            while not list(self.scratch.glob("xsp-copy-*")) and child.poll() is None:
+                pass
+            if child.poll() is None:
+                child.send_signal(signal.SIGSTOP)
+                os.waitpid(child.pid, os.WUNTRACED)
+                if list(self.scratch.glob("xsp-copy-*/trace")):
+                    return child
+                child.send_signal(signal.SIGCONT)
+            self.assertEqual(child.wait(TIMEOUT_S), 0)
+
+    def test_a_signal_leaves_no_copy(self):
+        strangers.leave_hot_journal(self.trace)
+        with open(self.trace, "ab") as file:
+            file.write(bytes(1 << 26))  # it takes a while
+        out = self.scratch / "out"
+        for number, verb in ((signal.SIGINT, ["info", "FILE"]), (signal.SIGTERM, ["analyze", "L0", "FILE"]),
+                             (signal.SIGHUP, READERS[2]), (signal.SIGINT, [*READERS[3], "--force"]),
+                             (signal.SIGTERM, [*READERS[4], "--force"]), (signal.SIGINT, READERS[5]),
+                             (signal.SIGTERM, ["recover", "FILE", "-o", "OUT", "--force"])):
+            with self.subTest(verb[0]):
+                child = self.stop_in_copy([XSP, *self.command(verb, self.trace, out)])
+                child.send_signal(number)
+                child.send_signal(signal.SIGCONT)
+                self.assertEqual(child.wait(TIMEOUT_S), -number)
+                out.unlink(missing_ok=True)
+                self.assertEqual(list(self.scratch.iterdir()), [])
 
     @needs_root
     def test_another_users_journal_is_not_replayed(self):
