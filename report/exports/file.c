@@ -45,11 +45,21 @@ enum status export_file_make(const char *path, struct error *err)
   return STATUS_OK;
 }
 
+// A closed stdout was opened for reading when the program began, so that no file takes its number.
+static bool is_writable(int file)
+{
+  int flags = fcntl(file, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 enum status export_file_open(const char *path, struct export_file *ret_file, struct error *err)
 {
-  int file = is_stdout(path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : make_file(path);
-  *ret_file = (struct export_file){.path = path, .stream = file >= 0 ? fdopen(file, "wb") : NULL, .err = err};
+  *ret_file = (struct export_file){.path = path, .err = err};
   buf_init(&ret_file->out, BUF_MAXIMUM_DEFAULT);
+  if (is_stdout(path) && !is_writable(STDOUT_FILENO))
+    return ret_file->status = error_set(err, STATUS_SYSTEM, "cannot write", "stdout", "-o FILE", "it is closed");
+  int file = is_stdout(path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : make_file(path);
+  ret_file->stream = file >= 0 ? fdopen(file, "wb") : NULL;
   return ret_file->stream != NULL ? STATUS_OK : failed(ret_file);
 }
 

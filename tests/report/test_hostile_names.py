@@ -120,6 +120,13 @@ class HostileNames(unittest.TestCase):
         self.assertEqual(result.returncode, 3)
         self.assertIn(b"cannot write: stdout", result.stderr)
 
+    def test_a_closed_stdout(self):
+        for verb in (("export", "--to", "csv"), ("report",)):
+            result = subprocess.run(["sh", "-c", "exec \"$@\" >&-", "sh", XSP, *verb, self.trace, "-o", "-"],
+                                    timeout=TIMEOUT_S, capture_output=True, check=False)
+            self.assertEqual(result.returncode, 3, verb)
+            self.assertIn(b"stdout: it is closed", result.stderr, verb)
+
     def test_an_output_does_not_go_through_a_link(self):
         """The name of the unfinished file can be guessed: it is made anew, or it is an error."""
         script = ("ln -s \"$1/victim\" \"$1/out.csv.$$.partial\"; touch \"$1/victim\"; "
