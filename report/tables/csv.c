@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table as CSV (RFC 4180): keys as the header, exact numbers, empty where not measured. Pure.
 //
-// Texts come from traces. A spreadsheet takes a cell that begins with = + - @ for a formula, a terminal obeys control
-// characters: neither reaches them unless the caller asks for raw texts. Numbers are not texts: a negative one stays.
+// Texts come from traces. A spreadsheet takes a cell that begins with = + - @ for a formula, and in many locales a
+// semicolon begins one; a terminal obeys control characters. Neither gets them unless the caller asks for raw texts.
+// Numbers are not texts: a negative one stays.
 #include "report/tables/tables.h"
 
 #include "report/display.h"
@@ -25,26 +26,47 @@ static void put_quoted(struct buf *out, const char *text, size_t length)
   buf_text(out, is_quoted ? "\"" : "");
 }
 
-// C0, DEL, and C1 as UTF-8.
-static bool has_control(const char *text, size_t length)
+// Of ASCII, and without a place where a spreadsheet could begin a formula. Most texts are.
+static bool is_plain(const char *text, size_t length)
 {
-  const unsigned char *bytes = (const unsigned char *)text;
   for (size_t i = 0; i < length; i++)
-    if (bytes[i] < 0x20 || bytes[i] == 0x7f || (bytes[i] == 0xc2 && i + 1 < length && bytes[i + 1] < 0xa0))
-      return true;
-  return false;
+    if (text[i] < 0x20 || text[i] >= 0x7f || text[i] == ';')
+      return false;
+  return length == 0 || memchr("=+-@", text[0], 4) == NULL;
+}
+
+// = + - @, or their full-width forms, which some input methods write and spreadsheets take for the same.
+static bool begins_formula(const char *text, size_t length)
+{
+  uint32_t code_point = 0;
+  (void)display_decode(text, length, &code_point);
+  return (code_point > 0 && code_point < 0x80 && memchr("=+-@", (int)code_point, 4) != NULL) || code_point == 0xff1d ||
+         code_point == 0xff0b || code_point == 0xff0d || code_point == 0xff20;
+}
+
+// After a semicolon, a quote may be the first that a spreadsheet sees of a cell.
+static bool begins_quoted_formula(const char *text, size_t length)
+{
+  size_t quotes = 0;
+  while (quotes < length && text[quotes] == '"')
+    quotes++;
+  return begins_formula(text + quotes, length - quotes);
 }
 
 void csv_field(struct buf *out, const char *text, size_t length, bool is_raw)
 {
-  bool is_formula = length > 0 && memchr("=+-@", text[0], 4) != NULL;
-  if (is_raw || (!is_formula && !has_control(text, length))) {
+  if (is_raw || is_plain(text, length)) {
     put_quoted(out, text, length);
     return;
   }
   struct buf harmless = {0};
-  buf_text(&harmless, is_formula ? "'" : "");
-  display_escape(&harmless, text, length);
+  buf_text(&harmless, begins_formula(text, length) ? "'" : "");
+  for (const char *end = text + length, *at = text, *next; at < end; at = next) {
+    const char *semicolon = memchr(at, ';', (size_t)(end - at));
+    next = semicolon != NULL ? semicolon + 1 : end;
+    display_escape(&harmless, at, (size_t)(next - at));
+    buf_text(&harmless, semicolon != NULL && begins_quoted_formula(next, (size_t)(end - next)) ? "'" : "");
+  }
   put_quoted(out, harmless.data, harmless.length);
   out->failed |= harmless.failed;
   buf_done(&harmless);

@@ -23,6 +23,17 @@ NAMES = {
     "\t=1": "\\t=1",
     "\r=1": "\\x0d=1",
     "\x1b]0;title\x07": "\\x1b]0;title\\x07",
+    "\uff1d1": "'\uff1d1",  # the full-width = + - @, which some spreadsheets take for the others
+    "\uff0b1": "'\uff0b1",
+    "\uff0d1": "'\uff0d1",
+    "\uff20SUM(A1)": "'\uff20SUM(A1)",
+    "\uff21": "\uff21",
+    "a;=1;b;@c": "a;'=1;b;'@c",  # many locales split at a semicolon, and not at a comma
+    "a;\uff0b1": "a;'\uff0b1",
+    "a;\"=1\"": "a;'\"=1\"",
+    "a;b=1;": "a;b=1;",
+    "a\u202eb\u2066c\u2069": "a\\u{202e}b\\u{2066}c\\u{2069}",
+    "a\u2028b\u2029": "a\\u{2028}b\\u{2029}",
     "c1 \u009b31m": "c1 \\u{9b}31m",
     "=\x1b": "'=\\x1b",
     "a\nb": "a\\nb",
