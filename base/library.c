@@ -127,7 +127,10 @@ static enum status open_given(struct search *search, const char *given, struct e
   char path[PATH_MAX];
   struct stat there;
   snprintf(path, sizeof path, "%s%s", strchr(given, '/') == NULL ? "./" : "", given);
-  if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))
+  bool is_there = stat(path, &there) == 0;
+  if (is_there && !S_ISDIR(there.st_mode) && !S_ISREG(there.st_mode)) // dlopen would wait for a FIFO's writer
+    return error_set(err, STATUS_SYSTEM, "cannot open library", given, advice, "it is a pipe or a device, not a file");
+  if (!is_there || !S_ISDIR(there.st_mode))
     return open_path(search, path, 0, "given") ? STATUS_OK : cannot_open(given, path, advice, err);
   if (!try_folder(search, path))
     return error_set(err, STATUS_SYSTEM, "cannot find library", given, advice, "the folder has no %s that opens%s%s",

@@ -3,8 +3,9 @@
 #ifndef XSP_BASE_MAPPED_H
 #define XSP_BASE_MAPPED_H
 
+#include "base/input_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -19,18 +20,16 @@ struct mapped {
 // False, with errno: it cannot be read, or is no regular file. An empty file is mapped as size 0.
 static inline bool mapped_open(const char *path, struct mapped *ret_file)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd;
   struct stat info;
-  if (fd < 0)
+  errno = EINVAL; // of what is not a regular file
+  if (input_file_open(path, INPUT_FILE_REGULAR, "", &fd, &info, NULL) != STATUS_OK)
     return false;
-  bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  *ret_file = (struct mapped){"", is_file ? (size_t)info.st_size : 0};
+  *ret_file = (struct mapped){"", (size_t)info.st_size};
   if (ret_file->size > 0)
     ret_file->bytes = mmap(NULL, ret_file->size, PROT_READ, MAP_PRIVATE, fd, 0);
   close(fd);
-  if (!is_file)
-    errno = EINVAL;
-  return is_file && ret_file->bytes != MAP_FAILED;
+  return ret_file->bytes != MAP_FAILED;
 }
 
 static inline void mapped_close(struct mapped *file) // {0} is legal

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool is_wanted(const struct launch_options *options, const char *name)
 {
@@ -110,6 +111,10 @@ static enum status add_text(struct choice *choice, const char *text, struct erro
                : error_set(err, STATUS_USE, "no functions to trace", "--tracer functions", "--functions FILE",
                            "a list names them");
   if (strchr(name, '/') != NULL) {
+    struct stat facts;
+    if (stat(name, &facts) == 0 && !S_ISREG(facts.st_mode)) // the program's dlopen would wait for a FIFO's writer
+      return error_set(err, STATUS_INPUT, "not a tracer", name, "the path of a shared object",
+                       "it is not a regular file");
     const char *base = basename(name);
     size_t base_length = strlen(base);
     bool has_ending = base_length > 3 && strcmp(base + base_length - 3, ".so") == 0;

@@ -268,7 +268,7 @@ enum status manifest_load(const char *path, struct arena *arena, struct manifest
 {
   *ret_manifest = (struct manifest){.path = path};
   FILE *file = NULL;
-  XSP_TRY(input_file_stream(path, INPUT_FILE_OR_PIPE, "cannot read the manifest", &file, err));
+  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the manifest", &file, err));
   char *bytes = arena_alloc(arena, DOCUMENT_BYTES_MAXIMUM + 1);
   size_t size = fread(bytes, 1, DOCUMENT_BYTES_MAXIMUM + 1, file);
   bool has_failed = ferror(file) != 0;

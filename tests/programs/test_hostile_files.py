@@ -291,6 +291,19 @@ class Kinds(Files):
         self.assertIn("pipe", self.run_xsp("run", "--functions", pipe, "-o", self.scratch / "out.xsp", "--", "true",
                                            status=125).stderr)
 
+    def test_manifests_and_libraries(self):
+        for name in ("model.yml", "tracer.so"):
+            os.mkfifo(self.folder / name)
+        manifest, library = self.folder / "model.yml", self.folder / "tracer.so"
+        for arguments, status, word in ((("check", manifest, "--syntax"), 2, "it is a pipe"),
+                                        (("profile", manifest, "-o", self.scratch / "out.xsp"), 2, "it is a pipe"),
+                                        (("run", "--tracer", library, "-o", self.scratch / "out.xsp", "--", "true"), 125,
+                                         "it is not a regular file"),
+                                        (("check", "--library", f"onnxruntime={library}", "onnxruntime"), 3, "pipe")):
+            with self.subTest(arguments[0]):
+                result = self.run_xsp(*arguments, status=status)
+                self.assertIn(word, result.stdout + result.stderr)
+
 
 class Writers(Files):
     """A writer uses no file that it did not make: names next to an output can be guessed."""
