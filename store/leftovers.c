@@ -3,6 +3,7 @@
 #include "store/leftovers.h"
 
 #include "base/file_place.h"
+#include "base/input_file.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "base/vector.h"
@@ -25,6 +26,16 @@ static bool is_numbering(const char *text)
   return text[0] == 0 || (text[0] == '~' && strspn(text + 1, "0123456789") == strlen(text + 1));
 }
 
+// NAME.PID.partial: an export's, which is no trace, whatever its format.
+static bool is_export(struct slice output)
+{
+  size_t length = output.length;
+  while (length > 0 && output.data[length - 1] >= '0' && output.data[length - 1] <= '9')
+    length--;
+  return length > 0 && length < output.length && output.data[length - 1] == '.' &&
+         !(length > 4 && memcmp(output.data + length - 5, ".xsp", 4) == 0);
+}
+
 static bool is_leftover(const char *entry, const char *name)
 {
   const char *end = NULL; // the last .partial of the entry
@@ -32,7 +43,19 @@ static bool is_leftover(const char *entry, const char *name)
     end = at;
   if (end == NULL || end == entry || !is_numbering(end + sizeof PARTIAL - 1))
     return false;
-  return name == NULL || slice_is((struct slice){entry, (size_t)(end - entry)}, name);
+  struct slice output = {entry, (size_t)(end - entry)};
+  return name == NULL ? !is_export(output) : slice_is(output, name);
+}
+
+// Writers of traces begin with a whole header; an unfinished file without it holds nothing.
+static bool is_database(int folder, const char *entry, struct stat *ret_facts)
+{
+  char head[16];
+  int file = regular_file_open(folder, entry, O_RDONLY, ret_facts);
+  bool is = file >= 0 && pread(file, head, sizeof head, 0) == sizeof head && memcmp(head, "SQLite format 3", 16) == 0;
+  if (file >= 0)
+    close(file);
+  return is;
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -49,8 +72,7 @@ enum status leftovers_find(const char *folder, const char *name, struct arena *a
     return error_set_errno(err, STATUS_INPUT, "cannot look for unfinished traces", folder, NULL);
   for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
     struct stat facts;
-    if (!is_leftover(entry->d_name, name) || fstatat(dirfd(entries), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(facts.st_mode))
+    if (!is_leftover(entry->d_name, name) || !is_database(dirfd(entries), entry->d_name, &facts))
       continue;
     const char *path = strcmp(folder, ".") == 0 ? arena_copy(arena, entry->d_name, strlen(entry->d_name))
                                                 : arena_format(arena, "%s/%s", folder, entry->d_name);

@@ -13,7 +13,8 @@ struct leftover {
   const char *path;
   int64_t size_bytes, modified_s; // Unix time
 };
-// Of file `name` in `folder`, or of any file where `name` is NULL; regular files only, by path. In `arena`.
+// Of file `name` in `folder`, or of any trace where `name` is NULL. Only regular files that begin with SQLite's header, by
+// path. In `arena`.
 enum status leftovers_find(const char *folder, const char *name, struct arena *arena, struct leftover **ret_leftovers,
                            size_t *ret_count, struct error *err) MUST_CHECK;
 

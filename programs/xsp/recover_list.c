@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists what `xsp recover` could take. Called by verb_recover.c. Opens no file.
+// Lists what `xsp recover` could take. Called by verb_recover.c.
 #include "programs/xsp/recover_list.h"
 
 #include "collect/collect.h"

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -370,6 +371,17 @@ class Leftovers(Files):
             self.assertIn("4 spans", self.run_xsp("recover", self.scratch / name, "-o", out).stderr)
             rows = json.loads(self.run_xsp("sql", out, "select value from note where key = 'number'", "--json").stdout)
             self.assertEqual(rows, [{"value": str(number)}])
+
+    def test_what_cannot_be_recovered_is_not_listed(self):
+        for name in ("movie.mkv.partial", "a.csv.4711.partial", "empty.xsp.partial"):
+            (self.scratch / name).touch()
+        os.mkfifo(self.scratch / "pipe.xsp.partial")
+        (self.scratch / "link.xsp.partial").symlink_to(self.trace)
+        for name in ("a.sqlite.4711.partial", "b.xsp.partial", "2.xsp.partial"):
+            shutil.copy(self.trace, self.scratch / name)
+        listed = subprocess.run([XSP, "recover"], cwd=self.scratch, timeout=TIMEOUT_S, capture_output=True, text=True,
+                                check=True).stdout
+        self.assertEqual(re.findall(r"^file +(\S+)", listed, re.MULTILINE), ["2.xsp.partial", "b.xsp.partial"])
 
     def test_a_gap_is_filled_and_a_lone_journal_counts_as_taken(self):
         self.leave(0)
