@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Help for the terminal and completion for the shell, from the verbs' descriptors. Called by main and by `xsp help`.
+// Help for the terminal, from the verbs' descriptors. Called by main and by `xsp help`.
 #include "programs/xsp/help.h"
 
 #include "report/display.h"
@@ -88,25 +88,4 @@ void help_text(const struct verb *verb, unsigned width, struct buf *out)
     put_verb(verb, width, out);
   else
     put_overview(width, out);
-}
-
-// ---- completion ------------------------------------------------------------------------------------------------------
-void help_bash_completion(struct buf *out)
-{
-  buf_text(out, "# bash completion for xsp, made by `xsp help --completion bash`\n_xsp()\n{\n"
-                "  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]}\n"
-                "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"");
-  for (size_t i = 0; verbs[i] != NULL; i++)
-    buf_format(out, "%s ", verbs[i]->name);
-  buf_text(out, "--help --version\" -- \"$word\"))\n    return\n  fi\n  local options=\n  case $verb in\n");
-  for (size_t i = 0; verbs[i] != NULL; i++) {
-    buf_format(out, "    %s) options=\"", verbs[i]->name);
-    const struct option_description *option;
-    for (size_t j = 0; (option = verb_option_at(verbs[i], j)) != NULL; j++)
-      buf_format(out, "%s--%s", j > 0 ? " " : "", option->name);
-    buf_text(out, "\" ;;\n");
-  }
-  buf_text(out, "  esac\n  case $word in\n    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-                "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}\n"
-                "complete -o filenames -F _xsp xsp\n");
 }

@@ -8,6 +8,7 @@
 
 void help_text(const struct verb *verb, unsigned width, struct buf *out); // for the terminal; NULL: of all verbs
 void help_man(const struct verb *verb, struct buf *out);                  // roff; NULL: xsp(1)
-void help_bash_completion(struct buf *out);
+// A completion script for "bash", "zsh" or "fish". False: no such shell.
+bool help_completion(const char *shell, struct buf *out);
 
 #endif

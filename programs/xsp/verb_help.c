@@ -3,20 +3,19 @@
 #include "programs/xsp/help.h"
 #include "programs/xsp/output.h"
 
-#include <string.h>
-
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   const struct verb *verb = NULL;
   if (invocation->argument_count > 0)
     XSP_TRY(verb_find(invocation->arguments[0], "xsp help", &verb, err));
   const char *shell = invocation_value(invocation, "completion");
-  if (shell != NULL && strcmp(shell, "bash") != 0)
-    return error_set(err, STATUS_USE, "wrong use", shell, "--completion=bash", "no completion for this shell");
   struct buf out = {0};
+  if (shell != NULL && !help_completion(shell, &out))
+    return error_set(err, STATUS_USE, "wrong use", shell, "--completion=bash, zsh or fish",
+                     "no completion for this shell");
   if (shell != NULL)
-    help_bash_completion(&out);
-  else if (invocation_has(invocation, "man"))
+    return output_buf(&out, err);
+  if (invocation_has(invocation, "man"))
     help_man(verb, &out);
   else
     help_text(verb, output_width(), &out);
@@ -25,13 +24,15 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"man", 0, NULL, NULL, false, "Print the man page (roff) instead: of the verb, or of xsp itself."},
-    {"completion", 0, "SHELL", NULL, false, "Print a completion script for the shell: bash."},
+    {"completion", 0, "SHELL", NULL, false, "Print a completion script for the shell: bash, zsh or fish."},
     {0},
 };
 static const struct verb_example examples[] = {
     {"xsp help analyze", "all about one verb"},
     {"xsp help --man profile | man -l -", "the same as a man page"},
-    {"eval \"$(xsp help --completion bash)\"", "complete verbs and options in this shell"},
+    {"eval \"$(xsp help --completion bash)\"",
+     "complete verbs, options, analyses and formats in this shell; zsh alike"},
+    {"xsp help --completion fish | source", "the same in fish"},
     {0},
 };
 

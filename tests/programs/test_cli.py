@@ -8,6 +8,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -248,6 +249,55 @@ class HelpTest(CliTest):
             return result.stdout.decode().split()
         self.assertEqual(complete("ana"), ["analyze"])
         self.assertEqual(complete("export", "--fo"), ["--force"])
+        self.assertEqual(complete("analyze", "A1"), ["A1", "A10", "A11", "A12", "A13", "A14", "A15"])
+        self.assertEqual(complete("analyze", "A1", str(self.file)[:-1]), [str(self.file)])
+        self.assertEqual(complete("export", "--to", "otlp-"), ["otlp-proto"])
+        for words in (["--format", "m"], ["--format", "=", "m"]):
+            self.assertEqual(complete("info", *words), ["markdown"])
+        self.assertEqual(complete("info", "--format", "="), ["text", "markdown", "csv", "json"])
+
+    def test_every_shell_has_verbs_options_analyses_and_formats(self):
+        for shell, check in (("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")):
+            script = xsp("help", "--completion", shell, check=0).stdout
+            words = set(re.findall(r"[\w-]+", script.decode()))
+            self.assertLessEqual({*verbs(), "L0", "A15", "T11", "perfetto", "markdown", "kineto", "overhead-threshold"},
+                                 {word.removeprefix("--") for word in words})
+            if shutil.which(shell):
+                result = subprocess.run([shell, check], input=script, capture_output=True, timeout=scripted.TIMEOUT_S)
+                self.assertEqual((result.returncode, result.stderr), (0, b""), shell)
+        self.fails(2, "help", "--completion", "tcsh", mentions=["tcsh", "fish"])
+
+    def test_zsh_and_fish_complete(self):
+        zsh = 'compdef() { }; _files() { print FILES }; compadd() { shift; print -l -- $@ }; compset() { }; ' \
+              'eval "$("$0" help --completion zsh)"; words=(xsp "$@"); CURRENT=$#words; PREFIX=$words[-1]; _xsp'
+        fish = '$argv[1] help --completion fish | source; complete -C "xsp $argv[2..]" | string replace -r "\\t.*" ""; true'
+        def complete(shell, *words):
+            start = ["-f", "-c"] if shell == "zsh" else ["--no-config", "-c"]
+            result = subprocess.run([shell, *start, zsh if shell == "zsh" else fish, XSP, *words], capture_output=True,
+                                    check=True, cwd=self.folder, timeout=scripted.TIMEOUT_S)
+            return result.stdout.decode().split()
+        for shell in filter(shutil.which, ("zsh", "fish")):
+            with self.subTest(shell):
+                self.assertIn("analyze", complete(shell, "ana"))
+                self.assertIn("--force", complete(shell, "export", "--fo"))
+                self.assertIn("A10", complete(shell, "analyze", "A"))
+                self.assertIn("FILES" if shell == "zsh" else "leveled.xsp", complete(shell, "analyze", "l"))
+                self.assertIn("otlp-proto", complete(shell, "export", "--to", "otlp-"))
+                self.assertIn("markdown" if shell == "zsh" else "--format=markdown", complete(shell, "info", "--format=m"))
+
+    def test_completed_values_are_taken(self):
+        script = xsp("help", "--completion", "bash", check=0).stdout.decode()
+        found = re.findall(r'^    (\w+):(--[\w-]+)\) values="(.*)" ;;$', script, re.M)
+        arguments = {"analyze": ["A2", self.file], "info": [self.file], "sql": [self.file, "select 1"], "help": [],
+                     "export": [self.file, "-o", self.folder / "none" / "out"], "import": [self.file, "-o", self.folder / "no.xsp"], "check": ["script"], "version": [],
+                     "profile": [self.folder / "none.onnx"]}
+        self.assertEqual({verb for verb, _, _ in found}, set(arguments))
+        for verb, option, values in found:
+            refusal = xsp(verb, *arguments[verb], option, "nonsense", check=2).stderr
+            self.assertIn(b"nonsense", refusal)
+            for value in values.split():
+                result = xsp(verb, *arguments[verb], option, value)
+                self.assertNotEqual(result.stderr, refusal.replace(b"nonsense", value.encode()))
 
     def test_goldens(self):
         for verb in ("analyze", "export", "sql"):
