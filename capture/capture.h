@@ -87,7 +87,7 @@ uint64_t file_address_share(void); // what one file may take where the program's
 void *file_map(const char *path, size_t bytes);    // existing file, at least `bytes` long; NULL and errno
 int file_extend(const char *path, uint64_t bytes); // storage for the first `bytes`; 0 or a negated errno
 // Storage for `bytes` from byte `from` on (multiples of the page's size) of the sparse file "name number", which is mapped
-// at `memory`. 0 or a negated errno. One system call, no descriptor, little stack: the thread may be in a signal handler,
+// at `memory`. 0 or a negated errno. Two system calls, no descriptor, little stack: the thread may be in a signal handler,
 // the program may have forbidden itself other calls.
 int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes);
 
@@ -143,6 +143,7 @@ bool ring_spend(uint64_t bytes, bool leave_some);
 // ---- ring_grow.c
 // Room for `records` in the calling thread's ring: what the collector gave back, or more memory. Sets the ring's limit.
 bool ring_make_room(struct ring_head *ring, uint32_t records);
+bool ring_is_complete(struct ring_head *ring); // no record is half-written. The owner's
 
 // ---- site.c
 bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted

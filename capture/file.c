@@ -84,18 +84,19 @@ static void touch(char *memory, size_t bytes)
     (void)__atomic_fetch_add((uint32_t *)(memory + at), 0, __ATOMIC_RELAXED);
 }
 
-// All addresses at once, without storage. A program that locks its future memory (mlockall) would give storage to all of it:
-// hence the detour by PROT_NONE.
-static void *map_sparse(int file, size_t bytes)
+// All addresses at once; only the first `bytes` may be touched. Who reads or locks all of a program's memory (mlockall, a
+// checker that looks for leaks) would give storage to all of the file else.
+static void *map_sparse(int file, size_t bytes, size_t address_bytes)
 {
-  void *memory = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  void *memory = mmap(NULL, address_bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
   if (memory == MAP_FAILED)
     return MAP_FAILED;
-  (void)munlock(memory, bytes);
+  (void)munlock(memory, address_bytes);
+  (void)madvise(memory, address_bytes, MADV_DONTDUMP);
   if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0)
     return memory;
   int error = errno;
-  munmap(memory, bytes);
+  munmap(memory, address_bytes);
   errno = error;
   return MAP_FAILED;
 }
@@ -110,7 +111,7 @@ void *file_create(const char *path, size_t bytes, size_t address_bytes)
   int error = is_sparse && ftruncate(file, (off_t)address_bytes) != 0 ? errno : reserve(file, bytes);
   if (error == 0) {
     memory =
-        is_sparse ? map_sparse(file, address_bytes) : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        is_sparse ? map_sparse(file, bytes, address_bytes) : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     error = memory == MAP_FAILED ? errno : 0;
   }
   close(file);
@@ -133,6 +134,8 @@ __attribute__((noinline)) static int back_by_name(const char *name, uint32_t num
 
 int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes)
 {
+  if (mprotect((char *)memory + from, bytes, PROT_READ | PROT_WRITE) != 0)
+    return -errno;
   if (madvise((char *)memory + from, bytes, MADV_POPULATE_WRITE) == 0)
     return 0;
   int error = errno == EINVAL ? back_by_name(name, number, from + bytes) : -errno;

@@ -149,7 +149,7 @@ static bool claim(uint32_t slot, uint32_t from, uint32_t tid)
       !__atomic_compare_exchange_n(&ring->owner_tid, &from, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return false;
   capture_thread.retry_at = 0;
-  if (room(ring) >= REUSE_ROOM || ring_make_room(ring, REUSE_ROOM))
+  if (ring_is_complete(ring) && (room(ring) >= REUSE_ROOM || ring_make_room(ring, REUSE_ROOM)))
     return true;
   __atomic_store_n(&ring->owner_tid, 0, __ATOMIC_RELEASE); // for when it has been drained
   return false;
@@ -191,6 +191,7 @@ static void publish(struct ring_head *ring, uint32_t slot)
 {
   struct capture_thread *thread = &capture_thread;
   thread->slot = slot;
+  thread->retry_at = 0; // what was tried for another ring says nothing
   thread->ring = ring;
   if (capture.session->tick_clock != SESSION_TICKS_TSC)
     return; // the inline path reads the counter: without it every span takes the slow path
@@ -280,8 +281,10 @@ void ring_start_clean(void)
   capture_thread.name = name;
   for (uint32_t slot = 0; slot < ring_count; slot++)
     if (ring_slots[slot].ring != NULL) {
-      (void)mmap(ring_slots[slot].ring, ring_slots[slot].bytes, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+      char *ring = (char *)ring_slots[slot].ring;
+      size_t used = ring_bytes(ring_slots[slot].ring->backed); // writers are in no other slots
+      (void)munmap(ring + used, ring_slots[slot].bytes - used);
+      (void)mmap(ring, used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
       ring_slots[slot].ring = NULL;
     }
   ring_count = 0;

@@ -56,7 +56,7 @@ static uint32_t first_records(void)
 
 static uint32_t most_records(uint32_t records)
 {
-  uint64_t share = file_address_share();
+  uint64_t share = file_address_share() / (1 + __atomic_load_n(&ring_count, __ATOMIC_RELAXED));
   uint32_t most = overwrites() ? capture.session->ring_records : RING_RECORDS_MOST;
   while (records < most && records < RING_RECORDS_MOST && ring_bytes(UINT64_C(2) * records) <= share)
     records *= 2;
@@ -68,7 +68,7 @@ static struct ring_head *create_sized(const char *path, uint32_t records, uint32
   struct ring_head *ring = NULL;
   do // fewer addresses where the processor has few
     ring = file_create(path, ring_bytes(records), ring_bytes(most));
-  while (ring == NULL && errno == ENOMEM && (most /= 2) > records);
+  while (ring == NULL && (errno == ENOMEM || errno == EAGAIN) && (most /= 2) > records);
   if (ring == NULL)
     return NULL;
   ring->version = SESSION_VERSION;

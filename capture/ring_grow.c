@@ -10,6 +10,7 @@
 
 #define CHECK_RECORDS 8192u // between two looks here, at most
 #define STEP_RECORDS 8192u  // storage taken at once, 256 KiB: some 50 µs of the thread's time
+#define ALL_STEPS UINT32_MAX
 #define WAKE_RECORDS 16384u // that wait for the collector
 #define RETRY_DROPS 65536u  // records dropped between two tries to grow
 
@@ -29,30 +30,38 @@ static uint64_t first_of(const struct ring_head *ring)
   return ring->growth_count == 0 ? 0 : ring->growth[ring->growth_count - 1].first;
 }
 
-// The first position without a slot: its slot has no storage yet, or holds a record that waits for the collector. Slots
-// get their storage in order, during the first round after a growth; and that round ends where a slot of the smaller
-// ring may still be in use.
+// The first position without a slot: its slot holds a record that waits for the collector. In the first round after a
+// growth a slot of the smaller ring may still be in use.
 static uint64_t room_end(const struct ring_head *ring)
 {
-  uint64_t count = slots(ring), first = first_of(ring), tail = tail_of(ring), round = first & ~(count - 1);
-  if (ring->backed < count)
-    return round + ring->backed;
-  return tail < first ? round + count : tail + count;
+  uint64_t count = slots(ring), first = first_of(ring), tail = tail_of(ring);
+  return tail < first ? (first & ~(count - 1)) + count : tail + count;
 }
 
-// Storage for more slots, up to `count`.
-static bool back_more(struct ring_head *ring, uint64_t count)
+static bool is_largest(const struct ring_head *ring)
 {
-  uint64_t records = count - ring->backed < STEP_RECORDS ? count - ring->backed : STEP_RECORDS;
-  if (file_back("ring-", ring->number, ring, ring_bytes(ring->backed), records * sizeof(struct record)) != 0)
+  return slots(ring) >= ring->most_records || ring->growth_count >= RING_GROWTHS_MOST;
+}
+
+// Storage for more of the slots that the next growth adds. The first step pays for all of them.
+static bool back_more(struct ring_head *ring)
+{
+  uint64_t count = slots(ring), left = 2 * count - ring->backed, records = left < STEP_RECORDS ? left : STEP_RECORDS;
+  bool is_first = ring->backed == count;
+  if (is_first && !ring_spend(count * sizeof(struct record), true))
     return false;
-  ring->backed += (uint32_t)records;
-  return true;
+  if (file_back("ring-", ring->number, ring, ring_bytes(ring->backed), records * sizeof(struct record)) == 0) {
+    ring->backed += (uint32_t)records;
+    return true;
+  }
+  if (is_first)
+    __atomic_sub_fetch(&capture.session->memory, count * sizeof(struct record), __ATOMIC_RELAXED);
+  return false;
 }
 
 // Whether all records are complete. One may not be: the thread was interrupted while it wrote it, and this is the handler.
 // It would go on with the ring's new mask and the old position.
-static bool is_complete(struct ring_head *ring)
+bool ring_is_complete(struct ring_head *ring)
 {
   const struct record *records = (const struct record *)((const char *)ring + RING_HEAD_SIZE);
   uint64_t tail = tail_of(ring), first = first_of(ring), position = ring->complete;
@@ -74,38 +83,34 @@ static uint64_t next_first(const struct ring_head *ring)
   return upper >= head ? upper : upper + 2 * count;
 }
 
-static bool grow(struct ring_head *ring)
+static void double_slots(struct ring_head *ring)
 {
-  uint64_t count = slots(ring);
-  if (count >= ring->most_records || ring->growth_count >= RING_GROWTHS_MOST || !is_complete(ring))
-    return false;
-  if (!ring_spend(count * sizeof(struct record), true))
-    return false;
-  if (!back_more(ring, 2 * count)) {
-    __atomic_sub_fetch(&capture.session->memory, count * sizeof(struct record), __ATOMIC_RELAXED);
-    return false;
-  }
+  uint64_t count = slots(ring), first = next_first(ring);
   clock_calibrate_if_due(); // a thread that fills its rings runs long enough for one reading to be too few
-  uint64_t first = next_first(ring);
   ring->growth[ring->growth_count] = (struct ring_growth){ring->producer.head, first};
   __atomic_store_n(&ring->growth_count, ring->growth_count + 1, __ATOMIC_RELEASE); // partner: ring_seek of collect
   ring->producer.mask = 2 * count - 1;
   __atomic_store_n(&ring->producer.head, first, __ATOMIC_RELEASE);
-  return true;
 }
 
-// More slots or more storage, unless that was tried not long ago.
-static bool enlarge(struct ring_head *ring)
+// Gives storage to the slots of the next growth, `steps` of it, or all; then doubles the ring. Not long after memory was
+// short: false.
+static bool grow(struct ring_head *ring, unsigned steps)
 {
   uint64_t dropped = __atomic_load_n(&ring->producer.dropped, __ATOMIC_RELAXED);
-  if (dropped < capture_thread.retry_at)
+  if (dropped < capture_thread.retry_at || is_largest(ring) || !ring_is_complete(ring))
     return false;
   sigset_t before;
   signals_hold(&before);
-  bool is_larger = ring->backed < slots(ring) ? back_more(ring, slots(ring)) : grow(ring);
+  bool has_memory = true;
+  for (unsigned i = 0; has_memory && i < steps && ring->backed < 2 * slots(ring); i++)
+    has_memory = back_more(ring);
+  bool is_due = has_memory && steps == ALL_STEPS && ring_is_complete(ring); // a handler may have been here
+  if (is_due)
+    double_slots(ring);
   signals_release(&before);
-  capture_thread.retry_at = is_larger ? 0 : dropped + RETRY_DROPS;
-  return is_larger;
+  capture_thread.retry_at = has_memory ? 0 : dropped + RETRY_DROPS;
+  return is_due;
 }
 
 static void wake_collector(void)
@@ -126,27 +131,27 @@ static bool set_limit(struct ring_head *ring, uint64_t before, uint64_t limit)
 
 bool ring_make_room(struct ring_head *ring, uint32_t records)
 {
+  bool overwrites = capture.session->flags & SESSION_FLIGHT_RECORDER;
   for (bool may_grow = true;;) {
     uint64_t before = __atomic_load_n(&ring->producer.limit, __ATOMIC_RELAXED), count = slots(ring);
     uint64_t end = room_end(ring) - RING_MARGIN, head = __atomic_load_n(&ring->producer.head, __ATOMIC_RELAXED);
-    uint64_t room = end > head ? end - head : 0;
-    bool is_recorder = capture.session->flags & SESSION_FLIGHT_RECORDER;
-    if (is_recorder && count >= ring->most_records && ring->backed >= count)
-      room = UINT64_MAX - head;
-    if (head > tail_of(ring) + WAKE_RECORDS)
+    uint64_t room = end > head ? end - head : 0, waiting = head - tail_of(ring);
+    bool is_stuck = capture_thread.retry_at != 0 || is_largest(ring);
+    if (waiting >= WAKE_RECORDS || (is_stuck && waiting >= count / 2))
       wake_collector();
-    // A little is not worth coming back for so soon.
-    if (room < records || (may_grow && room < count / 8 && room < CHECK_RECORDS / 8)) {
-      may_grow = may_grow && enlarge(ring);
-      if (may_grow || room >= records)
-        continue;
-      if (!is_recorder || ring->backed < count) {
-        wake_collector();
+    if (overwrites && is_largest(ring))
+      room = UINT64_MAX - head;
+    else if (may_grow && (room < records || room < (count < CHECK_RECORDS ? count : CHECK_RECORDS) / 8)) {
+      may_grow = grow(ring, ALL_STEPS); // also for a little room, which is not worth coming back for so soon
+      continue;
+    } else if (room < records) {
+      if (!overwrites)
         return false;
-      }
       room = UINT64_MAX - head; // no memory: it overwrites what it has
+    } else if (waiting >= count / 2 && count > STEP_RECORDS) {
+      (void)grow(ring, 2); // ahead of time, so that no growth takes long
     }
-    (void)is_complete(ring); // a little at a time
+    (void)ring_is_complete(ring); // a little at a time
     uint64_t check = count / 2 < CHECK_RECORDS ? count / 2 : CHECK_RECORDS;
     if (room != UINT64_MAX - head && room > check && check >= records)
       room = check;

@@ -76,8 +76,8 @@ struct collect_process { // a process image of the session: of one process there
 };
 // The next that a drain has seen, in the order of joining; `*cursor` begins with 0; false after the last.
 bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process);
-// Records in all rings that wait for a drain. Costs a look at each ring.
-uint64_t collect_waiting(struct collect_session *session);
+// Records in all rings that wait for a drain, and whether a ring is half full of them. Costs a look at each ring.
+uint64_t collect_waiting(struct collect_session *session, bool *ret_is_half_full);
 // Sleeps until a writer has much to collect, collect_wake is called (also before, since the last sleep), or `most_ns` are over.
 void collect_sleep(struct collect_session *session, int64_t most_ns);
 void collect_wake(struct collect_session *session); // any thread

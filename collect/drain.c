@@ -54,7 +54,10 @@ static enum ring_slot read_slot(struct ring_file *ring, struct record *ret_recor
   if (slot == RING_SLOT_RECORD)
     return slot;
   ring->position = ring_seek(&ring->view, ring->position);
-  return ring->view.growths == growths ? slot : ring_read(&ring->view, ring->position, ret_record);
+  if (ring->view.growths != growths)
+    return ring_read(&ring->view, ring->position, ret_record);
+  // Later growths are not mapped yet: the record may be there.
+  return __atomic_load_n(&ring->view.head->growth_count, __ATOMIC_ACQUIRE) > growths ? RING_SLOT_EMPTY : slot;
 }
 
 // Up to the first slot that is not complete.

@@ -118,16 +118,19 @@ static void find_new_files(struct collect_session *session)
     session_find_files(session, false);
 }
 
-uint64_t collect_waiting(struct collect_session *session)
+uint64_t collect_waiting(struct collect_session *session, bool *ret_is_half_full)
 {
   uint64_t waiting = 0;
+  *ret_is_half_full = false;
   find_new_files(session);
   for (uint32_t i = 0; i < session->rings.count; i++) {
     const struct ring_file *ring = &session->rings.items[i];
     if (ring->state != FILE_MAPPED)
       continue;
     uint64_t head = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
-    waiting += head > ring->position ? head - ring->position : 0;
+    uint64_t own = head > ring->position ? head - ring->position : 0;
+    waiting += own;
+    *ret_is_half_full |= own >= ring->view.record_count / 2;
   }
   session_note_faults(session);
   return waiting;

@@ -189,12 +189,18 @@ static void test_waiting(void **state)
 {
   uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
   uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
-  assert_true(collect_waiting(now.session) == 0);
+  bool is_half_full = true;
+  assert_true(collect_waiting(now.session, &is_half_full) == 0);
   for (uint32_t i = 0; i < HAND_RING_RECORDS / 4; i++)
     hand_span(&now.hand, site, i + 1, begin + i, 1);
-  assert_true(collect_waiting(now.session) == HAND_RING_RECORDS / 4);
+  assert_true(collect_waiting(now.session, &is_half_full) == HAND_RING_RECORDS / 4);
+  assert_false(is_half_full);
+  for (uint32_t i = HAND_RING_RECORDS / 4; i < HAND_RING_RECORDS / 2; i++)
+    hand_span(&now.hand, site, i + 1, begin + i, 1);
+  assert_true(collect_waiting(now.session, &is_half_full) == HAND_RING_RECORDS / 2);
+  assert_true(is_half_full);
   drain(false);
-  assert_true(collect_waiting(now.session) == 0);
+  assert_true(collect_waiting(now.session, &is_half_full) == 0);
 }
 
 int main(void)

@@ -55,6 +55,8 @@ static inline enum ring_slot ring_read(const struct ring_view *view, uint64_t po
   const struct record *slot = &view->records[position & (view->slots - 1)];
   uint32_t expected = (uint32_t)(position + 1);
   uint32_t commit = __atomic_load_n(&slot->commit, __ATOMIC_ACQUIRE);
+  if (commit == 0 && expected != 0)
+    return RING_SLOT_EMPTY; // never written
   if (commit != expected)
     return (int32_t)(commit - expected) > 0 ? RING_SLOT_OVERWRITTEN : RING_SLOT_EMPTY;
   const uint64_t *from = (const uint64_t *)(const void *)slot;
@@ -62,6 +64,8 @@ static inline enum ring_slot ring_read(const struct ring_view *view, uint64_t po
   for (int i = 0; i < 4; i++)
     words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
   memcpy(ret_record, words, sizeof *ret_record);
+  if (ret_record->type == 0)
+    return RING_SLOT_EMPTY; // never written, where the expected mark is 0
   // A flight recorder may have begun to overwrite the slot while we copied.
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   commit = __atomic_load_n(&slot->commit, __ATOMIC_RELAXED);

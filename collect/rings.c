@@ -160,6 +160,10 @@ static void remap_grown(struct collect_session *session, struct ring_file *ring,
     report_broken(session, "ring", number, problem);
     return;
   }
+  if (grown.view.record_count < ring->view.record_count) { // no writer of ours
+    unmap_ring(&grown);
+    return;
+  }
   unmap_ring(ring);
   ring->bytes = grown.bytes;
   ring->size = grown.size;
@@ -250,7 +254,10 @@ static void retire(struct collect_session *session, struct ring_file *ring, uint
   char name[32];
   file_name("ring", number, name);
   (void)unlinkat(session->folder, name, 0);
-  __atomic_sub_fetch(&session->head->memory, ring_bytes(ring->view.record_count), __ATOMIC_RELAXED);
+  uint32_t slots = ring_slots(ring->view.head);
+  bool has_paid_growth = __atomic_load_n(&ring->view.head->backed, __ATOMIC_RELAXED) > slots;
+  __atomic_sub_fetch(&session->head->memory, ring_bytes(slots) + (has_paid_growth ? slots * sizeof(struct record) : 0),
+                     __ATOMIC_RELAXED);
   unmap_ring(ring);
   ring_decode_done(&ring->decoder);
   ring->state = FILE_RETIRED;

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <time.h>
 
 #define SECOND_NS INT64_C(1000000000)
 #define LOOK_NS (SECOND_NS / 10)          // between two looks, where nobody wakes us
 #define DRAIN_RECORDS 8192u               // below it a drain would cost more than it frees,
 #define DRAIN_NS SECOND_NS                // except so long after the last one
+#define APART_NS (SECOND_NS / 1000)   // between two drains
 #define HURRY_RECORDS (UINT64_C(1) << 20) // 32 MiB: from here on draining must not wait for its turn
 
 static int64_t now_ns(void)
@@ -75,22 +77,25 @@ int64_t draining_look(struct draining *draining)
   next_ns = next_ns < LOOK_NS ? next_ns : LOOK_NS;
   if (draining->options->flight_recorder_bytes != 0 || draining->status != STATUS_OK)
     return next_ns;
-  uint64_t waiting = collect_waiting(draining->session);
+  bool is_half_full;
+  uint64_t waiting = collect_waiting(draining->session, &is_half_full);
   set_gentle(draining, waiting < HURRY_RECORDS);
-  bool is_due = now_ns() - draining->drained_ns >= DRAIN_NS;
-  if (waiting < DRAIN_RECORDS && (waiting == 0 || !is_due))
+  int64_t since_ns = now_ns() - draining->drained_ns;
+  if (waiting < DRAIN_RECORDS && !is_half_full && (waiting == 0 || since_ns < DRAIN_NS))
     return next_ns;
+  if (since_ns < APART_NS) { // rings that may not grow wake us often
+    const struct timespec rest = {0, APART_NS - since_ns};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
+  }
   drain(draining);
-  return collect_waiting(draining->session) >= DRAIN_RECORDS ? 0 : next_ns;
+  return collect_waiting(draining->session, &is_half_full) >= DRAIN_RECORDS ? APART_NS : next_ns;
 }
 
 static void *drain_until_over(void *context)
 {
   struct draining *draining = context;
   while (!__atomic_load_n(&draining->is_over, __ATOMIC_ACQUIRE)) {
-    int64_t next_ns = draining_look(draining);
-    if (next_ns > 0)
-      collect_sleep(draining->session, next_ns);
+    collect_sleep(draining->session, draining_look(draining));
   }
   draining_end(draining);
   return NULL;

@@ -50,10 +50,9 @@ int launch_exit_status(int wait_status)
 
 static void accompany(struct capture *capture)
 {
-  if (!draining_start(&capture->draining))
-    capture->draining.status = error_set_errno(capture->err, STATUS_SYSTEM, "cannot start a thread", NULL, NULL);
+  bool has_thread = draining_start(&capture->draining); // else here, between waits
   while (!capture->process.has_ended)
-    process_wait(&capture->process, SECOND_NS * 3600);
+    process_wait(&capture->process, has_thread ? SECOND_NS * 3600 : draining_look(&capture->draining));
   draining_stop(&capture->draining);
 }
 

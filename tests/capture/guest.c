@@ -525,6 +525,7 @@ static int mode_sandbox(int spans)
       ALLOW(SYS_exit_group),
       ALLOW(SYS_rt_sigprocmask),
       ALLOW(SYS_madvise),
+      ALLOW(SYS_mprotect),
       ALLOW(SYS_clock_gettime),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
   };
