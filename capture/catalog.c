@@ -48,7 +48,8 @@ static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
   uint64_t most = CATALOG_MAXIMUM_BYTES, share = file_address_share();
   while (most > share && most > WINDOW_LEAST)
     most /= 2;
-  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size >= sizeof(struct catalog_head))
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+      (size_t)status.st_size >= sizeof(struct catalog_head))
     for (uint64_t window = most; memory == MAP_FAILED && window >= WINDOW_LEAST; window /= 2) {
       memory = mmap(NULL, window, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
       *ret_window = window;
@@ -136,7 +137,7 @@ static void *append(size_t bytes, enum catalog_type type, uint32_t *ret_id)
   bytes = (bytes + 7) & ~(size_t)7;
   uint64_t used = __atomic_load_n(&catalog->used, __ATOMIC_RELAXED);
   do {
-    if (used + bytes > capture.catalog_window)
+    if (bytes > capture.catalog_window || used > capture.catalog_window - bytes)
       return NULL;
     uint64_t allocated = __atomic_load_n(&catalog->allocated, __ATOMIC_ACQUIRE);
     if ((used + bytes > allocated && !grow(allocated, used + bytes)) || !reach(used + bytes))

@@ -110,8 +110,8 @@ void *file_create(const char *path, size_t bytes, size_t address_bytes)
   bool is_sparse = address_bytes > bytes;
   int error = is_sparse && ftruncate(file, (off_t)address_bytes) != 0 ? errno : reserve(file, bytes);
   if (error == 0) {
-    memory =
-        is_sparse ? map_sparse(file, bytes, address_bytes) : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    memory = is_sparse ? map_sparse(file, bytes, address_bytes)
+                       : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     error = memory == MAP_FAILED ? errno : 0;
   }
   close(file);
@@ -154,6 +154,8 @@ void *file_map(const char *path, size_t bytes)
   int error = 0;
   if (fstat(file, &status) != 0)
     error = errno;
+  else if (status.st_uid != geteuid())
+    error = EPERM;
   else if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < bytes)
     error = EPROTO;
   else if ((memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) == MAP_FAILED)

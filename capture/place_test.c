@@ -211,10 +211,10 @@ static void check_full_memory(const char *size, bool expect_spans)
 static void test_full_memory(void **state)
 {
   (void)state;
-  check_full_memory("size=1m", true);
-  check_full_memory("size=352k", true); // hardly a ring
-  check_full_memory("size=64k", false); // no session
-  check_full_memory("nr_inodes=4,size=16m", false);
+  check_full_memory("size=1m,mode=0700", true);
+  check_full_memory("size=352k,mode=0700", true); // hardly a ring
+  check_full_memory("size=64k,mode=0700", false); // no session
+  check_full_memory("nr_inodes=4,size=16m,mode=0700", false);
 }
 
 static void test_file_size_limit(void **state)

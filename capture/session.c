@@ -147,7 +147,13 @@ static int set_directory(const char *directory)
   if (base + length >= sizeof capture.directory)
     return -ENAMETOOLONG;
   memcpy(capture.directory + base, directory, length + 1);
-  return mkdir(capture.directory, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+  if (mkdir(capture.directory, 0700) != 0 && errno != EEXIST)
+    return -errno;
+  struct stat status; // who else can write to it could cut our mappings short, or make us write elsewhere
+  if (lstat(capture.directory, &status) != 0)
+    return -errno;
+  bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return is_ours ? 0 : -EPERM;
 }
 
 // ---- the process file

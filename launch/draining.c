@@ -12,7 +12,7 @@
 #define LOOK_NS (SECOND_NS / 10)          // between two looks, where nobody wakes us
 #define DRAIN_RECORDS 8192u               // below it a drain would cost more than it frees,
 #define DRAIN_NS SECOND_NS                // except so long after the last one
-#define APART_NS (SECOND_NS / 1000)   // between two drains
+#define APART_NS (SECOND_NS / 1000)       // between two drains
 #define HURRY_RECORDS (UINT64_C(1) << 20) // 32 MiB: from here on draining must not wait for its turn
 
 static int64_t now_ns(void)

@@ -171,6 +171,33 @@ class OwnerTest(SessionTest):
             os.chown(path, strangers.STRANGER, strangers.STRANGER)
         self.refused("belongs to user 65534")
 
+    def check_not_joined(self):
+        """A program runs as without a session, and writes nothing there."""
+        before = strangers.snapshot(self.session)
+        self.progress.write_bytes(bytes(4096))
+        self.assertEqual(self.start(1, 10).wait(60), 0)
+        self.assertEqual(self.finished(), 10)
+        self.assertEqual(strangers.snapshot(self.session), before)
+
+    @unittest.skipUnless(os.geteuid() == 0, "a second user's files are made by root only")
+    def test_programs_do_not_join_another_users(self):
+        for path in (self.session / "catalog", self.session / "session", self.session):
+            os.chown(path, strangers.STRANGER, strangers.STRANGER)
+            self.check_not_joined()
+            os.chown(path, 0, 0)
+
+    def test_programs_do_not_join_where_others_can_write(self):
+        self.session.chmod(0o770)
+        self.check_not_joined()
+
+    def test_a_catalog_that_claims_to_be_full(self):
+        """The sum of what it claims and of what is asked for passes 2^64."""
+        with (self.session / "catalog").open("r+b") as file:
+            file.seek(16)
+            file.write(struct.pack("<Q", 2**64 - 8))
+        self.progress.write_bytes(bytes(4096))
+        self.assertEqual(self.start(1, 10).wait(60), 0)
+
     @unittest.skipUnless(os.geteuid() == 0, "a second user's files are made by root only")
     def test_a_file_of_another_user_in_it(self):
         for name, word in (("session", "another user"), ("catalog", "another user")):
