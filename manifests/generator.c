@@ -4,6 +4,7 @@
 #include "manifests/source.h"
 
 #include "base/folder.h"
+#include "base/input_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,14 +129,14 @@ static enum status find_place(const struct manifest *manifest, const char *scrip
 static enum status lock_place(const struct place *place, message_fn message, int *ret_fd, struct error *err)
 {
   for (bool is_announced = message == NULL;;) {
-    int fd = open(place->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct stat held;
+    int fd = regular_file_open(AT_FDCWD, place->lock, O_RDWR | O_CREAT, &held);
     if (fd < 0)
       return no_place(place->lock, err);
     if (!is_announced && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       message("xsp: waiting for another xsp that makes %s", basename(place->folder));
       is_announced = true;
     }
-    struct stat held;
     bool is_locked = flock(fd, LOCK_EX) == 0;
     if (!is_locked && errno != EINTR) { // a file system without locks
       enum status status = no_place(place->lock, err);
@@ -161,7 +162,7 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
   arguments[count++] = "--output";
   arguments[count++] = arena_format(arena, "%s/%s", place->making, manifest->produces);
   folder_remove_tree(place->making); // of one that was killed
-  if (mkdir(place->making, 0777) != 0)
+  if (mkdir(place->making, 0755) != 0)
     return no_place(place->making, err);
   XSP_TRY(manifest_run_python(manifest, arguments, message, err));
   if (access(arguments[count - 1], R_OK) != 0)
@@ -173,6 +174,23 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
   return STATUS_OK;
 }
 
+// A framework loads the model: one that another user could have made or changed is not used.
+static enum status find_made(const struct place *place, bool *ret_is_there, struct error *err)
+{
+  struct stat facts;
+  *ret_is_there = access(place->result, R_OK) == 0;
+  if (!*ret_is_there)
+    return STATUS_OK;
+  if (lstat(place->folder, &facts) != 0)
+    return no_place(place->folder, err);
+  bool is_own = S_ISDIR(facts.st_mode) && (facts.st_uid == geteuid() || facts.st_uid == 0);
+  if (is_own && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    return STATUS_OK;
+  return error_set(err, STATUS_SYSTEM, "cannot use the made model", place->folder,
+                   is_own ? "chmod go-w, if its files are all yours" : "XSP_MODEL_CACHE=FOLDER",
+                   is_own ? "other users can write to it" : "it is not a folder of yours");
+}
+
 enum status generator_make(const struct manifest *manifest, message_fn message, struct arena *arena,
                            const char **ret_path, bool *ret_was_made, struct error *err)
 {
@@ -182,7 +200,9 @@ enum status generator_make(const struct manifest *manifest, message_fn message, 
   XSP_TRY(find_place(manifest, script, arena, &place, err));
   *ret_path = place.result;
   *ret_was_made = false;
-  if (access(place.result, R_OK) == 0)
+  bool is_there;
+  XSP_TRY(find_made(&place, &is_there, err));
+  if (is_there)
     return STATUS_OK;
   for (size_t i = 0; i < manifest->python.count; i++) {
     struct python_package package;
@@ -191,8 +211,8 @@ enum status generator_make(const struct manifest *manifest, message_fn message, 
   int lock = -1;
   XSP_TRY(make_folders(place.cache, arena, err));
   XSP_TRY(lock_place(&place, message, &lock, err));
-  enum status status = STATUS_OK;
-  if (access(place.result, R_OK) != 0) { // else another xsp made it meanwhile
+  enum status status = find_made(&place, &is_there, err);
+  if (status == STATUS_OK && !is_there) { // else another xsp made it meanwhile
     status = run_generator(manifest, script, &place, message, arena, err);
     *ret_was_made = status == STATUS_OK;
     if (status != STATUS_OK)

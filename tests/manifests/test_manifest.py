@@ -16,6 +16,8 @@ import onnx
 import yaml
 from onnx import TensorProto, helper
 
+import strangers
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 XSP = BUILD / "xsp"
@@ -520,6 +522,32 @@ class SourcesTest(ManifestCase):
         self.profile(path)
         self.assertEqual(len(self.entries()), 1)
         self.assertEqual(self.calls(), ["wait", "wait"])
+
+    def test_a_made_model_of_others_is_not_used(self):
+        path = self.generated("well")
+        before = os.umask(0o002)  # of many systems, where each user has a group: a made model is the user's all the same
+        try:
+            self.profile(path)
+            self.profile(path)
+        finally:
+            os.umask(before)
+        made = self.cache / self.entries()[0]
+        made.chmod(0o777)
+        self.assertIn("other users can write to it", self.profile(path, status=3).line)
+        made.chmod(0o755)
+        if os.geteuid() == 0:
+            os.chown(made, strangers.STRANGER, -1)
+            self.assertIn("not a folder of yours", self.profile(path, status=3).line)
+        self.assertEqual(self.calls(), ["well"])
+
+    def test_a_lock_that_is_a_link_is_not_followed(self):
+        path = self.generated("well")
+        self.profile(path)
+        made = self.cache / self.entries()[0]
+        made.rename(self.folder / "away")
+        (self.cache / f".{made.name}.lock").symlink_to(self.folder / "victim")
+        self.assertIn(".lock", self.profile(path, status=3).line)
+        self.assertFalse((self.folder / "victim").exists())
 
     def test_a_cache_that_cannot_be_written(self):
         self.cache.write_text("a file in its place")

@@ -87,7 +87,6 @@ class Openers(unittest.TestCase):
         "launch/executable.c",     # the program that is started
         "launch/proc.c",           # /proc
         "launch/streams.c",        # its own copy, by /proc/self/fd
-        "manifests/generator.c",   # its lock, in the caller's cache
         "manifests/package.c",     # of installed packages
         "report/exports/file.c",   # outputs
         "report/exports/sqlite.c", # an output
