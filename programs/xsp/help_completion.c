@@ -92,10 +92,11 @@ static void bash(struct buf *out)
   put_verbs(out);
   buf_text(out, " --help --version\" -- \"$word\"))\n    return\n  fi\n");
   put_cases("\"", "\"", out);
-  buf_text(out, "  if [ -n \"$values\" ]; then COMPREPLY=($(compgen -W \"$values\" -- \"$word\")); return; fi\n"
-                "  case $word in\n    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-                "    *) COMPREPLY=($(compgen -W \"$arguments\" -- \"$word\") $(compgen -f -- \"$word\")) ;;\n  esac\n}\n"
-                "complete -o filenames -F _xsp xsp\n");
+  buf_text(out,
+           "  if [ -n \"$values\" ]; then COMPREPLY=($(compgen -W \"$values\" -- \"$word\")); return; fi\n"
+           "  case $word in\n    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+           "    *) COMPREPLY=($(compgen -W \"$arguments\" -- \"$word\") $(compgen -f -- \"$word\")) ;;\n  esac\n}\n"
+           "complete -o filenames -F _xsp xsp\n");
 }
 
 static void zsh(struct buf *out)
