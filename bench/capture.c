@@ -246,7 +246,7 @@ static void *produce(void *argument)
   CPU_ZERO(&set);
   CPU_SET((size_t)producer->processor, &set);
   sched_setaffinity(0, sizeof set, &set);
-  loop_inline(1000); // the ring, and its pages
+  loop_inline(4 * SPANS); // the ring grows to what this consumer needs
   pthread_barrier_wait(&barrier);
   if (producer->pause_ns == 0) {
     producer->cpu_ns = measure(loop_inline, producer->spans);
@@ -373,7 +373,7 @@ int main(void)
     return 1;
   xsp_tracer_set_levels("off", 0);
   compare_loops("capture/disabled", "switched off, against two flag tests", loop_off, loop_two_flags, 10 * SPANS, 1.0);
-  loop_inline(1000);
+  loop_inline(4 * SPANS); // the ring grows to what this consumer needs
   uint64_t drops = dropped();
   long faults = page_faults();
   compare_loops("capture/span", "1 thread inline", loop_inline, loop_clock_pair, SPANS, 1.2);
