@@ -65,6 +65,39 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                         const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err) MUST_CHECK;
 
+// ---- the cause (analyze/causes/) --------------------------------------------------------------------------------------
+enum time_part { // of the observations' time, each without those before it: they add up to it. docs/analyses.md, "The cause"
+  TIME_KERNELS,  // a device executes something other than copies
+  TIME_COPIES,   // devices only copy or set memory
+  TIME_LOADER,   // no device works, here and in all that follow; the observation's thread is in a data loader
+  TIME_LAUNCHES, // the host is in a call that launches work
+  TIME_CALLS,    // in another call of the device's interface: it allocates, waits, compiles
+  TIME_LAYERS,   // in a layer
+  TIME_REST,     // nothing of this was recorded
+  TIME_PARTS
+};
+struct cause {
+  const char *rule; // "data_loader", the key of the first rule that holds; report/ has a sentence for each
+  struct store *store;
+  int64_t experiment_id;
+  const char *experiment; // name, unique in its file; NULL: the only one
+  int64_t batch_size;     // 0: unknown, or the experiment has no other
+  const char *levels;     // the set of runs that the figures come from
+  double part_pct[TIME_PARTS];
+  double idle_pct;     // no device works, not even after the observation's end; NaN: nothing was executed
+  double loader_pct;   // in a data loader, whether or not a device works
+  double kernel_ms;    // what a kernel takes on average; NaN: there is none
+  double slower_times; // an observation's latency, over that of the runs at the model level alone; NaN: none
+  const char *name;    // what the rule blames: a call, a type of layers, a layer, a kernel; NULL: nothing particular
+  double name_pct;     // its share of all calls, layers or kernels; NaN: unknown
+  bool has_devices, has_layers, name_is_kernel; // has_devices: several
+};
+// The cause of each experiment for which a rule holds, in the order of the files; fewer than experiments where the figures show
+// none. Of the request, `batch` and `cache` count.
+enum status analyze_causes(struct store *const *stores, size_t store_count, const struct analyze_request *request,
+                           struct arena *arena, struct cause **ret_causes, size_t *ret_count,
+                           struct error *err) MUST_CHECK;
+
 // ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
 struct statistic {
   int kind;

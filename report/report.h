@@ -44,6 +44,9 @@ enum status report_export_file(struct store *store, const char *format, const ch
 // unlinks. One file is written at a time.
 void report_unfinished_remove(void);
 
+// The cause as a sentence, without a full stop; names in it are escaped and cut.
+void report_cause(const struct cause *cause, struct buf *out);
+
 // ---- the page
 struct report_page_file {
   struct store *store; // correlated

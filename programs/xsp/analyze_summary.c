@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The summary of a file for those who name no analysis. Called by verb_analyze.c. What a file cannot answer is left out: the
+// The summary of a file for those who name no analysis: the cause, three analyses, the list of all. Called by verb_analyze.c. What a file cannot answer is left out: the
 // list of analyses names the levels that each needs.
 #include "programs/xsp/analyze_summary.h"
 
 #include "base/json_write.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "report/display.h"
 #include "table/builder.h"
 
 #include <string.h>
@@ -17,12 +18,16 @@ static const char *const summary_ids[] = {"A1", "A2", "A10"};
 
 struct summary {
   struct answers answers;
+  struct cause *causes;
+  size_t cause_count;
   size_t ends[SUMMARY_IDS]; // of each analysis' tables
 };
 
 static enum status ask(struct summary *summary, struct store *const *stores, size_t count,
                        const struct analyze_request *request, struct error *err)
 {
+  XSP_TRY(
+      analyze_causes(stores, count, request, &summary->answers.arena, &summary->causes, &summary->cause_count, err));
   for (size_t i = 0; i < SUMMARY_IDS; i++) {
     struct analyze_request asked = *request;
     struct error why = {0};
@@ -53,11 +58,47 @@ static void add_list(struct answers *answers)
   *vector_add(&answers->tables) = list;
 }
 
+// A line each, with its experiment where the files have several.
+static void put_causes(const struct summary *summary, struct buf *out)
+{
+  for (size_t i = 0; i < summary->cause_count; i++) {
+    buf_text(out, "cause:   ");
+    if (summary->causes[i].experiment != NULL) {
+      display_escape(out, summary->causes[i].experiment, strlen(summary->causes[i].experiment));
+      buf_text(out, ": ");
+    }
+    report_cause(&summary->causes[i], out);
+    buf_text(out, "\n");
+  }
+  if (summary->cause_count > 0)
+    buf_text(out, "\n");
+}
+
+static void put_causes_json(const struct summary *summary, struct buf *out)
+{
+  struct json_writer json;
+  json_start(&json, out);
+  json_array(&json);
+  for (size_t i = 0; i < summary->cause_count; i++) {
+    struct buf text = {0};
+    report_cause(&summary->causes[i], &text);
+    json_object(&json);
+    json_member_string(&json, "experiment", summary->causes[i].experiment);
+    json_member_string(&json, "rule", summary->causes[i].rule);
+    json_member_string(&json, "text", text.data);
+    json_object_end(&json);
+    buf_done(&text);
+  }
+  json_array_end(&json);
+}
+
 static enum status print_json(const struct summary *summary, struct error *err)
 {
   struct buf out = {0};
   struct json_writer json;
-  buf_text(&out, "{");
+  buf_text(&out, "{\"causes\":");
+  put_causes_json(summary, &out);
+  buf_text(&out, ",");
   for (size_t i = 0, from = 0; i < SUMMARY_IDS; from = summary->ends[i++]) {
     if (summary->ends[i] == from)
       continue;
@@ -88,8 +129,12 @@ enum status analyze_summary(struct store *const *stores, size_t count, const str
   if (status == STATUS_OK && format == REPORT_JSON)
     status = print_json(&summary, err);
   else if (status == STATUS_OK) {
+    struct buf out = {0};
     add_list(&summary.answers);
-    status = output_tables(summary.answers.tables.items, summary.answers.tables.count, format, true, err);
+    if (!report_format_is_csv(format))
+      put_causes(&summary, &out);
+    report_tables(summary.answers.tables.items, summary.answers.tables.count, format, true, output_width(), &out);
+    status = output_buf(&out, err);
     if (status == STATUS_OK && format == REPORT_TEXT)
       output_message("next:    xsp analyze ID %s, or xsp report %s (one page for the browser)", path, path);
   }

@@ -260,8 +260,9 @@ const struct verb verb_analyze = {
     .summary = "answer questions about a file: model, layers, kernels, overhead",
     .synopsis = "[ID...] FILE|FOLDER... [OPTION...]",
     .description =
-        "Runs the analyses named by ID over the files and prints a table for each. Without an ID: a summary (A1, and "
-        "the first five rows of A2 and A10, where the files have them) and the list of analyses.\n\n"
+        "Runs the analyses named by ID over the files and prints a table for each. Without an ID: a summary (the "
+        "cause in one sentence, A1, and the first five rows of A2 and A10, where the files have them) and the list of "
+        "analyses.\n\n"
         "  L0  what each level of tracing cost       A1  latency and throughput by batch size\n"
         "  A2  layers in execution order             A3  latency of the layers, by thirds\n"
         "  A4  memory of the layers, by thirds       A5  layers by type: count\n"

@@ -19,11 +19,27 @@ static enum status put_system(struct json_writer *json, struct store *store, int
   return STATUS_OK;
 }
 
+// A sentence; null where the figures show no cause.
+static void put_cause(struct json_writer *json, const struct cause *causes, size_t count, int64_t experiment_id)
+{
+  struct buf text = {0};
+  for (size_t i = 0; i < count; i++)
+    if (causes[i].experiment_id == experiment_id)
+      report_cause(&causes[i], &text);
+  json_member_string(json, "cause", text.length > 0 ? text.data : NULL);
+  buf_done(&text);
+}
+
 static enum status put_experiments(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
   const struct timeline *timeline = &page->files[file].timeline;
   struct arena arena = {0};
-  enum status status = STATUS_OK;
+  struct cause *causes;
+  size_t cause_count;
+  struct analyze_request request;
+  analyze_request_init(&request);
+  enum status status =
+      analyze_causes(&page->files[file].timeline.store, 1, &request, &arena, &causes, &cause_count, err);
   for (size_t i = 0; i < timeline->experiment_count && status == STATUS_OK; i++) {
     const struct store_experiment *experiment = &timeline->experiments[i];
     const char *const texts[][2] = {
@@ -36,6 +52,7 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
     for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++)
       json_member_string(json, texts[j][0], texts[j][1]);
     json_member_int(json, "created_ms", experiment->created_ns / 1000000);
+    put_cause(json, causes, cause_count, experiment->experiment_id);
     status = put_system(json, timeline->store, experiment->system_id, &arena, err);
     json_object_end(json);
   }

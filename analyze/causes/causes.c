@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why the observations take as long as they do: the first rule of a table that holds for what their time goes to. A rule states
+// what the figures show and nothing more; where none holds, there is no cause.
+#include "analyze/causes/time_parts.h"
+#include "analyze/cache.h"
+#include "analyze/experiments.h"
+#include "analyze/kernels/kernels.h"
+#include "analyze/layers/a6_type_latency.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_IDLE_PCT 20   // below this, an idle device is no cause
+#define LEAST_COPIES_PCT 20 // of the time, without kernels
+#define LEAST_LOADER_PCT 10
+#define MOST_SLOWER_TIMES 1.5 // beyond this, shares are those of the recording
+
+// ---- the rules -------------------------------------------------------------------------------------------------------
+static double operators_pct(const struct cause *of) // the host runs layers, and launches what they need
+{
+  return of->part_pct[TIME_LAUNCHES] + of->part_pct[TIME_LAYERS];
+}
+
+// Is this the largest part of the time without the device?
+static bool is_main(const struct cause *of, double pct)
+{
+  return pct > 0 && pct >= of->part_pct[TIME_LOADER] && pct >= operators_pct(of) && pct >= of->part_pct[TIME_CALLS] &&
+         pct >= of->part_pct[TIME_REST];
+}
+
+static bool is_idle_in(const struct cause *of, double pct)
+{
+  return of->idle_pct >= LEAST_IDLE_PCT && is_main(of, pct);
+}
+
+static bool slowed_by_recording(const struct cause *of)
+{
+  return of->slower_times >= MOST_SLOWER_TIMES;
+}
+
+static bool waits_for_loader(const struct cause *of)
+{
+  return of->part_pct[TIME_LOADER] >= LEAST_LOADER_PCT && is_main(of, of->part_pct[TIME_LOADER]);
+}
+
+static bool waits_for_calls(const struct cause *of)
+{
+  return is_idle_in(of, of->part_pct[TIME_CALLS]);
+}
+
+static bool waits_for_operators(const struct cause *of)
+{
+  return is_idle_in(of, operators_pct(of));
+}
+
+static bool waits_for_program(const struct cause *of)
+{
+  return is_idle_in(of, of->part_pct[TIME_REST]);
+}
+
+static bool copies(const struct cause *of)
+{
+  return of->part_pct[TIME_COPIES] >= LEAST_COPIES_PCT;
+}
+
+static bool executes(const struct cause *of)
+{
+  return of->part_pct[TIME_KERNELS] >= 50;
+}
+
+static bool is_in_layers(const struct cause *of)
+{
+  return isnan(of->idle_pct) && of->part_pct[TIME_LAYERS] >= 50;
+}
+
+static bool is_outside_layers(const struct cause *of)
+{
+  return isnan(of->idle_pct) && of->has_layers && of->part_pct[TIME_REST] >= 50;
+}
+
+// ---- whom they blame -------------------------------------------------------------------------------------------------
+// The type with most of the layers' time, as A6 has it; where types are unknown, the layer.
+static enum status name_layers(struct question *question, struct cause *of, struct error *err)
+{
+  struct type_latencies latencies;
+  XSP_TRY(type_latencies_load(question, &latencies, err));
+  const struct types *types = &latencies.types;
+  const struct layers *layers = &latencies.layers;
+  double most_ms = NAN;
+  if (types->count > 1 && types->names[types->order[0]] != NULL) {
+    of->name = types->names[types->order[0]];
+    most_ms = types->values[types->order[0]];
+  }
+  for (size_t i = 0; i < layers->count && types->count == 1; i++) {
+    double ms = layer_value(question, layers, &layers->items[i], LAYER_LATENCY);
+    if (!(ms <= most_ms) && !isnan(ms)) {
+      of->name = layers->items[i].name_text;
+      most_ms = ms;
+    }
+  }
+  of->name_pct = types_share_pct(most_ms, types->total);
+  return STATUS_OK;
+}
+
+static void name_kernel(struct question *question, const struct kernels *kernels, struct cause *of)
+{
+  struct kernel_groups groups = kernels_group_by_name(question, kernels);
+  double most_ms = 0;
+  for (size_t i = 0; i < groups.count; i++) {
+    struct kernel_figures figures;
+    kernel_groups_figures(&groups, i, &figures);
+    if (!(figures.latency.value > most_ms))
+      continue;
+    most_ms = figures.latency.value;
+    of->name = kernels->names[i];
+  }
+  of->name_is_kernel = true;
+  of->name_pct = share_pct(most_ms, kernels_figures_of_all(question, kernels).latency.value);
+}
+
+// Layers, unless most of the kernels' time belongs to none.
+static enum status name_work(struct question *question, struct cause *of, struct error *err)
+{
+  struct kernels kernels;
+  XSP_TRY(kernels_load(question, question->batch_size, KERNELS_ALONE, &kernels, err));
+  double outside_ms = question_value(question, kernels.set, kernels.outside_ms);
+  if (of->has_layers && outside_ms * 2 < kernels_figures_of_all(question, &kernels).latency.value)
+    return name_layers(question, of, err);
+  name_kernel(question, &kernels, of);
+  return STATUS_OK;
+}
+
+struct cause_rule {
+  const char *key; // part of the contract
+  bool (*holds)(const struct cause *of);
+  enum status (*blame)(struct question *question, struct cause *of, struct error *err); // NULL: nobody
+};
+static const struct cause_rule rules[] = { // the first that holds is the cause
+    {"recording", slowed_by_recording, NULL},
+    {"data_loader", waits_for_loader, NULL},
+    {"device_calls", waits_for_calls, NULL},
+    {"operators", waits_for_operators, NULL},
+    {"program", waits_for_program, NULL},
+    {"copies", copies, NULL},
+    {"kernels", executes, name_work},
+    {"layers", is_in_layers, name_layers},
+    {"outside_layers", is_outside_layers, NULL},
+};
+
+// ---- the figures -----------------------------------------------------------------------------------------------------
+// One set, so that its parts add up: with layers and kernels, else with kernels, else with layers.
+static const struct view_set *set_of(const struct view *view, int64_t batch_size)
+{
+  const struct kernel_rule any_kernels = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)};
+  const struct view_set *set = view_rule_by_layer(view, batch_size, false);
+  if (set == NULL)
+    set = view_rule_kernels(view, batch_size, &any_kernels);
+  return set != NULL ? set : view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL);
+}
+
+static bool has_set(const struct view *view, int64_t batch_size)
+{
+  return set_of(view, batch_size) != NULL;
+}
+
+static bool has_several_batches(const struct view *view)
+{
+  for (size_t i = 1; i < view->set_count; i++)
+    if (view->sets[i].batch_size != view->sets[0].batch_size)
+      return true;
+  return false;
+}
+
+static double slower_times(struct question *question, const struct view_set *set)
+{
+  const char *from;
+  const struct view_set *model = view_rule(question->view, set->batch_size, XSP_LEVEL_MODEL, &from);
+  if (model == NULL || from != NULL)
+    return NAN;
+  return share_pct(question_model_latency(question, set), question_model_latency(question, model)) / 100;
+}
+
+static enum status load_figures(struct question *question, const struct view_set *set, struct cause *of,
+                                struct error *err)
+{
+  struct time_parts parts;
+  XSP_TRY(time_parts_load(question->view, set, question->scratch, &parts, err));
+  double all_ms = question_model_latency(question, set);
+  for (size_t part = 0; part < TIME_PARTS; part++)
+    of->part_pct[part] = share_pct(question_value(question, set, parts.parts[part]), all_ms);
+  // The smaller of two: the first steps of a trace lack the work of those before it, and work may belong to no step.
+  double busy_pct = fmax(of->part_pct[TIME_KERNELS] + of->part_pct[TIME_COPIES],
+                         share_pct(question_value(question, set, parts.work), all_ms));
+  of->idle_pct = parts.has_device ? fmax(100 - busy_pct, 0) : NAN;
+  of->loader_pct = share_pct(question_value(question, set, parts.loader), all_ms);
+  of->kernel_ms =
+      share_pct(question_value(question, set, parts.kernel_sums), question_value(question, set, parts.kernels)) / 100;
+  of->slower_times = slower_times(question, set);
+  of->has_layers = parts.has_layers;
+  of->has_devices = parts.has_devices;
+  of->name = parts.call;
+  of->levels = set->levels_text;
+  return STATUS_OK;
+}
+
+// STATUS_NO: no rule holds, or the experiment has neither layers nor kernels.
+static enum status find_cause(struct question *question, struct cause *of, struct error *err)
+{
+  XSP_TRY(question_batch(question, has_set, "layers or kernels", err));
+  XSP_TRY(load_figures(question, set_of(question->view, question->batch_size), of, err));
+  of->batch_size = has_several_batches(question->view) ? question->batch_size : 0;
+  const char *call = of->name;
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    if (!rules[i].holds(of))
+      continue;
+    of->rule = rules[i].key;
+    of->name = rules[i].holds == waits_for_calls ? call : NULL;
+    return rules[i].blame == NULL ? STATUS_OK : rules[i].blame(question, of, err);
+  }
+  return STATUS_NO;
+}
+
+static enum status cause_of(const struct experiment_runs *experiment, const struct analyze_request *request,
+                            struct arena *arena, struct cause *ret_cause, struct error *err)
+{
+  static const struct analysis analysis = {.id = "the cause"};
+  struct arena scratch = {0};
+  struct question question;
+  struct view *view = arena_alloc(arena, sizeof *view);
+  cache_next_question(request->cache);
+  *ret_cause = (struct cause){.store = experiment->store,
+                              .experiment_id = experiment->experiment->experiment_id,
+                              .experiment = experiment->name,
+                              .name_pct = NAN};
+  XSP_TRY(view_load(experiment, false, arena, view, err));
+  enum status status = question_start(&question, &analysis, request, view, arena, &scratch, err);
+  if (status == STATUS_OK)
+    status = find_cause(&question, ret_cause, err);
+  if (ret_cause->name != NULL) // of scratch, maybe
+    ret_cause->name = arena_copy(arena, ret_cause->name, strlen(ret_cause->name));
+  arena_done(&scratch);
+  return status;
+}
+
+enum status analyze_causes(struct store *const *stores, size_t store_count, const struct analyze_request *request,
+                           struct arena *arena, struct cause **ret_causes, size_t *ret_count, struct error *err)
+{
+  struct analyze_request asked;
+  struct experiment_runs *experiments;
+  size_t count;
+  analyze_request_init(&asked);
+  asked.batch = request->batch;
+  asked.cache = request->cache;
+  *ret_count = 0;
+  XSP_TRY(experiments_list(stores, store_count, arena, &experiments, &count, NULL, err));
+  *ret_causes = arena_alloc_array(arena, count + 1, sizeof **ret_causes);
+  for (size_t i = 0; i < count; i++) {
+    struct error none;
+    enum status status = cause_of(&experiments[i], &asked, arena, &(*ret_causes)[*ret_count], &none);
+    if (status != STATUS_OK && status != STATUS_NO) {
+      *err = none;
+      return status;
+    }
+    if (count == 1)
+      (*ret_causes)->experiment = NULL;
+    *ret_count += status == STATUS_OK;
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unions of a run's spans by what they are, each joined to those before it: what a union adds is its part of the time. So
+// the parts of an observation add up to its duration, whatever overlaps. Called by causes.c.
+#include "analyze/causes/time_parts.h"
+
+#include "analyze/layers/busy.h"
+#include "analyze/run_columns.h"
+#include "base/saturate.h"
+#include "base/slice.h"
+
+#include <fnmatch.h>
+
+// Spans that wait for input data, by name.
+static const char *const loader_names[] = {
+    "enumerate(DataLoader)*", // PyTorch
+    "IteratorGetNext*",       // TensorFlow
+    "*data[ _-]load*",        // ranges of programs
+    "*dataload*",
+    "*load[ _-]data*",
+};
+
+struct parts_run {
+  const struct view_run *run;
+  struct run_columns columns;
+  struct map foreign; // tracks whose times cannot be compared
+  struct map devices; // by id
+  struct map loaders; // by name: 1: a data loader, 2: not
+  uint32_t api, sync; // categories
+  size_t *places;     // by observation: its place among those that are no warm-up
+  uint8_t *part_of;   // by row: enum time_part; TIME_PARTS: none
+  bool *is_loader;    // by row
+};
+
+static bool names_loader(struct parts_run *of, uint32_t name)
+{
+  uint64_t *known = map_at(&of->loaders, map_number(name), NULL);
+  if (*known == 0) {
+    const char *text = store_text(of->columns.store, name, NULL);
+    *known = 2;
+    for (size_t i = 0; i < sizeof loader_names / sizeof loader_names[0] && *known == 2; i++)
+      if (fnmatch(loader_names[i], text, FNM_CASEFOLD) == 0)
+        *known = 1;
+  }
+  return *known == 1;
+}
+
+// On the thread of its observation: what a loader's own thread does is no wait.
+static bool is_loader(struct parts_run *of, size_t row)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  uint32_t observation;
+  if (spans->level[row] == XSP_LEVEL_KERNEL || spans->kind[row] == XSP_KIND_EXECUTION ||
+      !run_columns_observation(&of->columns, row, &observation))
+    return false;
+  uint32_t around = run_columns_row(&of->columns, of->run->observations[observation].span_id);
+  return around != ROW_NONE && around != row && spans->track_id[around] == spans->track_id[row] &&
+         names_loader(of, spans->name[row]);
+}
+
+// A wait of the host that is recorded among executions is not work of the device.
+static enum time_part part_of(const struct parts_run *of, size_t row)
+{
+  const struct run_columns *columns = &of->columns;
+  const struct store_spans *spans = &columns->spans;
+  uint32_t category = spans->category[row];
+  if (spans->kind[row] == XSP_KIND_EXECUTION && category != of->sync)
+    return category == columns->memcpy || category == columns->memset ? TIME_COPIES : TIME_KERNELS;
+  if (of->is_loader[row])
+    return TIME_LOADER;
+  if (spans->level[row] == XSP_LEVEL_KERNEL && category == of->api)
+    return spans->kind[row] == XSP_KIND_LAUNCH ? TIME_LAUNCHES : TIME_CALLS;
+  return spans->level[row] == XSP_LEVEL_LAYER ? TIME_LAYERS : TIME_PARTS;
+}
+
+static uint32_t category(struct store *store, const char *name)
+{
+  uint32_t id;
+  return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
+}
+
+static enum status load(struct store *store, struct arena *arena, struct parts_run *of, struct error *err)
+{
+  const uint32_t wanted = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
+                          STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) |
+                          STORE_BIT(STORE_TRACK_ID);
+  struct store_track *tracks;
+  size_t track_count;
+  XSP_TRY(run_columns_load(store, of->run, wanted, arena, &of->columns, err));
+  XSP_TRY(store_tracks(store, of->run->run->run_id, arena, &tracks, &track_count, err));
+  for (size_t i = 0; i < track_count; i++) {
+    if (tracks[i].clock != NULL)
+      *map_at(&of->foreign, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
+    if (tracks[i].device_id != STORE_NONE)
+      map_at(&of->devices, map_number((uint64_t)tracks[i].device_id), NULL);
+  }
+  of->api = category(store, "api");
+  of->sync = category(store, "sync");
+  of->places = arena_alloc_array(arena, of->run->observation_count + 1, sizeof *of->places);
+  for (size_t k = 0, place = 0; k < of->run->observation_count; k++) {
+    of->places[k] = place;
+    place += !of->run->observations[k].warmup;
+  }
+  const struct store_spans *spans = &of->columns.spans;
+  of->part_of = arena_alloc_array(arena, spans->count + 1, sizeof *of->part_of);
+  of->is_loader = arena_alloc_array(arena, spans->count + 1, sizeof *of->is_loader);
+  for (size_t i = 0; i < spans->count; i++) {
+    bool has_times =
+        !(spans->flags[i] & STORE_SPAN_OPEN) && map_find(&of->foreign, map_number(spans->track_id[i])) == NULL;
+    of->is_loader[i] = has_times && is_loader(of, i);
+    of->part_of[i] = (uint8_t)(has_times ? part_of(of, i) : TIME_PARTS);
+  }
+  return STATUS_OK;
+}
+
+static struct busy_interval interval_of(const struct store_spans *spans, size_t row)
+{
+  return (struct busy_interval){spans->start_ns[row], saturate_add(spans->start_ns[row], spans->duration_ns[row]), 0};
+}
+
+// `covered` and the spans of a part. `room` has room for both.
+static struct busy join(const struct parts_run *of, struct busy covered, enum time_part part,
+                        struct busy_interval *room)
+{
+  size_t count = 0;
+  for (; count < covered.count; count++)
+    room[count] = covered.items[count];
+  for (size_t i = 0; i < of->columns.spans.count; i++)
+    if (of->part_of[i] == part)
+      room[count++] = interval_of(&of->columns.spans, i);
+  return busy_of(room, count);
+}
+
+// The time of each observation that is no warm-up within `covered`, from `values` on.
+static void measure(const struct parts_run *of, const struct busy *covered, double *values)
+{
+  for (size_t k = 0; k < of->run->observation_count; k++) {
+    const struct store_observation *observation = &of->run->observations[k];
+    int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
+    if (!observation->warmup)
+      *values++ = (double)busy_within_ns(covered, observation->start_ns, end_ns) / 1e6;
+  }
+}
+
+// Where a span's observation has its value; false: it is a warm-up, or the span is in none.
+static bool place_of(const struct parts_run *of, size_t row, size_t *ret_place)
+{
+  uint32_t observation;
+  if (!run_columns_observation(&of->columns, row, &observation) || of->run->observations[observation].warmup)
+    return false;
+  *ret_place = of->places[observation];
+  return true;
+}
+
+// What an observation's own work takes on devices, also after its end, and its kernels.
+static void measure_work(const struct parts_run *of, size_t first, struct time_parts *ret)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  size_t observations = of->run->observation_count, place;
+  struct busy_interval *intervals = arena_alloc_array(of->columns.arena, spans->count + 1, sizeof *intervals);
+  size_t *from = arena_alloc_array(of->columns.arena, observations + 3, sizeof *from);
+  for (size_t i = 0; i < spans->count; i++)
+    if (of->part_of[i] <= TIME_COPIES && place_of(of, i, &place))
+      from[place + 2]++;
+  for (size_t p = 2; p < observations + 3; p++) // from[p + 1] is where the next of place p goes
+    from[p] += from[p - 1];
+  for (size_t i = 0; i < spans->count; i++) {
+    if (of->part_of[i] > TIME_COPIES || !place_of(of, i, &place))
+      continue;
+    intervals[from[place + 1]++] = interval_of(spans, i);
+    if (spans->category[i] != of->columns.kernel)
+      continue;
+    ret->kernels[first + place]++;
+    ret->kernel_sums[first + place] += (double)spans->duration_ns[i] / 1e6;
+  }
+  for (size_t p = 0; p < observations; p++) {
+    struct busy work = busy_of(intervals + from[p], from[p + 1] - from[p]);
+    if (work.count > 0)
+      ret->work[first + p] = (double)busy_within_ns(&work, INT64_MIN, INT64_MAX) / 1e6;
+  }
+}
+
+// Adds up by name what calls take beyond `covered`, of all observations.
+static void add_calls(const struct parts_run *of, const struct busy *covered, struct map *calls_ns)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  size_t place;
+  for (size_t i = 0; i < spans->count; i++) {
+    if (of->part_of[i] != TIME_CALLS || !place_of(of, i, &place))
+      continue;
+    struct busy_interval call = interval_of(spans, i);
+    int64_t alone_ns = spans->duration_ns[i] - busy_within_ns(covered, call.start_ns, call.end_ns);
+    uint64_t *sum_ns = map_at(calls_ns, map_number(spans->name[i]), NULL);
+    *sum_ns = (uint64_t)saturate_add((int64_t)*sum_ns, alone_ns);
+  }
+}
+
+static void measure_run(struct parts_run *of, size_t first, struct time_parts *ret, struct map *calls_ns)
+{
+  struct arena *arena = of->columns.arena;
+  size_t spans_of[TIME_PARTS + 1] = {0};
+  struct busy covered = {0};
+  for (size_t i = 0; i < of->columns.spans.count; i++)
+    spans_of[of->part_of[i]]++;
+  ret->has_device |= spans_of[TIME_KERNELS] + spans_of[TIME_COPIES] > 0;
+  ret->has_layers |= spans_of[TIME_LAYERS] > 0;
+  for (enum time_part part = 0; part < TIME_PARTS; part++) {
+    if (part == TIME_CALLS)
+      add_calls(of, &covered, calls_ns);
+    struct busy_interval *room = arena_alloc_array(arena, covered.count + spans_of[part] + 1, sizeof *room);
+    covered = join(of, covered, part, room);
+    measure(of, &covered, ret->parts[part] + first); // with all parts before it
+  }
+  struct busy_interval *room = arena_alloc_array(arena, spans_of[TIME_LOADER] + 1, sizeof *room);
+  struct busy loader = join(of, (struct busy){0}, TIME_LOADER, room);
+  measure(of, &loader, ret->loader + first);
+  measure_work(of, first, ret);
+}
+
+// The call with more than half of the time of all.
+static const char *main_call(struct store *store, const struct map *calls_ns)
+{
+  uint64_t most_ns = 0, sum_ns = 0, name = 0;
+  for (size_t i = 0; i < calls_ns->slot_count; i++) {
+    sum_ns += calls_ns->slots[i].value;
+    if (calls_ns->slots[i].value > most_ns) {
+      most_ns = calls_ns->slots[i].value;
+      name = calls_ns->slots[i].key.a;
+    }
+  }
+  return most_ns > sum_ns / 2 ? store_text(store, (uint32_t)name, NULL) : NULL;
+}
+
+static void start(const struct view_set *set, struct arena *arena, struct time_parts *ret)
+{
+  *ret = (struct time_parts){0};
+  size_t count = set->observation_count + 1;
+  for (size_t part = 0; part < TIME_PARTS; part++)
+    ret->parts[part] = arena_alloc_array(arena, count, sizeof *ret->parts[part]);
+  ret->loader = arena_alloc_array(arena, count, sizeof *ret->loader);
+  ret->work = arena_alloc_array(arena, count, sizeof *ret->work);
+  ret->kernels = arena_alloc_array(arena, count, sizeof *ret->kernels);
+  ret->kernel_sums = arena_alloc_array(arena, count, sizeof *ret->kernel_sums);
+}
+
+enum status time_parts_load(const struct view *view, const struct view_set *set, struct arena *arena,
+                            struct time_parts *ret, struct error *err)
+{
+  enum status status = STATUS_OK;
+  struct map calls_ns = {0};
+  start(set, arena, ret);
+  for (size_t i = 0, first = 0; i < set->run_count && status == STATUS_OK; i++) {
+    struct arena scratch = {0};
+    struct parts_run of = {.run = set->runs[i]};
+    status = load(view->store, &scratch, &of, err);
+    if (status == STATUS_OK)
+      measure_run(&of, first, ret, &calls_ns);
+    for (size_t k = 0; k < of.run->observation_count; k++)
+      first += !of.run->observations[k].warmup;
+    ret->has_devices |= of.devices.count > 1;
+    map_done(&of.foreign);
+    map_done(&of.devices);
+    map_done(&of.loaders);
+    arena_done(&scratch);
+  }
+  for (size_t k = 0; k < set->observation_count; k++) {
+    ret->parts[TIME_REST][k] = set->latencies_ms[k];
+    for (size_t part = TIME_REST; part > 0; part--)
+      ret->parts[part][k] -= ret->parts[part - 1][k];
+  }
+  ret->call = main_call(view->store, &calls_ns);
+  map_done(&calls_ns);
+  return status;
+}

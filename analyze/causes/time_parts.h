@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the time of the observations goes to: kernels, copies, and while no device works, what the host does.
+#ifndef XSP_ANALYZE_CAUSES_TIME_PARTS_H
+#define XSP_ANALYZE_CAUSES_TIME_PARTS_H
+
+#include "analyze/view.h"
+
+struct time_parts {            // values: one per observation of the set, in ms
+  double *parts[TIME_PARTS];    // each without those before it
+  double *loader;               // in a data loader, whether or not a device works
+  double *work;                 // of devices for the observation, also after its end
+  double *kernels, *kernel_sums; // how many kernels were executed; their durations added up
+  bool has_device;              // something was executed
+  bool has_devices;             // several of them
+  bool has_layers;
+  const char *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
+};
+
+// Loads the set's runs one by one. `arena`: of the values.
+enum status time_parts_load(const struct view *view, const struct view_set *set, struct arena *arena,
+                            struct time_parts *ret, struct error *err) MUST_CHECK;
+
+#endif

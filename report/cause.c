@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cause as one sentence: one for each rule of analyze/causes. Called by the summary of `xsp analyze` and by the page.
+#include "report/report.h"
+
+#include "report/display.h"
+#include "report/kernel_names.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NAME_COLUMNS 60
+
+static void put_name(const struct cause *of, struct buf *out)
+{
+  struct arena arena = {0};
+  const char *name = of->name;
+  if (of->name_is_kernel)
+    kernel_names_short(&of->name, 1, &arena, &name);
+  display_cut(out, name, strlen(name), NAME_COLUMNS);
+  arena_done(&arena);
+}
+
+static void put_idle(const struct cause *of, struct buf *out)
+{
+  buf_format(out, of->has_devices ? "all devices are idle %.3g %% of the time" : "the device is idle %.3g %% of the time",
+             of->idle_pct);
+}
+
+static void put_recording(const struct cause *of, struct buf *out)
+{
+  buf_format(out, "recording %s takes %.3g times as long as recording the model alone: most of the time is its cost",
+             of->levels, of->slower_times);
+}
+
+static void put_loader(const struct cause *of, struct buf *out)
+{
+  buf_format(out, "%.3g %% of the time is spent in the data loader", of->loader_pct);
+  if (isnan(of->idle_pct))
+    return;
+  buf_text(out, "; ");
+  put_idle(of, out);
+}
+
+static void put_calls(const struct cause *of, struct buf *out)
+{
+  put_idle(of, out);
+  buf_format(out, ", mostly while the host calls the device's interface (%.3g %% of the time)",
+             of->part_pct[TIME_CALLS]);
+  if (of->name == NULL)
+    return;
+  buf_text(out, ", above all ");
+  put_name(of, out);
+}
+
+static void put_operators(const struct cause *of, struct buf *out)
+{
+  put_idle(of, out);
+  buf_format(out, ", mostly while the host runs layers and launches work (%.3g %% of the time)",
+             of->part_pct[TIME_LAYERS] + of->part_pct[TIME_LAUNCHES]);
+  if (!isnan(of->kernel_ms))
+    buf_format(out, of->kernel_ms < 1 ? "; a kernel takes %.3g µs on average" : "; a kernel takes %.3g ms on average",
+               of->kernel_ms < 1 ? of->kernel_ms * 1e3 : of->kernel_ms);
+}
+
+static void put_program(const struct cause *of, struct buf *out)
+{
+  put_idle(of, out);
+  if (of->has_layers)
+    buf_format(out, ", mostly while the program runs outside of layers (%.3g %% of the time)", of->part_pct[TIME_REST]);
+  else
+    buf_text(out, "; what the host does meanwhile was not recorded");
+}
+
+static void put_copies(const struct cause *of, struct buf *out)
+{
+  buf_format(out, "the device only copies %.3g %% of the time, and runs kernels %.3g %%", of->part_pct[TIME_COPIES],
+             of->part_pct[TIME_KERNELS]);
+}
+
+static void put_share(const struct cause *of, struct buf *out)
+{
+  if (of->name == NULL || isnan(of->name_pct))
+    return;
+  buf_text(out, "; ");
+  put_name(of, out);
+  buf_format(out, " takes %.3g %% of the %s' time", of->name_pct, of->name_is_kernel ? "kernels" : "layers");
+}
+
+static void put_kernels(const struct cause *of, struct buf *out)
+{
+  buf_format(out, of->has_devices ? "a device is busy %.3g %% of the time" : "the device is busy %.3g %% of the time",
+             100 - of->idle_pct);
+  put_share(of, out);
+}
+
+static void put_layers(const struct cause *of, struct buf *out)
+{
+  buf_format(out, "layers take %.3g %% of the time", of->part_pct[TIME_LAYERS]);
+  put_share(of, out);
+}
+
+static void put_outside_layers(const struct cause *of, struct buf *out)
+{
+  buf_format(out, "%.3g %% of the time is spent outside of layers", of->part_pct[TIME_REST]);
+}
+
+static const struct sentence {
+  const char *rule;
+  void (*put)(const struct cause *of, struct buf *out);
+} sentences[] = {
+    {"recording", put_recording}, {"data_loader", put_loader}, {"device_calls", put_calls},
+    {"operators", put_operators}, {"program", put_program},    {"copies", put_copies},
+    {"kernels", put_kernels},     {"layers", put_layers},      {"outside_layers", put_outside_layers},
+};
+
+void report_cause(const struct cause *of, struct buf *out)
+{
+  if (of->batch_size != 0)
+    buf_format(out, "at batch size %lld, ", (long long)of->batch_size);
+  for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
+    if (strcmp(sentences[i].rule, of->rule) == 0)
+      sentences[i].put(of, out);
+}
