@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cause as one sentence: one for each rule of analyze/causes. Called by the summary of `xsp analyze` and by the page.
+// The cause as one sentence: one for each rule of analyze/causes. Called by the summaries and the page.
 #include "report/report.h"
 
 #include "report/display.h"
@@ -22,7 +22,8 @@ static void put_name(const struct cause *of, struct buf *out)
 
 static void put_idle(const struct cause *of, struct buf *out)
 {
-  buf_format(out, of->has_devices ? "all devices are idle %.3g %% of the time" : "the device is idle %.3g %% of the time",
+  buf_format(out,
+             of->has_devices ? "all devices are idle %.3g %% of the time" : "the device is idle %.3g %% of the time",
              of->idle_pct);
 }
 
@@ -120,4 +121,17 @@ void report_cause(const struct cause *of, struct buf *out)
   for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
     if (strcmp(sentences[i].rule, of->rule) == 0)
       sentences[i].put(of, out);
+}
+
+void report_causes(const struct cause *causes, size_t count, struct buf *out)
+{
+  for (size_t i = 0; i < count; i++) {
+    buf_text(out, "cause    ");
+    if (causes[i].experiment != NULL) {
+      display_escape(out, causes[i].experiment, strlen(causes[i].experiment));
+      buf_text(out, ": ");
+    }
+    report_cause(&causes[i], out);
+    buf_text(out, "\n");
+  }
 }

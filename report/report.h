@@ -46,6 +46,8 @@ void report_unfinished_remove(void);
 
 // The cause as a sentence, without a full stop; names in it are escaped and cut.
 void report_cause(const struct cause *cause, struct buf *out);
+// A line for each, "cause    …", with its experiment where the files have several.
+void report_causes(const struct cause *causes, size_t count, struct buf *out);
 
 // ---- the page
 struct report_page_file {

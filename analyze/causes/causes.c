@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why the observations take as long as they do: the first rule of a table that holds for what their time goes to. A rule states
 // what the figures show and nothing more; where none holds, there is no cause.
-#include "analyze/causes/time_parts.h"
 #include "analyze/cache.h"
+#include "analyze/causes/time_parts.h"
 #include "analyze/experiments.h"
 #include "analyze/kernels/kernels.h"
 #include "analyze/layers/a6_type_latency.h"
@@ -135,7 +135,8 @@ struct cause_rule {
   bool (*holds)(const struct cause *of);
   enum status (*blame)(struct question *question, struct cause *of, struct error *err); // NULL: nobody
 };
-static const struct cause_rule rules[] = { // the first that holds is the cause
+static const struct cause_rule rules[] = {
+    // the first that holds is the cause
     {"recording", slowed_by_recording, NULL},
     {"data_loader", waits_for_loader, NULL},
     {"device_calls", waits_for_calls, NULL},
@@ -252,17 +253,17 @@ enum status analyze_causes(struct store *const *stores, size_t store_count, cons
   asked.batch = request->batch;
   asked.cache = request->cache;
   *ret_count = 0;
-  XSP_TRY(experiments_list(stores, store_count, arena, &experiments, &count, NULL, err));
+  enum status status = experiments_list(stores, store_count, arena, &experiments, &count, NULL, err);
+  if (status != STATUS_OK)
+    return status == STATUS_NO ? STATUS_OK : status; // none
   *ret_causes = arena_alloc_array(arena, count + 1, sizeof **ret_causes);
   for (size_t i = 0; i < count; i++) {
-    struct error none;
-    enum status status = cause_of(&experiments[i], &asked, arena, &(*ret_causes)[*ret_count], &none);
-    if (status != STATUS_OK && status != STATUS_NO) {
-      *err = none;
+    struct cause *cause = &(*ret_causes)[*ret_count];
+    status = cause_of(&experiments[i], &asked, arena, cause, err);
+    if (status != STATUS_OK && status != STATUS_NO)
       return status;
-    }
     if (count == 1)
-      (*ret_causes)->experiment = NULL;
+      cause->experiment = NULL;
     *ret_count += status == STATUS_OK;
   }
   return STATUS_OK;

@@ -5,15 +5,16 @@
 
 #include "analyze/view.h"
 
-struct time_parts {            // values: one per observation of the set, in ms
-  double *parts[TIME_PARTS];    // each without those before it
-  double *loader;               // in a data loader, whether or not a device works
-  double *work;                 // of devices for the observation, also after its end
+struct time_parts {              // values: one per observation of the set, in ms
+  double *parts[TIME_PARTS];     // each without those before it
+  double *loader;                // in a data loader, whether or not a device works
+  double *work;                  // of devices for the observation, also after its end
   double *kernels, *kernel_sums; // how many kernels were executed; their durations added up
-  bool has_device;              // something was executed
-  bool has_devices;             // several of them
+  bool has_device;               // something was executed
+  bool has_devices;              // several of them
   bool has_layers;
-  const char *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
+  const char
+      *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
 };
 
 // Loads the set's runs one by one. `arena`: of the values.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The summary of a file for those who name no analysis: the cause, three analyses, the list of all. Called by verb_analyze.c. What a file cannot answer is left out: the
-// list of analyses names the levels that each needs.
+// The summary of a file for those who name no analysis: the cause, three analyses, the list of all. Called by
+// verb_analyze.c. What a file cannot answer is left out: the list of analyses names the levels that each needs.
 #include "programs/xsp/analyze_summary.h"
 
 #include "base/json_write.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
-#include "report/display.h"
 #include "table/builder.h"
 
 #include <string.h>
@@ -56,22 +55,6 @@ static void add_list(struct answers *answers)
   }
   table_answer(&builder, &list);
   *vector_add(&answers->tables) = list;
-}
-
-// A line each, with its experiment where the files have several.
-static void put_causes(const struct summary *summary, struct buf *out)
-{
-  for (size_t i = 0; i < summary->cause_count; i++) {
-    buf_text(out, "cause:   ");
-    if (summary->causes[i].experiment != NULL) {
-      display_escape(out, summary->causes[i].experiment, strlen(summary->causes[i].experiment));
-      buf_text(out, ": ");
-    }
-    report_cause(&summary->causes[i], out);
-    buf_text(out, "\n");
-  }
-  if (summary->cause_count > 0)
-    buf_text(out, "\n");
 }
 
 static void put_causes_json(const struct summary *summary, struct buf *out)
@@ -132,7 +115,9 @@ enum status analyze_summary(struct store *const *stores, size_t count, const str
     struct buf out = {0};
     add_list(&summary.answers);
     if (!report_format_is_csv(format))
-      put_causes(&summary, &out);
+      report_causes(summary.causes, summary.cause_count, &out);
+    if (out.length > 0)
+      buf_text(&out, "\n");
     report_tables(summary.answers.tables.items, summary.answers.tables.count, format, true, output_width(), &out);
     status = output_buf(&out, err);
     if (status == STATUS_OK && format == REPORT_TEXT)

@@ -82,8 +82,6 @@ static void heading(const struct profile_options *options, const struct profile_
     put_variants(options, result, out);
   if (result->was_interrupted)
     buf_text(out, "Interrupted: what follows is what was measured until then.\n");
-  noise_explain(&result->noise, out);
-  buf_text(out, "\n");
 }
 
 // T10 relates other frameworks to the first one; versions of that one need --base.
@@ -130,10 +128,17 @@ enum status profile_print(const struct profile_options *options, const struct pr
     status = profile_compare(options, result, answers.tables.items, &answers.tables.count, &answers.arena, err);
   if (status == STATUS_OK) {
     struct buf out = {0};
-    if (format == REPORT_TEXT || format == REPORT_MARKDOWN)
+    if (format == REPORT_TEXT || format == REPORT_MARKDOWN) {
       heading(options, result, &out);
+      status = answers_put_causes(&answers, result->store, &out, err);
+      noise_explain(&result->noise, &out);
+      buf_text(&out, "\n");
+    }
     report_tables(answers.tables.items, answers.tables.count, format, true, output_width(), &out);
-    status = output_buf(&out, err);
+    if (status == STATUS_OK)
+      status = output_buf(&out, err);
+    else
+      buf_done(&out);
   }
   if (status == STATUS_OK && has_next)
     put_next(options, result);

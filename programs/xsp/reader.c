@@ -182,6 +182,17 @@ enum status answers_add_top(struct answers *answers, const char *id, struct stor
   return status;
 }
 
+enum status answers_put_causes(struct answers *answers, struct store *store, struct buf *out, struct error *err)
+{
+  struct analyze_request request;
+  struct cause *causes;
+  size_t count;
+  analyze_request_init(&request);
+  XSP_TRY(analyze_causes(&store, 1, &request, &answers->arena, &causes, &count, err));
+  report_causes(causes, count, out);
+  return STATUS_OK;
+}
+
 void answers_done(struct answers *answers)
 {
   vector_done(&answers->tables);

@@ -43,6 +43,9 @@ enum status answers_add(struct answers *answers, const char *id, struct store *c
 // what the analysis needs.
 enum status answers_add_top(struct answers *answers, const char *id, struct store *store, const char *sort, int64_t top,
                             struct error *err) MUST_CHECK;
+// For summaries: appends the cause of each experiment in the file.
+enum status answers_put_causes(struct answers *answers, struct store *store, struct buf *out,
+                               struct error *err) MUST_CHECK;
 void answers_done(struct answers *answers);
 
 #endif

@@ -240,6 +240,14 @@ static enum status put_tables(struct buf *out, struct store *store, const struct
   return status;
 }
 
+static enum status put_causes(struct buf *out, struct store *store, struct error *err)
+{
+  struct answers answers = {0};
+  enum status status = answers_put_causes(&answers, store, out, err);
+  answers_done(&answers);
+  return status;
+}
+
 static void put_next(struct buf *out, const char *path, const struct run_facts *facts)
 {
   struct buf file = {0};
@@ -267,11 +275,12 @@ enum status run_summary(const struct run_experiment_options *options, const stru
   if (status == STATUS_OK) {
     buf_text(&out, "\nxsp: ");
     put_heading(&out, options, result);
+    status = put_causes(&out, result->store, err);
     put_facts(&out, &facts, &options->run, &result->first);
     put_messages(&out, result->first.messages);
     if (result->has_noise)
       noise_explain(&result->noise, &out);
-    if (options->run.model_range == NULL) // else its matches are the observations
+    if (status == STATUS_OK && options->run.model_range == NULL) // else its matches are the observations
       status = put_models(&out, result->store, &facts, err);
   }
   if (status == STATUS_OK)

@@ -168,7 +168,7 @@ class RulesTest(HandCase):
         tiny.run("M/L").predict(100, layer("a", 40))
         path = self.write(tiny)
         text = "60 % of the time is spent outside of layers"
-        self.assertEqual(scripted.xsp("analyze", path, check=0).stdout.decode().splitlines()[0], "cause:   " + text)
+        self.assertEqual(scripted.xsp("analyze", path, check=0).stdout.decode().splitlines()[0], "cause    " + text)
         page = report_files.report(path, "cause")
         self.assertEqual([one["cause"] for one in test_report.Page(page).document["experiments"]], [text])
 
@@ -241,8 +241,9 @@ class RealTraces(unittest.TestCase):
 
     def test_squeezenet_in_onnxruntime(self):
         model = runner_session.test_models() / "squeezenet.onnx"
-        scripted.xsp("profile", model, "--levels", "M,M/L", "--runs", "10", "-o", self.path, check=0)
+        profile = scripted.xsp("profile", model, "--levels", "M,M/L", "--runs", "10", "-o", self.path, check=0)
         (rule, text), = causes(self.path)
+        self.assertIn(f"\ncause    {text}\n", profile.stdout.decode())
         type_row = scripted.xsp_json("analyze", "A6", self.path, "--json")["rows"][0]
         if rule != "recording":  # on a busy machine
             self.assertEqual(type_row["layer_type"], "Conv")
@@ -254,8 +255,9 @@ class RealTraces(unittest.TestCase):
         model = runner_session.test_models() / "squeezenet.onnx"
         command = [runner_session.sys.executable, workloads.OPENCV, model, "--runs", 5]
         workloads.run(command)  # builds the kernels, once
-        workloads.run([scripted.XSP, "run", "-t", "nvtx,itt,opencl", "--levels", "M/L/K", "--model-range", "inference", "-o", self.path, "--",
+        run = workloads.run([scripted.XSP, "run", "-t", "nvtx,itt,opencl", "--levels", "M/L/K", "--model-range", "inference", "-o", self.path, "--",
                        *command])
+        self.assertIn(f"\ncause    {causes(self.path)[0][1]}\n", run.stderr)
         type_row = scripted.xsp_json("analyze", "A6", self.path, "--json")["rows"][0]
         self.assertEqual(causes(self.path), [("kernels", f"the device is busy {self.shares(self.path)['device']:.3g} % of the time; "
                                               f"Convolution takes {type_row['latency_pct']:.3g} % of the layers' time")])
