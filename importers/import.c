@@ -60,6 +60,17 @@ static enum status recognise(const struct input *input, const struct importer **
                    foreign != NULL ? foreign->what : "its format is not known");
 }
 
+const char *import_recognise(const char *path)
+{
+  struct input input = {0};
+  const struct importer *importer = NULL;
+  enum status status = input_open(path, IMPORT_LIMIT_DEFAULT, &input, NULL);
+  if (status == STATUS_OK)
+    status = recognise(&input, &importer, NULL);
+  input_close(&input);
+  return status == STATUS_OK ? importer->name : NULL;
+}
+
 // ---- the account -----------------------------------------------------------------------------------------------------
 // "kineto 1; 12 events, 10 kept, skipped: 2 metadata"
 static void put_account(const struct import_file *file, struct buf *out)

@@ -54,6 +54,9 @@ enum status import_files(const char *const *paths, size_t count, const struct im
                          struct store *store, struct arena *arena, struct import_file **ret_files,
                          struct error *err) MUST_CHECK;
 
+// The name of the importer that takes the file by its content; NULL: none does, or it cannot be read.
+const char *import_recognise(const char *path);
+
 // Marks the warm-ups of the files' runs, tags and observations, after correlate_store. STATUS_USE where no observation of
 // a run would be left.
 enum status import_mark_warmups(struct store *store, const struct import_file *files, size_t count,

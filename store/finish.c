@@ -89,6 +89,24 @@ static enum status sync_and_rename(struct store *store, struct error *err)
   return STATUS_OK;
 }
 
+static void stop_writing(struct store *store)
+{
+  store->is_writing = false;
+  close(store->lock_file);
+  store->lock_file = -1;
+}
+
+// Open, it needs no name any more, and no death of this process leaves it.
+static enum status reopen_without_name(struct store *store, struct error *err)
+{
+  stop_writing(store);
+  store->is_finished = true;
+  enum status status = store_open_database(store, err);
+  partial_remove(store->partial_path);
+  unfinished_forget(&store->unfinished);
+  return status;
+}
+
 enum status store_finish(struct store *store, struct error *err)
 {
   XSP_TRY(writer_check(store, err));
@@ -96,11 +114,11 @@ enum status store_finish(struct store *store, struct error *err)
   XSP_TRY(writer_execute(store, err, "COMMIT"));
   pending_free(store);
   close_database(store);
+  if (store->is_temporary)
+    return reopen_without_name(store, err);
   enum status status = sync_and_rename(store, err);
-  store->is_writing = false;
+  stop_writing(store);
   unfinished_forget(&store->unfinished);
-  close(store->lock_file);
-  store->lock_file = -1;
   if (status != STATUS_OK)
     return status;
   store->is_finished = true;

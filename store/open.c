@@ -18,7 +18,7 @@
 #define BUSY_TIMEOUT_MS 10000
 #define LARGEST_VALUE_BYTES (256 << 20)
 
-static const char what[] = "cannot open trace", advice[] = "a file that xsp profile or xsp recover wrote";
+static const char what[] = "cannot open trace", advice[] = "a file that xsp wrote, or one that xsp import takes";
 
 // ---- what kind of file is it? ----------------------------------------------------------------------------------------
 static uint32_t big_endian(const unsigned char *bytes)
@@ -100,7 +100,7 @@ static void distrust(sqlite3 *db)
 static enum status connect(struct store *store, const char *path, bool is_log_mode, struct error *err)
 {
   bool is_copied = database_has(path, "-wal") || (is_log_mode && database_has(path, "-journal"));
-  int code = is_copied ? SQLITE_OK : database_connect(path, is_log_mode, &store->db);
+  int code = is_copied ? SQLITE_OK : database_connect(path, is_log_mode || store->is_temporary, &store->db);
   if (code == SQLITE_OK && !is_copied) {
     distrust(store->db);
     code = sqlite3_exec(store->db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL); // errors show now
@@ -159,10 +159,11 @@ static enum status add_later_tables(struct store *store, struct error *err)
 enum status store_open_database(struct store *store, struct error *err)
 {
   bool is_log_mode = false;
-  char *path = realpath(store->path, NULL); // journals lie next to the file itself, not next to a link
+  const char *file = store->is_temporary ? store->partial_path : store->path;
+  char *path = realpath(file, NULL); // journals lie next to the file itself, not next to a link
   if (path == NULL)
-    return error_set_errno(err, STATUS_INPUT, what, store->path, NULL);
-  enum status status = check_file(store->path, database_has(path, "-journal"), &is_log_mode, err);
+    return error_set_errno(err, STATUS_INPUT, what, file, NULL);
+  enum status status = check_file(file, database_has(path, "-journal"), &is_log_mode, err);
   if (status == STATUS_OK)
     status = connect(store, path, is_log_mode, err);
   free(path);

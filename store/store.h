@@ -162,6 +162,9 @@ struct store_trace {
 // PATH.partial stays, complete. A killed writer leaves PATH.partial, which opens with all that was committed.
 // A PATH.partial that a killed writer left is renamed to the first free one of PATH.partial~, PATH.partial~2, …
 enum status store_create(const char *path, bool force, struct store **ret_store, struct error *err) MUST_CHECK;
+// The same for a trace that only this process reads: a file in TMPDIR that nobody else can open. store_finish takes away its
+// name, store_close its data. Messages and store_path name `shown_path`, which is not touched.
+enum status store_create_temporary(const char *shown_path, struct store **ret_store, struct error *err) MUST_CHECK;
 const char *store_leftover(const struct store *store);                      // that new name; NULL: there was none
 void store_warn_of_leftover(const struct store *store, message_fn warning); // names it
 enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,

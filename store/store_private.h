@@ -50,13 +50,14 @@ enum row_table { // tables whose rows are structs of store.h
 struct store {
   sqlite3 *db;
   char *path;                   // what the user named
-  char *partial_path;           // while writing: path + ".partial"; else NULL
+  char *partial_path;           // the file while it is written: path + ".partial", or a temporary one; else NULL
   char *aside_path;             // where a killed writer's partial file was found and renamed; else NULL
   int lock_file;                // held while writing; -1
   struct unfinished unfinished; // its .partial file
   bool is_writing, is_finished;
-  bool may_replace; // --force: what has the name `path` by the end
-  bool has_failed;  // sticky: what the file lacks cannot be made good
+  bool is_temporary; // its file loses its name when it is finished; `path` is only what messages name
+  bool may_replace;  // --force: what has the name `path` by the end
+  bool has_failed;   // sticky: what the file lacks cannot be made good
   struct error failure;
   struct strings strings; // writer: all that the file will hold
   uint32_t strings_written;
@@ -74,7 +75,8 @@ struct store {
 // open.c
 enum status store_configure(struct store *store,
                             struct error *err) MUST_CHECK; // limits and virtual tables of a connection
-enum status store_open_database(struct store *store, struct error *err) MUST_CHECK; // read only, from store->path
+enum status store_open_database(struct store *store,
+                                struct error *err) MUST_CHECK; // read only, from store->path, or its temporary file
 
 // pending.c
 enum status pending_flush(struct store *store, struct error *err) MUST_CHECK; // every dirty part and all new strings

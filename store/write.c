@@ -152,14 +152,24 @@ static enum status claim_partial(struct store *store, struct error *err)
                    "other processes make it again and again");
 }
 
+static enum status claim_temporary(struct store *store, struct error *err)
+{
+  store->unfinished = (struct unfinished){store->partial_path, partial_remove};
+  unfinished_add(&store->unfinished); // before it is made: a signal finds nothing, or the file
+  store->lock_file = mkostemp(store->partial_path, O_CLOEXEC);
+  if (store->lock_file < 0 || flock(store->lock_file, LOCK_EX | LOCK_NB) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, what_create, store->partial_path, "TMPDIR=FOLDER");
+  return STATUS_OK;
+}
+
 // The journal is made once and kept until the end, so that nobody else can put one in its place between two transactions,
 // which SQLite would replay. One without its file is worth nothing.
-static enum status claim_journal(const char *partial_path, struct error *err)
+static enum status claim_journal(const char *partial_path, mode_t mode, struct error *err)
 {
   char *journal = memory_resize(NULL, strlen(partial_path) + sizeof "-journal", 1);
   sprintf(journal, "%s-journal", partial_path);
   unlink(journal);
-  int file = open(journal, NEW_FILE, 0666);
+  int file = open(journal, NEW_FILE, mode);
   enum status status =
       file >= 0 ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_create, journal, "another output path");
   if (file >= 0)
@@ -170,7 +180,7 @@ static enum status claim_journal(const char *partial_path, struct error *err)
 
 static enum status open_for_writing(struct store *store, struct error *err)
 {
-  XSP_TRY(claim_journal(store->partial_path, err));
+  XSP_TRY(claim_journal(store->partial_path, store->is_temporary ? 0600 : 0666, err));
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(store->partial_path, &store->db, flags, NULL);
   if (code != SQLITE_OK)
@@ -187,6 +197,34 @@ static enum status open_for_writing(struct store *store, struct error *err)
   return reader_refresh(&store->reader, err);
 }
 
+static struct store *new_store(const char *path)
+{
+  struct store *store = memory_new(1, sizeof *store);
+  store->lock_file = -1;
+  store->next_system_id = 1;
+  store->format_version = STORE_FORMAT_VERSION;
+  store->path = memory_text(path);
+  store->strings_written = 1;
+  return store;
+}
+
+static enum status start_writing(struct store *store, enum status (*claim)(struct store *store, struct error *err),
+                                 struct store **ret_store, struct error *err)
+{
+  *ret_store = NULL;
+  enum status status = claim(store, err);
+  if (status != STATUS_OK) {
+    store_close(store); // the partial file is not ours
+    return status;
+  }
+  status = open_for_writing(store, err);
+  if (status == STATUS_OK)
+    *ret_store = store;
+  else
+    store_discard(store);
+  return status;
+}
+
 enum status store_create(const char *path, bool force, struct store **ret_store, struct error *err)
 {
   *ret_store = NULL;
@@ -200,26 +238,21 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
   if (strcmp(path, "-") == 0)
     return error_set(err, STATUS_USE, what_create, "stdout", "-o FILE, or -o ./- for that name",
                      "SQLite writes the pages of a file in any order");
-  struct store *store = memory_new(1, sizeof *store);
-  store->lock_file = -1;
+  struct store *store = new_store(path);
   store->may_replace = force;
-  store->next_system_id = 1;
-  store->format_version = STORE_FORMAT_VERSION;
-  store->path = memory_text(path);
   store->partial_path = memory_resize(NULL, strlen(path) + sizeof ".partial", 1);
   sprintf(store->partial_path, "%s.partial", path);
-  store->strings_written = 1;
-  enum status status = claim_partial(store, err);
-  if (status != STATUS_OK) {
-    store_close(store); // the partial file is not ours
-    return status;
-  }
-  status = open_for_writing(store, err);
-  if (status == STATUS_OK)
-    *ret_store = store;
-  else
-    store_discard(store);
-  return status;
+  return start_writing(store, claim_partial, ret_store, err);
+}
+
+enum status store_create_temporary(const char *shown_path, struct store **ret_store, struct error *err)
+{
+  const char *folder = getenv("TMPDIR");
+  struct store *store = new_store(shown_path);
+  store->is_temporary = true;
+  if (asprintf(&store->partial_path, "%s/xsp-import-XXXXXX", folder != NULL && folder[0] != 0 ? folder : "/tmp") < 0)
+    memory_exhausted();
+  return start_writing(store, claim_temporary, ret_store, err);
 }
 
 const char *store_leftover(const struct store *store)

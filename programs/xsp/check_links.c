@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "programs/xsp/check.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
 #include "report/display.h"
 #include "table/builder.h"
 
@@ -207,8 +208,7 @@ enum status check_links_run(const char *path, enum report_format format, struct 
   struct store *store;
   struct arena arena = {0};
   struct check_links links;
-  output_catch_signals(output_remove_unfinished);
-  XSP_TRY(store_open(path, &store, err));
+  XSP_TRY(reader_open(path, &store, err));
   enum status status = check_links_compare(store, &arena, &links, err);
   if (status == STATUS_OK) {
     struct buf out = {0};

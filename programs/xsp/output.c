@@ -108,6 +108,12 @@ void output_error(const struct error *err)
   fwrite(line, 1, length, stderr);
 }
 
+void output_next(const char *path)
+{
+  output_message("next:    xsp analyze %s   (a summary)", path);
+  output_message("         xsp report %s    (one page for the browser)", path);
+}
+
 void output_progress(const char *text, bool is_last)
 {
   static uint64_t shown_ns;

@@ -19,6 +19,8 @@ void output_note_reader(const char *path, enum status status, const struct error
 // One line on stderr, escaped like an error's. output_error prints *err the way main does.
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct error *err);
+// After a file was written: what to look at it with, on stderr.
+void output_next(const char *path);
 // A line on stderr that the next one replaces on a terminal; elsewhere a line every few seconds. NULL removes it.
 void output_progress(const char *text, bool is_last);
 // Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.

@@ -4,6 +4,7 @@
 
 #include "base/slice.h"
 #include "correlate/correlate.h"
+#include "programs/xsp/import_store.h"
 #include "programs/xsp/output.h"
 
 #include <dirent.h>
@@ -41,16 +42,25 @@ enum status reader_format(const struct invocation *invocation, enum report_forma
   return STATUS_OK;
 }
 
+// Another profiler's file. What an importer does not take is an .xsp file that cannot be opened.
+static bool is_foreign(const struct stat *facts, const char *path)
+{
+  return S_ISREG(facts->st_mode) && import_recognise(path) != NULL;
+}
+
 enum status reader_open(const char *path, struct store **ret_store, struct error *err)
 {
   struct store *store = NULL;
-  struct stat facts;
+  struct stat facts = {0};
   if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
     return error_set(err, STATUS_INPUT, "cannot open trace", path,
                      "a file in it; only T8 to T11 of xsp analyze take folders", "it is a directory");
   output_catch_signals(output_remove_unfinished);
-  XSP_TRY(store_open(path, &store, err));
-  enum status status = correlate_ensure(store, err);
+  enum status status = store_open(path, &store, err);
+  if (status == STATUS_INPUT && is_foreign(&facts, path))
+    return import_store_open(path, ret_store, err);
+  if (status == STATUS_OK)
+    status = correlate_ensure(store, err);
   if (status != STATUS_OK) {
     store_close(store);
     return status;

@@ -278,7 +278,8 @@ const struct verb verb_analyze = {
         "  T11 system against system: throughput and GPU latency by batch size\n\n"
         "For these a folder means the .xsp files in it, by name, and unreadable files are named and left out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
-        "printed. Several files' experiments are answered one by one. Figures are statistics over the observations "
+        "printed. FILE may also be a trace of another profiler that `xsp import` takes. "
+        "Several files' experiments are answered one by one. Figures are statistics over the observations "
         "that are no warm-up, and every latency comes with its number of observations, its extremes and its "
         "coefficient of variation.",
     .least_arguments = 1,

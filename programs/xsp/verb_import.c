@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp import: an .xsp file from what other profilers recorded.
 #include "base/slice.h"
-#include "correlate/correlate.h"
-#include "programs/xsp/import_print.h"
+#include "programs/xsp/import_store.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
 
-#include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define THREADS_MOST 2
 
@@ -76,41 +73,12 @@ static enum status refuse_own_input(const struct invocation *invocation, const c
   return STATUS_OK;
 }
 
-// ---- interruption ----------------------------------------------------------------------------------------------------
-static volatile sig_atomic_t interrupted_by; // the signal; 0: none
-
-// A read that begins just after the signal came would wait for ever: it is interrupted again until it is noticed.
-static void on_signal(int signal)
-{
-  if (signal != SIGALRM)
-    interrupted_by = signal;
-  if (interrupted_by != 0)
-    alarm(1);
-}
-
-// The first signal ends the import in good order, also where it waits for a pipe (no SA_RESTART).
-static void catch_signals(void)
-{
-  const struct sigaction again = {.sa_handler = on_signal};
-  sigaction(SIGALRM, &again, NULL);
-  output_catch_signals(on_signal);
-}
-
 // ---- importing -------------------------------------------------------------------------------------------------------
 static enum status fill(struct store *store, const struct invocation *invocation, struct import_options *options,
                         struct arena *arena, struct import_report *report, struct error *err)
 {
-  struct import_file *files = NULL;
   XSP_TRY(read_given(invocation, arena, &options->given, err));
-  XSP_TRY(import_files(invocation->arguments, invocation->argument_count, options, store, arena, &files, err));
-  report->files = files;
-  report->file_count = invocation->argument_count;
-  XSP_TRY(correlate_store(store, err));
-  XSP_TRY(import_mark_warmups(store, files, report->file_count, options, err));
-  if (*options->cancel != 0)
-    return error_set(err, STATUS_SYSTEM, "cannot import", invocation->arguments[0], "it again", "it was interrupted");
-  XSP_TRY(import_account(store, &report->account, err));
-  return store_commit(store, err); // what is left for store_finish hardly fails
+  return import_store_fill(invocation->arguments, invocation->argument_count, options, store, arena, report, err);
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)
@@ -118,11 +86,11 @@ static enum status run(const struct invocation *invocation, struct error *err)
   const char *path = invocation_value(invocation, "output");
   if (path == NULL)
     return error_set(err, STATUS_USE, "wrong use", "import", "-o OUT.xsp", "the output's name is missing");
-  struct import_options options = {.cancel = &interrupted_by};
+  struct import_options options = {0};
   XSP_TRY(read_options(invocation, &options, err));
   XSP_TRY(refuse_own_input(invocation, path, err));
   struct store *store = NULL;
-  catch_signals();
+  import_catch_signals();
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
   store_warn_of_leftover(store, output_message);
   struct arena arena = {0};
@@ -134,14 +102,15 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = printed == STATUS_OK || output_reader_left() ? store_finish(store, err) : printed;
   if (status != STATUS_OK) {
     store_discard(store);
-    if (interrupted_by != 0)
-      raise(interrupted_by); // its handler is reset: the parent sees that a signal ended xsp
+    import_leave_interrupted();
   } else {
     store_close(store);
     status = printed;
   }
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
     output_message("xsp: wrote %s", path);
+    output_next(path);
+  }
   arena_done(&arena);
   return status;
 }

@@ -275,6 +275,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
   if (store_leftover(recovery->to) != NULL && strcmp(store_leftover(recovery->to), recovery->source) != 0)
     store_warn_of_leftover(recovery->to, output_message);
   report(recovery, path);
+  output_next(path);
   return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp report: one HTML file to look at, mail and keep.
 #include "base/memory.h"
+#include "base/slice.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "programs/xsp/report_range.h"
@@ -34,13 +35,26 @@ static enum status read_runs(const struct invocation *invocation, int64_t **ret_
 }
 
 // ---- the output ------------------------------------------------------------------------------------------------------
+// Bytes of a file's name without its extension, and without that of its compression: "trace" of trace.json.gz.
+static int stem_length(const char *name)
+{
+  size_t length = strlen(name);
+  for (size_t i = 0; i < 2; i++) {
+    const char *dot = memrchr(name, '.', length);
+    if (i == 0 && !text_ends_with(name, ".gz") && !text_ends_with(name, ".zst"))
+      continue;
+    if (dot != NULL && dot > name)
+      length = (size_t)(dot - name);
+  }
+  return (int)length;
+}
+
 // -o, or NAME.html in the current folder, of the first FILE's name without folder and extension.
 static enum status output_path(const struct invocation *invocation, char path[PATH_MAX], struct error *err)
 {
   const char *given = invocation_value(invocation, "output"), *name = basename(invocation->arguments[0]);
-  const char *dot = strrchr(name, '.');
-  int length = dot != NULL && dot > name ? (int)(dot - name) : (int)strlen(name);
-  length = given != NULL ? snprintf(path, PATH_MAX, "%s", given) : snprintf(path, PATH_MAX, "%.*s.html", length, name);
+  int length = given != NULL ? snprintf(path, PATH_MAX, "%s", given)
+                             : snprintf(path, PATH_MAX, "%.*s.html", stem_length(name), name);
   if (length >= PATH_MAX)
     return error_set(err, STATUS_USE, "cannot write", given, "-o OUT.html", "the name is too long");
   if (strcmp(path, "-") == 0 && invocation_has(invocation, "open"))
@@ -131,6 +145,7 @@ static const struct option_description options[] = {
 };
 static const struct verb_example examples[] = {
     {"xsp report out.xsp --open", "the page of a profile, out.html, opened in a browser"},
+    {"xsp report trace.json.gz --open", "a trace of another profiler"},
     {"xsp report before.xsp after.xsp -o both.html", "two files on one page"},
     {"xsp report out.xsp --run 3 --range 1.2s-1.5s -o part.html", "each span of a part that an overview merges"},
     {0},
@@ -142,7 +157,9 @@ const struct verb verb_report = {
     .synopsis = "FILE... [-o OUT.html] [OPTION...]",
     .description = "Writes one file that opens offline in any browser and can be mailed: nothing is loaded from "
                    "elsewhere, and nothing leaves it. Pages: overview, timeline, flame graph, layers, kernels, "
-                   "rooflines, batch sizes, memory, runs; the key ? explains the others, docs/report.md all of it.",
+                   "rooflines, batch sizes, memory, runs; the key ? explains the others, docs/report.md all of it.\n\n"
+                   "FILE may also be a trace of another profiler that `xsp import` takes, such as trace.json.gz of "
+                   "torch.profiler.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,
