@@ -6,6 +6,7 @@
 #ifndef XSP_CAPTURE_CAPTURE_H
 #define XSP_CAPTURE_CAPTURE_H
 
+#include "format/attach.h"
 #include "format/session.h"
 
 #include <limits.h>
@@ -44,12 +45,11 @@ struct capture {
   const struct process_head *parent; // after a fork: whose tracks are still in use
   uint32_t parent_tracks;
   uint64_t calibrated_ns; // atomic: monotonic time of the last calibration
-  char directory[PATH_MAX - 64];
+  char directory[ATTACH_DIRECTORY_BYTES];
 };
 extern struct capture capture;
 
-// Where a site points while there is no session: 0, then all ones, so that its next span comes to the slow path.
-extern uint32_t capture_before_session;
+extern struct attach_block capture_attach_block; // what others may write into
 
 // One per thread, beside the public xsp_thread_v1.
 struct capture_thread {
@@ -97,7 +97,7 @@ void signals_hold(sigset_t *ret_before);
 void signals_release(const sigset_t *before);
 
 // ---- session.c
-void session_attach_by_environment(void);   // once; nothing where XSP_SESSION is not set
+void session_attach_if_asked(void);         // by the environment, looked at once, or by xsp run --pid
 struct process_head *session_process(void); // makes the process file at its first use; NULL where none can be had
 void session_count_lost(uint64_t records);
 void session_count_misused(void);

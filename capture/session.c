@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 struct capture capture;
-uint32_t capture_before_session;
+struct attach_block capture_attach_block = {
+    .magic = ATTACH_MAGIC, .self = &capture_attach_block, .size = sizeof capture_attach_block};
 
 // Everywhere secure_getenv: a program with more rights than its caller must not write or load where the caller says.
 static uint64_t number_from_environment(const char *name, uint64_t otherwise)
@@ -102,12 +103,12 @@ static bool create_session(const char *session_path)
   return put_in_place(temporary, session_path); // last: who sees it may rely on the catalog
 }
 
-static int map_session(void)
+static int map_session(bool may_make)
 {
   char path[PATH_MAX];
   file_path(path, "session");
   char *memory = file_map(path, SESSION_FILE_SIZE);
-  if (memory == NULL && errno == ENOENT && create_session(path))
+  if (memory == NULL && errno == ENOENT && may_make && create_session(path))
     memory = file_map(path, SESSION_FILE_SIZE);
   if (memory == NULL)
     return -errno;
@@ -135,7 +136,7 @@ static int map_session(void)
   return 0;
 }
 
-static int set_directory(const char *directory)
+static int set_directory(const char *directory, bool may_make)
 {
   size_t length = strlen(directory), base = 0;
   if (directory[0] != '/') {
@@ -147,7 +148,7 @@ static int set_directory(const char *directory)
   if (base + length >= sizeof capture.directory)
     return -ENAMETOOLONG;
   memcpy(capture.directory + base, directory, length + 1);
-  if (mkdir(capture.directory, 0700) != 0 && errno != EEXIST)
+  if (may_make && mkdir(capture.directory, 0700) != 0 && errno != EEXIST)
     return -errno;
   struct stat status; // who else can write to it could cut our mappings short, or make us write elsewhere
   if (lstat(capture.directory, &status) != 0)
@@ -219,24 +220,28 @@ void session_count_misused(void)
 }
 
 // ---- attaching
-static int attach(const char *directory)
+static int attach(const char *directory, bool may_make)
 {
-  int error = set_directory(directory);
+  int error = set_directory(directory, may_make);
   if (error == 0)
-    error = map_session();
+    error = map_session(may_make);
   if (error != 0)
     return error;
   capture.pid = getpid();
   return 0;
 }
 
-int xsp_attach(const char *directory)
+static void note_attached(void)
+{
+  struct attach_block *block = &capture_attach_block;
+  memcpy(block->directory, capture.directory, sizeof block->directory);
+  __atomic_store_n(&block->state, ATTACH_JOINED, __ATOMIC_RELEASE);
+  __atomic_store_n(&block->before_session, UINT32_MAX, __ATOMIC_RELEASE); // sites seen before come back
+}
+
+static int join(const char *directory, bool may_make)
 {
   int saved_errno = errno;
-  if (directory == NULL)
-    directory = secure_getenv("XSP_SESSION");
-  if (directory == NULL || *directory == '\0')
-    return -ENOENT;
   uint32_t state = CAPTURE_NONE;
   if (!__atomic_compare_exchange_n(&capture.state, &state, CAPTURE_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
     if (state == CAPTURE_BUSY)
@@ -249,7 +254,7 @@ int xsp_attach(const char *directory)
   }
   sigset_t before;
   signals_hold(&before);
-  int error = attach(directory);
+  int error = attach(directory, may_make);
   signals_release(&before);
   // Partner: capture_attached. Everything above is visible to whoever sees CAPTURE_ATTACHED.
   __atomic_store_n(&capture.state, error == 0 ? CAPTURE_ATTACHED : CAPTURE_NONE, __ATOMIC_RELEASE);
@@ -257,7 +262,7 @@ int xsp_attach(const char *directory)
     clock_calibrate();
     session_process();
     (void)ring_acquire(); // now, while the program has a large stack and may still make system calls
-    __atomic_store_n(&capture_before_session, UINT32_MAX, __ATOMIC_RELEASE); // sites seen before come back
+    note_attached();
     const char *tracers = secure_getenv("XSP_TRACERS");
     if (tracers != NULL)
       tracers_load(tracers);
@@ -266,11 +271,37 @@ int xsp_attach(const char *directory)
   return error;
 }
 
-void session_attach_by_environment(void)
+int xsp_attach(const char *directory)
+{
+  if (directory == NULL)
+    directory = secure_getenv("XSP_SESSION");
+  return directory == NULL || *directory == '\0' ? -ENOENT : join(directory, true);
+}
+
+// One thread takes the request. A folder that is gone is not made again: its xsp does not wait any more.
+static void join_by_request(void)
+{
+  struct attach_block *block = &capture_attach_block;
+  uint32_t state = ATTACH_ASKED;
+  if (!__atomic_compare_exchange_n(&block->state, &state, ATTACH_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    return;
+  block->directory[sizeof block->directory - 1] = '\0';
+  int error = block->directory[0] == '/' ? join(block->directory, false) : -EINVAL;
+  if (error == 0)
+    return;
+  block->error = error;
+  __atomic_store_n(&block->before_session, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&block->state, ATTACH_FAILED, __ATOMIC_RELEASE);
+}
+
+void session_attach_if_asked(void)
 {
   if (__atomic_load_n(&capture.asked, __ATOMIC_RELAXED) != 0 ||
-      __atomic_exchange_n(&capture.asked, 1, __ATOMIC_RELAXED) != 0)
+      __atomic_exchange_n(&capture.asked, 1, __ATOMIC_RELAXED) != 0) {
+    if (__atomic_load_n(&capture_attach_block.before_session, __ATOMIC_ACQUIRE) != 0 && !capture_attached())
+      join_by_request();
     return;
+  }
   const char *directory = secure_getenv("XSP_SESSION");
   if (directory != NULL && *directory != '\0')
     xsp_attach(directory);
@@ -298,7 +329,7 @@ __attribute__((constructor)) static void load(void)
   pthread_atfork(NULL, NULL, session_start_clean);
   const char *directory = secure_getenv("XSP_SESSION");
   if (directory != NULL && *directory != '\0')
-    session_attach_by_environment();
+    session_attach_if_asked();
 }
 
 // Exit, from whichever thread. Other threads may still record: nothing is unmapped, nothing is waited for.

@@ -89,9 +89,9 @@ uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
 static void register_site(struct xsp_site *site, uint32_t variant)
 {
   if (!capture_attached()) {
-    session_attach_by_environment();
+    session_attach_if_asked();
     if (!capture_attached()) { // until somebody attaches
-      __atomic_store_n(&site->levels, &capture_before_session, __ATOMIC_RELEASE);
+      __atomic_store_n(&site->levels, &capture_attach_block.before_session, __ATOMIC_RELEASE);
       if (!capture_attached()) // nobody did meanwhile: the store above was in time to be found
         return;
     }
@@ -116,8 +116,8 @@ bool site_usable(struct xsp_site *site)
   if (site == NULL)
     return false;
   const volatile uint32_t *levels = __atomic_load_n(&site->levels, __ATOMIC_ACQUIRE);
-  if (levels == &xsp_unregistered_v1 || levels == &capture_before_session) {
-    if (levels == &capture_before_session && !capture_attached())
+  if (levels == &xsp_unregistered_v1 || levels == &capture_attach_block.before_session) {
+    if (levels == &capture_attach_block.before_session && *levels == 0)
       return false;
     register_site(site, 0);
     levels = __atomic_load_n(&site->levels, __ATOMIC_ACQUIRE);
@@ -162,7 +162,7 @@ struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level leve
                             tracer};
   struct xsp_site *sites = NULL, *found = NULL;
   if ((unsigned)level < XSP_LEVEL_COUNT) {
-    session_attach_by_environment();
+    session_attach_if_asked();
     if (capture_attached() && (sites = made_sites()) != NULL)
       register_site(&wanted, variant);
   }
@@ -238,7 +238,7 @@ void xsp_site_tag_string(struct xsp_site *site, const char *key, const char *val
 uint16_t xsp_track_create(const struct xsp_track_options *options)
 {
   int saved_errno = errno;
-  session_attach_by_environment();
+  session_attach_if_asked();
   struct process_head *process = session_process();
   uint16_t track = 0;
   if (process != NULL && options != NULL && options->size >= sizeof *options) {

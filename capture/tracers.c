@@ -220,7 +220,7 @@ int xsp_tracer_join(const struct xsp_tracer *descriptor)
 {
   if (!is_usable(descriptor))
     return -EINVAL;
-  session_attach_by_environment();
+  session_attach_if_asked();
   if (!capture_attached())
     return -ENOENT;
   uint32_t count = __atomic_load_n(&loaded_count, __ATOMIC_RELAXED);
