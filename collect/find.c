@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the caller's sessions where xsp makes them, for `xsp recover`. Reads only.
+// Finds the caller's sessions where xsp makes them: for `xsp recover`, and to remove those that were kept for processes
+// which have ended since.
 #include "base/vector.h"
 #include "collect/collect.h"
 #include "collect/place.h"
+#include "collect/state.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +19,42 @@
 
 typedef VECTOR(struct collect_found) found_list;
 
-// Adds the session, if it is one and the caller's. A lock that somebody holds is that of its collector.
-static void look(const char *path, struct arena *arena, found_list *found)
+struct look {
+  struct arena *arena;
+  found_list *found; // NULL: ended ones are removed
+};
+
+// ---- kept ones -------------------------------------------------------------------------------------------------------
+static bool is_kept(int file)
+{
+  uint64_t magic = 0;
+  uint32_t flags = 0;
+  return pread(file, &magic, sizeof magic, 0) == (ssize_t)sizeof magic && magic == SESSION_MAGIC &&
+         pread(file, &flags, sizeof flags, offsetof(struct session_head, flags)) == (ssize_t)sizeof flags &&
+         (flags & SESSION_KEPT) != 0;
+}
+
+// Whether a process that joined is there still, or another one that got its number.
+static bool has_process(int folder)
+{
+  struct process_head process;
+  struct stat facts;
+  for (uint32_t number = 1;; number++) {
+    char name[32];
+    snprintf(name, sizeof name, "process-%u", number);
+    int file = place_file(folder, name, O_RDONLY, &facts);
+    if (file < 0)
+      return errno != ENOENT;
+    bool is_read = pread(file, &process, sizeof process, 0) == (ssize_t)sizeof process;
+    close(file);
+    if (!is_read || process.pid == 0 || kill((pid_t)process.pid, 0) == 0 || errno != ESRCH)
+      return true;
+  }
+}
+
+// ---- looking ---------------------------------------------------------------------------------------------------------
+// A session of the caller's is listed, or removed. A lock that somebody holds is that of its collector.
+static void look(const char *path, const struct look *look)
 {
   char real[4096];
   int folder = -1;
@@ -23,34 +62,54 @@ static void look(const char *path, struct arena *arena, found_list *found)
   if (place_open(path, "", real, sizeof real, &folder, NULL) != STATUS_OK)
     return;
   int lock = place_file(folder, "session", O_RDONLY, &facts);
-  close(folder);
-  if (lock < 0)
-    return;
-  bool is_in_use = flock(lock, LOCK_SH | LOCK_NB) != 0;
-  close(lock);
-  for (size_t i = 0; i < found->count; i++)
-    if (strcmp(found->items[i].path, real) == 0)
-      return;
-  *vector_add(found) = (struct collect_found){arena_copy(arena, real, strlen(real)), facts.st_mtim.tv_sec, is_in_use};
+  bool is_new = lock >= 0;
+  bool is_in_use = is_new && flock(lock, (look->found != NULL ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0;
+  if (is_new && is_kept(lock)) {
+    is_new = false;
+    if (look->found == NULL && !is_in_use && !has_process(folder)) {
+      place_remove(folder, real);
+      folder = -1;
+    }
+  }
+  for (size_t i = 0; is_new && look->found != NULL && i < look->found->count; i++)
+    is_new = strcmp(look->found->items[i].path, real) != 0;
+  if (is_new && look->found != NULL)
+    *vector_add(look->found) =
+        (struct collect_found){arena_copy(look->arena, real, strlen(real)), facts.st_mtim.tv_sec, is_in_use};
+  if (lock >= 0)
+    close(lock);
+  if (folder >= 0)
+    close(folder);
 }
 
-void collect_find(struct arena *arena, struct collect_found **ret_found, size_t *ret_count)
+static void look_everywhere(const struct look *what)
 {
   const char *bases[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
-  char prefix[32];
-  found_list found = {0};
+  char prefix[32], path[4096];
   int length = snprintf(prefix, sizeof prefix, "xsp-%u-", (unsigned)getuid());
   for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
     DIR *base = bases[i] ? opendir(bases[i]) : NULL;
     for (struct dirent *entry; base && (entry = readdir(base)) != NULL;)
-      if (strncmp(entry->d_name, prefix, (size_t)length) == 0)
-        look(arena_format(arena, "%s/%s", bases[i], entry->d_name), arena, &found);
+      if (strncmp(entry->d_name, prefix, (size_t)length) == 0 &&
+          (size_t)snprintf(path, sizeof path, "%s/%s", bases[i], entry->d_name) < sizeof path)
+        look(path, what);
     if (base)
       closedir(base);
   }
+}
+
+void collect_find(struct arena *arena, struct collect_found **ret_found, size_t *ret_count)
+{
+  found_list found = {0};
+  look_everywhere(&(struct look){arena, &found});
   *ret_count = found.count;
   *ret_found = arena_alloc_array(arena, found.count + 1, sizeof **ret_found);
   for (size_t i = 0; i < found.count; i++)
     (*ret_found)[i] = found.items[i];
   vector_done(&found);
+}
+
+void find_remove_ended(void)
+{
+  look_everywhere(&(struct look){NULL, NULL});
 }

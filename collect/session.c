@@ -93,6 +93,7 @@ enum status collect_create(const struct collect_options *options, struct collect
 {
   struct collect_session *session = session_new();
   *ret_session = NULL;
+  find_remove_ended();
   enum status status = folder_create(session, options, err);
   if (status != STATUS_OK) {
     collect_close(session, false); // folder_create took back what it made
@@ -103,6 +104,11 @@ enum status collect_create(const struct collect_options *options, struct collect
   *ret_session = session;
   DEBUG(collect, "session %s, level mask %#x", collect_directory(session), options->level_mask);
   return STATUS_OK;
+}
+
+void collect_keep(struct collect_session *session)
+{
+  __atomic_or_fetch(&session->head->flags, SESSION_KEPT, __ATOMIC_RELAXED);
 }
 
 enum status collect_adopt(const char *directory, struct collect_session **ret_session, struct error *err)

@@ -81,7 +81,8 @@ static enum status write_run(struct experiment *experiment, struct store_run *ru
   struct store *store = experiment->store;
   run->own_pct = own_pct(ran);
   XSP_TRY(store_add_run(store, run, err));
-  XSP_TRY(note_int(store, run->run_id, "exit_status", launch_exit_status(ran->wait_status), err));
+  if (experiment->options->run.process_id == 0)
+    XSP_TRY(note_int(store, run->run_id, "exit_status", launch_exit_status(ran->wait_status), err));
   XSP_TRY(note_int(store, run->run_id, "processes", ran->processes, err));
   if (ran->left_running > 0)
     XSP_TRY(note_int(store, run->run_id, "left_running", ran->left_running, err));

@@ -33,7 +33,10 @@ struct session_calibration {
 };
 
 enum session_tick_clock { SESSION_TICKS_TSC = 1, SESSION_TICKS_MONOTONIC = 2 };
-enum session_flag { SESSION_FLIGHT_RECORDER = 1 }; // rings overwrite the oldest instead of dropping the newest
+enum session_flag {
+  SESSION_FLIGHT_RECORDER = 1, // rings overwrite the oldest instead of dropping the newest
+  SESSION_KEPT = 2,            // all is drained, nothing is recorded: kept for the next xsp run --pid
+};
 
 struct session_head { // offset 0 of DIR/session
   uint64_t magic;

@@ -8,6 +8,7 @@
 #include "base/debug.h"
 #include "base/map.h"
 #include "collect/collect.h"
+#include "launch/attach.h"
 #include "launch/draining.h"
 #include "launch/environment.h"
 #include "launch/file_name.h"
@@ -38,6 +39,8 @@ struct capture {
   struct collect_session *session;
   struct executable program;
   struct process process;
+  struct attached attached;     // options->process_id: instead of a start
+  struct collect_counts before; // of its session, where that was adopted
   struct draining draining;
   struct arena arena;
   struct error *err;
@@ -54,6 +57,25 @@ static void accompany(struct capture *capture)
   while (!capture->process.has_ended)
     process_wait(&capture->process, has_thread ? SECOND_NS * 3600 : draining_look(&capture->draining));
   draining_stop(&capture->draining);
+}
+
+// As accompany, a program that was not started here: to its end, to the end of --duration, or until xsp is interrupted.
+static enum status accompany_attached(struct capture *capture)
+{
+  const struct launch_options *options = capture->options;
+  struct process *process = &capture->process;
+  enum status status = STATUS_OK;
+  int64_t most_ns = options->duration_s > 0 ? (int64_t)((options->delay_s + options->duration_s) * 1e9) : INT64_MAX;
+  bool has_thread = draining_start(&capture->draining), has_joined = false;
+  do {
+    attach_wait(&capture->attached, process, has_thread ? SECOND_NS / 10 : draining_look(&capture->draining));
+    if (!has_joined)
+      status = attach_check(&capture->attached, collect_directory(capture->session), &has_joined, capture->err);
+  } while (status == STATUS_OK && !process->has_ended && !process->was_interrupted &&
+           process->end_ns - process->start_ns < most_ns);
+  draining_stop(&capture->draining);
+  capture->result->goes_on = !process->has_ended;
+  return status;
 }
 
 // Processor time of xsp so far: drains, and the looks between them. What is drained before the program begins and when it
@@ -149,6 +171,11 @@ static void explain_absence(struct capture *capture, bool has_program)
 {
   if (has_program)
     return;
+  if (capture->options->process_id != 0) {
+    add_message(capture->result,
+                "xsp: the process did not join the session: it began no span while xsp waited for one");
+    return;
+  }
   const char *why = executable_why(capture->program.kind);
   bool has_others = capture->result->processes > 0;
   if (why == NULL)
@@ -178,6 +205,10 @@ static void fill_result(struct capture *capture)
   struct launch_result *result = capture->result;
   struct collect_counts counts;
   collect_counts(capture->session, &counts);
+  counts.overwritten -= capture->before.overwritten;
+  counts.dropped -= capture->before.dropped;
+  counts.lost -= capture->before.lost;
+  counts.misused -= capture->before.misused;
   result->spans = counts.spans;
   // A flight recorder is meant to overwrite.
   uint64_t overwritten = capture->options->flight_recorder_bytes != 0 ? 0 : counts.overwritten;
@@ -206,23 +237,47 @@ static enum status finish(struct capture *capture)
 }
 
 // ---- the beginning ------------------------------------------------------------------------------------------------------------------
+static enum status start_program(struct capture *capture, const struct chosen_tracers *tracers)
+{
+  const struct launch_options *options = capture->options;
+  char **environment = NULL;
+  executable_look(options->command[0], &capture->program);
+  XSP_TRY(environment_make(options, tracers, &capture->program, collect_directory(capture->session), environ,
+                           &capture->arena, &environment, capture->err));
+  XSP_TRY(draining_prepare(&capture->draining));
+  DEBUG(launch, "start %s in %s, executable kind %d of %s", options->command[0], collect_directory(capture->session),
+        (int)capture->program.kind, capture->program.path);
+  return process_start(options->command, environment, &capture->process, &capture->result->cannot_exec, capture->err);
+}
+
+// The session of a process that was recorded before. What it counted until now is in that recording's file.
+static enum status adopt(struct capture *capture)
+{
+  XSP_TRY(collect_adopt(capture->attached.session, &capture->session, capture->err));
+  collect_counts(capture->session, &capture->before);
+  return STATUS_OK;
+}
+
 static enum status start(struct capture *capture)
 {
   const struct launch_options *options = capture->options;
   struct chosen_tracers tracers;
-  char **environment = NULL;
   const struct collect_options session = {
-      .level_mask = options->levels.mask,
+      .level_mask =
+          options->process_id == 0 ? options->levels.mask : XSP_LEVEL_MASK_ALL, // a later --pid may want others
       .ring_records = (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES),
       .memory_limit = options->memory_limit_bytes,
       .flight_recorder = options->flight_recorder_bytes != 0,
   };
   process_prepare(); // before the session's mappings are guarded by a handler
-  XSP_TRY(tracers_choose(options, &capture->arena, &tracers, capture->err));
-  XSP_TRY(collect_create(&session, &capture->session, capture->err));
-  executable_look(options->command[0], &capture->program);
-  XSP_TRY(environment_make(options, &tracers, &capture->program, collect_directory(capture->session), environ,
-                           &capture->arena, &environment, capture->err));
+  if (options->process_id == 0)
+    XSP_TRY(tracers_choose(options, &capture->arena, &tracers, capture->err));
+  else
+    XSP_TRY(attach_open(options->process_id, &capture->attached, capture->err));
+  if (capture->attached.session[0] == '\0')
+    XSP_TRY(collect_create(&session, &capture->session, capture->err));
+  else
+    XSP_TRY(adopt(capture));
   if (options->capture_range != NULL)
     collect_set_levels(capture->session, 0);
   capture->draining = (struct draining){.options = options,
@@ -230,36 +285,47 @@ static enum status start(struct capture *capture)
                                         .store = capture->store,
                                         .run_id = capture->run->run_id,
                                         .err = capture->err};
+  if (options->process_id == 0)
+    return start_program(capture, &tracers);
+  collect_set_levels(capture->session, options->levels.mask);
   XSP_TRY(draining_prepare(&capture->draining));
-  DEBUG(launch, "start %s in %s, executable kind %d of %s", options->command[0], collect_directory(capture->session),
-        (int)capture->program.kind, capture->program.path);
-  return process_start(options->command, environment, &capture->process, &capture->result->cannot_exec, capture->err);
+  return attach_begin(&capture->attached, collect_directory(capture->session), &capture->process, capture->err);
 }
 
 enum status launch_execute(const struct launch_options *options, struct store *store, struct store_run *run,
                            struct launch_result *ret_result, struct error *err)
 {
-  struct capture capture = {.options = options, .store = store, .run = run, .result = ret_result, .err = err};
+  struct capture capture = {
+      .options = options, .store = store, .run = run, .result = ret_result, .err = err, .attached = {.handle = -1}};
   *ret_result = (struct launch_result){0};
   enum status status = start(&capture);
   if (status == STATUS_OK) {
     uint64_t before_ns = own_ns();
     ret_result->was_started = true;
-    accompany(&capture);
+    if (options->process_id == 0)
+      accompany(&capture);
+    else
+      status = accompany_attached(&capture);
     ret_result->own_ns = own_ns() - before_ns;
     wait_for_others(&capture);
     process_done(&capture.process);
     ret_result->wait_status = capture.process.wait_status;
-    ret_result->was_interrupted = capture.process.was_interrupted;
+    // Ctrl-C is how the recording of a program that goes on is meant to end.
+    ret_result->was_interrupted = capture.process.was_interrupted && options->process_id == 0;
     ret_result->start_ns = capture.process.start_ns;
     ret_result->end_ns = capture.process.end_ns;
-    status = finish(&capture);
+    if (status == STATUS_OK)
+      status = finish(&capture);
     fill_result(&capture);
   }
+  attach_close(&capture.attached);
   bool is_kept = ret_result->was_started && status != STATUS_OK; // the rings are all that is left of the execution
   if (is_kept && err != NULL)
     snprintf(err->advice, sizeof err->advice, "xsp recover %.150s -o another path", collect_directory(capture.session));
-  collect_close(capture.session, !is_kept);
+  bool may_adopt = status == STATUS_OK && ret_result->goes_on && ret_result->processes > 0;
+  if (may_adopt)
+    collect_keep(capture.session);
+  collect_close(capture.session, !is_kept && !may_adopt);
   arena_done(&capture.arena);
   return status;
 }

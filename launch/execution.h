@@ -10,9 +10,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct launch_options {           // the user's options; strings borrowed
   char *const *command;           // argv of the program, NULL-terminated
+  pid_t process_id;               // of a program that runs already, `command` is its; 0: it is started
   const char *const *tracers;     // names or paths with options, NULL-terminated; {"auto"}: all that are usable
   struct level_set levels;        // of this execution
   const char *model_range;        // glob; NULL: none
@@ -26,9 +28,10 @@ struct launch_options {           // the user's options; strings borrowed
 };
 
 struct launch_result {
-  bool was_started;              // else the error has the reason
+  bool was_started;              // or joined; else the error has the reason
   bool cannot_exec;              // not started: no such program, or not executable (status 127)
-  int wait_status;               // of waitpid
+  int wait_status;               // of waitpid; 0 of a program that was not started by xsp
+  bool goes_on;                  // it was not, and had not ended
   bool was_interrupted;          // by a signal to xsp (Ctrl-C): no further executions
   int64_t start_ns, end_ns;      // Unix epoch, of the program
   int64_t span_id;               // of its application-level span in the run

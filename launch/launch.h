@@ -3,6 +3,7 @@
 #ifndef XSP_LAUNCH_LAUNCH_H
 #define XSP_LAUNCH_LAUNCH_H
 
+#include "launch/attach.h"       // a process that runs already joins a session
 #include "launch/environment.h"  // which tracers a program gets, and its environment
 #include "launch/execution.h"    // one execution of any program, drained into one run
 #include "launch/file_name.h"    // what an output and a program are called

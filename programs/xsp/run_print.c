@@ -30,14 +30,16 @@ static void put_count(struct buf *out, const char **joint, uint64_t count, const
   }
 }
 
-static void put_ending(struct buf *out, const struct launch_result *first)
+static void put_ending(struct buf *out, const struct launch_options *options, const struct launch_result *first)
 {
   double seconds = (double)(first->end_ns - first->start_ns) / 1e9;
   buf_format(out, ": %.*f %s", 3, seconds < 1 ? seconds * 1e3 : seconds, seconds < 1 ? "ms" : "s");
   if (WIFSIGNALED(first->wait_status))
     buf_format(out, ", killed by signal %d", WTERMSIG(first->wait_status));
-  else
+  else if (options->process_id == 0)
     buf_format(out, ", exit status %d", launch_exit_status(first->wait_status));
+  else
+    buf_text(out, first->goes_on ? " recorded, it goes on" : " recorded, until its end");
   if (first->processes > 1)
     buf_format(out, ", %u processes", first->processes);
   if (first->left_running > 0)
@@ -51,7 +53,7 @@ static void put_heading(struct buf *out, const struct run_experiment_options *op
     buf_text(out, word == options->run.command ? "" : " ");
     display_escape(out, *word, strlen(*word));
   }
-  put_ending(out, &result->first);
+  put_ending(out, &options->run, &result->first);
   if (result->executions > 1)
     buf_format(out, "; the first of %u executions", result->executions);
   buf_text(out, "\n");

@@ -57,6 +57,9 @@ static const struct option_description options[] = {
     {"pin-algorithms", 0, NULL, NULL, false,
      "Set the variables by which TensorFlow, MXNet and cuBLAS take the same algorithms in every process, so that level "
      "sets run the same kernels. Other frameworks have no such variable."},
+    {"pid", 'p', "PID", NULL, false,
+     "Record a process that runs already, for --duration or until Ctrl-C; it goes on. It must be yours and have "
+     "libxsp.so in it: linked, or by LD_PRELOAD. What it records is what its own spans say, from the next one on."},
     {"wait", 0, "WHOM", "program", false,
      "program: be done when the program has ended. all: also wait for processes that it left running."},
     {"output", 'o', "FILE", NULL, false,
@@ -71,6 +74,7 @@ static const struct verb_example examples[] = {
     {"xsp run -- python3 infer.py", "one execution with everything that its libraries announce"},
     {"xsp run --leveled -- ./program --its-option", "the same at several level sets: what each level costs"},
     {"mpirun xsp run -o out.%q{OMPI_COMM_WORLD_RANK}.xsp -- python3 train.py", "a file for each rank"},
+    {"xsp run --pid 4711 --duration 10", "ten seconds of a service that has libxsp.so in it"},
     {0},
 };
 
@@ -184,7 +188,8 @@ static const char *command_line(struct request *request)
     const struct invocation_option *option = &request->invocation->options[i];
     buf_format(&text, option->value != NULL ? " --%s %s" : " --%s", option->description->name, option->value);
   }
-  buf_text(&text, " --");
+  if (request->invocation->argument_count > 0)
+    buf_text(&text, " --");
   for (size_t i = 0; i < request->invocation->argument_count; i++)
     buf_format(&text, " %s", request->invocation->arguments[i]);
   const char *copy = arena_copy(&request->arena, text.data, text.length);
@@ -192,10 +197,40 @@ static const char *command_line(struct request *request)
   return copy;
 }
 
+// A program to start, or one that runs; options that a start needs do not go with the second.
+static enum status fill_program(struct request *request, struct error *err)
+{
+  static const char *const at_start[] = {"tracer",  "leveled",        "serialize",     "runs",
+                                         "warmup",  "model-range",    "capture-range", "functions",
+                                         "resolve", "pin-algorithms", "wait"};
+  const struct invocation *invocation = request->invocation;
+  struct launch_options *run = &request->experiment.run;
+  run->command = (char *const *)invocation->arguments; // NULL-terminated, argv's own strings
+  if (!invocation_has(invocation, "pid"))
+    return invocation->argument_count > 0 ? STATUS_OK
+                                          : error_set(err, STATUS_USE, "wrong use", "run",
+                                                      "xsp run -- COMMAND, or --pid PID", "its arguments are missing");
+  unsigned process_id = 0;
+  XSP_TRY(invocation_unsigned(invocation, "pid", 1, INT_MAX, &process_id, err));
+  if (invocation->argument_count > 0)
+    return error_set(err, STATUS_USE, "wrong use", "--pid", "one of the two", "a command and a process are given");
+  for (size_t i = 0; i < sizeof at_start / sizeof *at_start; i++)
+    if (invocation_has(invocation, at_start[i]))
+      return error_set(err, STATUS_USE, "wrong use", "--pid", "without it, or xsp run -- COMMAND",
+                       "--%s acts on a program's start", at_start[i]);
+  if (request->experiment.set_count > 1)
+    return error_set(err, STATUS_USE, "wrong use", "--pid", "one level set", "a running program is not repeated");
+  run->process_id = (pid_t)process_id;
+  run->command = attach_command(run->process_id, &request->arena);
+  return run->command != NULL
+             ? STATUS_OK
+             : error_set(err, STATUS_INPUT, "cannot attach to the process", invocation_value(invocation, "pid"),
+                         "its number, as ps shows it", "there is no such process");
+}
+
 static enum status fill(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
-  experiment->run.command = (char *const *)request->invocation->arguments; // NULL-terminated, argv's own strings
   if (!invocation_has(request->invocation, "quiet")) {
     experiment->message = output_message;
     experiment->progress = isatty(STDERR_FILENO) == 1 ? output_progress : NULL;
@@ -205,6 +240,7 @@ static enum status fill(struct request *request, struct error *err)
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_sets(request, err));
+  XSP_TRY(fill_program(request, err));
   XSP_TRY(fill_tracers(request, err));
   XSP_TRY(fill_ranges(request, err));
   XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
@@ -260,7 +296,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 const struct verb verb_run = {
     .name = "run",
     .summary = "trace any program, unmodified",
-    .synopsis = "[OPTION...] -- COMMAND [ARGUMENT...]",
+    .synopsis = "[OPTION...] {-- COMMAND [ARGUMENT...] | --pid PID}",
     .description =
         "Starts the program with tracers inside, in it and in the processes that it starts, and writes an .xsp file: "
         "what its libraries announce (NVTX, ITT), launch (OpenCL) and run (ONNX Runtime). The program keeps its "
@@ -270,7 +306,7 @@ const struct verb verb_run = {
         "started, 125 for wrong use of xsp run, 3 where the program ended with 0 and xsp failed.\n\n"
         "With --leveled the program runs several times: its first execution has your terminal, the others read the "
         "same input where it is a file or a pipe, and what they print is dropped.",
-    .least_arguments = 1,
+    .least_arguments = 0, // with --pid
     .most_arguments = SIZE_MAX,
     .options = options,
     .takes_command = true,

@@ -84,6 +84,7 @@ class Openers(unittest.TestCase):
         "base/small_file.c",       # files of the system
         "collect/place.c",         # session folders
         "frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
+        "launch/attach.c",         # /proc
         "launch/executable.c",     # the program that is started
         "launch/proc.c",           # /proc
         "launch/streams.c",        # its own copy, by /proc/self/fd
