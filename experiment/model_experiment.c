@@ -308,6 +308,7 @@ enum status profile_experiment(const struct profile_options *options, struct pro
   unsigned observations = options->runs + options->warmups;
   experiment.progress = (struct progress){
       .name = options->name,
+      .unit = "observation",
       .show = options->progress,
       .total = (unsigned)(options->batch_count * experiment.lane_count * observations + cold_starts(options)),
   };

@@ -251,8 +251,9 @@ static void announce(struct experiment *experiment, unsigned left)
     level_set_format(experiment->sets[i], text);
     snprintf(sets + strlen(sets), sizeof sets - strlen(sets), "%s%s", i == 0 ? "" : ", ", text);
   }
-  MESSAGE(experiment, "%u more execution%s, for %u at each of %s; what they write to stdout is dropped", left,
-          left == 1 ? "" : "s", experiment->options->runs, sets);
+  MESSAGE(experiment, "%u more execution%s, for %u at each of %s, about %.1f s; what they write to stdout is dropped",
+          left, left == 1 ? "" : "s", experiment->options->runs, sets,
+          progress_left_s(&experiment->progress, progress_now_s()));
   if (experiment->streams.input_is_lost)
     MESSAGE(experiment, "stdin cannot be read twice: they find it empty; a file would be read again by each");
 }
@@ -337,7 +338,11 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
   *ret_result = (struct run_experiment_result){0};
   struct experiment experiment = {.options = options, .result = ret_result};
   file_name_program(options->run.command, experiment.name, sizeof experiment.name);
-  experiment.progress = (struct progress){.name = experiment.name, .show = options->progress};
+  experiment.progress = (struct progress){.name = experiment.name,
+                                          .unit = "execution",
+                                          .shows_each = true,
+                                          .show = options->progress,
+                                          .started_s = progress_now_s()};
   experiment.streams = STREAMS_NONE;
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
   store_warn_of_leftover(experiment.store, options->warning);

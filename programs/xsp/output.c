@@ -126,6 +126,13 @@ void output_progress(const char *text, bool is_last)
           text == NULL || (is_terminal && !is_last) ? "" : "\n");
 }
 
+void output_progress_line(const char *text, bool is_last)
+{
+  (void)is_last;
+  if (text != NULL)
+    output_message("xsp: %s", text);
+}
+
 unsigned output_width(void)
 {
   const char *columns = getenv("COLUMNS");

@@ -23,6 +23,8 @@ void output_error(const struct error *err);
 void output_next(const char *path);
 // A line on stderr that the next one replaces on a terminal; elsewhere a line every few seconds. NULL removes it.
 void output_progress(const char *text, bool is_last);
+// The same as lines that stay, for what has few of them and no terminal.
+void output_progress_line(const char *text, bool is_last);
 // Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.
 unsigned output_width(void);
 // The first Ctrl-C, hang-up or plain kill calls `handler`, the next one ends the program. Ignored ones stay ignored.

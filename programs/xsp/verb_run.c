@@ -233,7 +233,7 @@ static enum status fill(struct request *request, struct error *err)
   struct run_experiment_options *experiment = &request->experiment;
   if (!invocation_has(request->invocation, "quiet")) {
     experiment->message = output_message;
-    experiment->progress = isatty(STDERR_FILENO) == 1 ? output_progress : NULL;
+    experiment->progress = isatty(STDERR_FILENO) == 1 ? output_progress : output_progress_line;
   }
   experiment->warning = output_message;
   experiment->run.pin_algorithms = invocation_has(request->invocation, "pin-algorithms");

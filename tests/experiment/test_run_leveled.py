@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import socket
@@ -238,6 +239,15 @@ for i in range(4):
         self.assertEqual(result.stdout, "layers: 0 lines\n")
         self.assertIn("2 more executions", result.stderr)
         self.assertEqual([row["n"] for row in self.analyze("A2")["rows"]], [3, 3])
+
+    def test_each_execution_has_a_line(self):
+        """Without a terminal: how many, how long, then which one has ended."""
+        result = self.run_xsp("--leveled", "--levels", "M,M/L", "--runs", "2", "--", "true")
+        total = json.loads(xsp("sql", self.output, "select count(*) as n from run", "--json").stdout)[0]["n"]
+        self.assertRegex(result.stderr, rf"xsp: {total - 1} more executions, for 2 at each of M, M/L, about \d+\.\d s; ")
+        ended = [re.fullmatch(r"xsp: true: (M|M/L), execution (\d+) of (\d+), about \d+ s left", line)
+                 for line in result.stderr.splitlines() if ", execution " in line]
+        self.assertEqual([(int(line[2]), int(line[3])) for line in ended], [(n, total) for n in range(2, total + 1)])
 
     def test_a_program_that_fails_runs_once(self):
         result = self.run_xsp("--leveled", "--", WORKLOAD, "layers", 2, 7, status=7)
