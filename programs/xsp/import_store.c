@@ -36,8 +36,9 @@ void import_leave_interrupted(void)
 }
 
 // ---- importing -------------------------------------------------------------------------------------------------------
-enum status import_store_fill(const char *const *paths, size_t count, struct import_options *options, struct store *store,
-                           struct arena *arena, struct import_report *ret_report, struct error *err)
+enum status import_store_fill(const char *const *paths, size_t count, struct import_options *options,
+                              struct store *store, struct arena *arena, struct import_report *ret_report,
+                              struct error *err)
 {
   struct import_file *files = NULL;
   options->cancel = &interrupted_by;

@@ -12,8 +12,9 @@ void import_leave_interrupted(void);
 
 // Imports, correlates and commits; store_finish is left to the caller. `options`: its cancel is set. `arena`: of the report.
 // STATUS_SYSTEM where a signal came.
-enum status import_store_fill(const char *const *paths, size_t count, struct import_options *options, struct store *store,
-                           struct arena *arena, struct import_report *ret_report, struct error *err) MUST_CHECK;
+enum status import_store_fill(const char *const *paths, size_t count, struct import_options *options,
+                              struct store *store, struct arena *arena, struct import_report *ret_report,
+                              struct error *err) MUST_CHECK;
 
 // Imports one file, with the defaults, into a file without a name that ends with *ret_store, and says so on stderr.
 enum status import_store_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
