@@ -73,7 +73,8 @@ enum time_part { // of the observations' time, each without those before it: the
   TIME_LAUNCHES, // the host is in a call that launches work
   TIME_CALLS,    // in another call of the device's interface: it allocates, waits, compiles
   TIME_LAYERS,   // in a layer
-  TIME_REST,     // nothing of this was recorded
+  TIME_RANGES,   // in another span within the observation
+  TIME_REST,     // nothing was recorded
   TIME_PARTS
 };
 struct cause {
@@ -91,6 +92,7 @@ struct cause {
   const char *name;    // what the rule blames: a call, a type of layers, a layer, a kernel; NULL: nothing particular
   double name_pct;     // its share of all calls, layers or kernels; NaN: unknown
   bool has_devices, has_layers, name_is_kernel; // has_devices: several
+  bool is_of_program;                           // `xsp run` recorded it
 };
 // The cause of each experiment for which a rule holds, in the order of the files; fewer than experiments where the figures show
 // none. Of the request, `batch` and `cache` count.

@@ -67,8 +67,9 @@ static void put_program(const struct cause *of, struct buf *out)
 {
   put_idle(of, out);
   if (of->has_layers)
-    buf_format(out, ", mostly while the program runs outside of layers (%.3g %% of the time)", of->part_pct[TIME_REST]);
-  else
+    buf_format(out, ", mostly while the program runs outside of layers (%.3g %% of the time)",
+               of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST]);
+  else if (of->part_pct[TIME_RANGES] < of->part_pct[TIME_REST])
     buf_text(out, "; what the host does meanwhile was not recorded");
 }
 
@@ -102,16 +103,23 @@ static void put_layers(const struct cause *of, struct buf *out)
 
 static void put_outside_layers(const struct cause *of, struct buf *out)
 {
-  buf_format(out, "%.3g %% of the time is spent outside of layers", of->part_pct[TIME_REST]);
+  buf_format(out, "%.3g %% of the time is spent outside of layers",
+             of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST]);
+}
+
+static void put_unrecorded(const struct cause *of, struct buf *out)
+{
+  buf_format(out, "nothing was recorded for %.3g %% of the time", of->part_pct[TIME_REST]);
 }
 
 static const struct sentence {
   const char *rule;
   void (*put)(const struct cause *of, struct buf *out);
 } sentences[] = {
-    {"recording", put_recording}, {"data_loader", put_loader}, {"device_calls", put_calls},
-    {"operators", put_operators}, {"program", put_program},    {"copies", put_copies},
-    {"kernels", put_kernels},     {"layers", put_layers},      {"outside_layers", put_outside_layers},
+    {"recording", put_recording},   {"data_loader", put_loader}, {"device_calls", put_calls},
+    {"operators", put_operators},   {"program", put_program},    {"copies", put_copies},
+    {"kernels", put_kernels},       {"layers", put_layers},      {"outside_layers", put_outside_layers},
+    {"unrecorded", put_unrecorded},
 };
 
 void report_cause(const struct cause *of, struct buf *out)

@@ -13,6 +13,7 @@
 #define LEAST_IDLE_PCT 20   // below this, an idle device is no cause
 #define LEAST_COPIES_PCT 20 // of the time, without kernels
 #define LEAST_LOADER_PCT 10
+#define LEAST_UNRECORDED_PCT 20
 #define MOST_SLOWER_TIMES 1.5 // beyond this, shares are those of the recording
 
 // ---- the rules -------------------------------------------------------------------------------------------------------
@@ -21,11 +22,16 @@ static double operators_pct(const struct cause *of) // the host runs layers, and
   return of->part_pct[TIME_LAUNCHES] + of->part_pct[TIME_LAYERS];
 }
 
+static double outside_pct(const struct cause *of)
+{
+  return of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST];
+}
+
 // Is this the largest part of the time without the device?
 static bool is_main(const struct cause *of, double pct)
 {
   return pct > 0 && pct >= of->part_pct[TIME_LOADER] && pct >= operators_pct(of) && pct >= of->part_pct[TIME_CALLS] &&
-         pct >= of->part_pct[TIME_REST];
+         pct >= outside_pct(of);
 }
 
 static bool is_idle_in(const struct cause *of, double pct)
@@ -55,7 +61,7 @@ static bool waits_for_operators(const struct cause *of)
 
 static bool waits_for_program(const struct cause *of)
 {
-  return is_idle_in(of, of->part_pct[TIME_REST]);
+  return is_idle_in(of, outside_pct(of));
 }
 
 static bool copies(const struct cause *of)
@@ -75,7 +81,13 @@ static bool is_in_layers(const struct cause *of)
 
 static bool is_outside_layers(const struct cause *of)
 {
-  return isnan(of->idle_pct) && of->has_layers && of->part_pct[TIME_REST] >= 50;
+  return isnan(of->idle_pct) && of->has_layers && outside_pct(of) >= 50;
+}
+
+// Of programs: a model that was measured without layers was so on purpose.
+static bool is_unrecorded(const struct cause *of)
+{
+  return isnan(of->idle_pct) && !of->has_layers && of->is_of_program && of->part_pct[TIME_REST] >= LEAST_UNRECORDED_PCT;
 }
 
 // ---- whom they blame -------------------------------------------------------------------------------------------------
@@ -146,17 +158,20 @@ static const struct cause_rule rules[] = {
     {"kernels", executes, name_work},
     {"layers", is_in_layers, name_layers},
     {"outside_layers", is_outside_layers, NULL},
+    {"unrecorded", is_unrecorded, NULL},
 };
 
 // ---- the figures -----------------------------------------------------------------------------------------------------
-// One set, so that its parts add up: with layers and kernels, else with kernels, else with layers.
+// One set, so that its parts add up: with layers and kernels, else with kernels, else with layers, else with ranges.
 static const struct view_set *set_of(const struct view *view, int64_t batch_size)
 {
   const struct kernel_rule any_kernels = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)};
   const struct view_set *set = view_rule_by_layer(view, batch_size, false);
   if (set == NULL)
     set = view_rule_kernels(view, batch_size, &any_kernels);
-  return set != NULL ? set : view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL);
+  if (set == NULL)
+    set = view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL);
+  return set != NULL ? set : view_rule(view, batch_size, XSP_LEVEL_APPLICATION, NULL);
 }
 
 static bool has_set(const struct view *view, int64_t batch_size)
@@ -201,13 +216,14 @@ static enum status load_figures(struct question *question, const struct view_set
   of->has_devices = parts.has_devices;
   of->name = parts.call;
   of->levels = set->levels_text;
+  of->is_of_program = parts.has_program;
   return STATUS_OK;
 }
 
-// STATUS_NO: no rule holds, or the experiment has neither layers nor kernels.
+// STATUS_NO: no rule holds, or the experiment has nothing below its models.
 static enum status find_cause(struct question *question, struct cause *of, struct error *err)
 {
-  XSP_TRY(question_batch(question, has_set, "layers or kernels", err));
+  XSP_TRY(question_batch(question, has_set, "layers, kernels or ranges", err));
   XSP_TRY(load_figures(question, set_of(question->view, question->batch_size), of, err));
   of->batch_size = has_several_batches(question->view) ? question->batch_size : 0;
   const char *call = of->name;

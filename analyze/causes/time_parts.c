@@ -22,13 +22,13 @@ static const char *const loader_names[] = {
 struct parts_run {
   const struct view_run *run;
   struct run_columns columns;
-  struct map foreign; // tracks whose times cannot be compared
-  struct map devices; // by id
-  struct map loaders; // by name: 1: a data loader, 2: not
-  uint32_t api, sync; // categories
-  size_t *places;     // by observation: its place among those that are no warm-up
-  uint8_t *part_of;   // by row: enum time_part; TIME_PARTS: none
-  bool *is_loader;    // by row
+  struct map foreign;          // tracks whose times cannot be compared
+  struct map devices;          // by id
+  struct map loaders;          // by name: 1: a data loader, 2: not
+  uint32_t api, sync, program; // categories
+  size_t *places;              // by observation: its place among those that are no warm-up
+  uint8_t *part_of;            // by row: enum time_part; TIME_PARTS: none
+  bool *is_loader;             // by row
 };
 
 static bool names_loader(struct parts_run *of, uint32_t name)
@@ -69,7 +69,9 @@ static enum time_part part_of(const struct parts_run *of, size_t row)
     return TIME_LOADER;
   if (spans->level[row] == XSP_LEVEL_KERNEL && category == of->api)
     return spans->kind[row] == XSP_KIND_LAUNCH ? TIME_LAUNCHES : TIME_CALLS;
-  return spans->level[row] == XSP_LEVEL_LAYER ? TIME_LAYERS : TIME_PARTS;
+  if (spans->level[row] == XSP_LEVEL_LAYER)
+    return TIME_LAYERS;
+  return spans->level[row] == XSP_LEVEL_MODEL || category == of->program ? TIME_PARTS : TIME_RANGES;
 }
 
 static uint32_t category(struct store *store, const char *name)
@@ -95,6 +97,7 @@ static enum status load(struct store *store, struct arena *arena, struct parts_r
   }
   of->api = category(store, "api");
   of->sync = category(store, "sync");
+  of->program = category(store, "program");
   of->places = arena_alloc_array(arena, of->run->observation_count + 1, sizeof *of->places);
   for (size_t k = 0, place = 0; k < of->run->observation_count; k++) {
     of->places[k] = place;
@@ -203,6 +206,8 @@ static void measure_run(struct parts_run *of, size_t first, struct time_parts *r
     spans_of[of->part_of[i]]++;
   ret->has_device |= spans_of[TIME_KERNELS] + spans_of[TIME_COPIES] > 0;
   ret->has_layers |= spans_of[TIME_LAYERS] > 0;
+  for (size_t i = 0; i < of->columns.spans.count && !ret->has_program; i++)
+    ret->has_program = of->columns.spans.category[i] == of->program;
   for (enum time_part part = 0; part < TIME_PARTS; part++) {
     if (part == TIME_CALLS)
       add_calls(of, &covered, calls_ns);

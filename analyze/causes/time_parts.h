@@ -13,6 +13,7 @@ struct time_parts {              // values: one per observation of the set, in m
   bool has_device;               // something was executed
   bool has_devices;              // several of them
   bool has_layers;
+  bool has_program; // there is the span of a program, of `xsp run`
   const char
       *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
 };

@@ -148,6 +148,21 @@ class RulesTest(HandCase):
         self.assertEqual(self.cause(tiny), [])
         self.assertNotIn(b"cause", scripted.xsp("analyze", self.write(tiny), check=0).stdout)
 
+    def test_a_program_that_announces_little(self):
+        """Of 100 ms a range takes 43, and one within it, which adds nothing, 20."""
+        script = scripted.Script()
+        script.experiment("python3 script.py")
+        script.run(1, "A/M")
+        script.track(1)
+        program = script.span("script.py", 0, 100_000_000, "application", category="program")
+        around = script.span("load", 10_000_000, 43_000_000, "application", parent=program)
+        script.span("parse", 20_000_000, 20_000_000, "application", parent=around)
+        folder = scripted.temporary_folder()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / "program.xsp"
+        script.write(path)
+        self.assertEqual(causes(path), [("unrecorded", "nothing was recorded for 57 % of the time")])
+
     def test_batch_sizes(self):
         tiny = Tiny()
         tiny.run("M/L", 1).predict(100, layer("a", 90))
