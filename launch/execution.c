@@ -13,6 +13,7 @@
 #include "launch/environment.h"
 #include "launch/file_name.h"
 #include "launch/functions.h"
+#include "launch/libraries.h"
 #include "launch/proc.h"
 #include "launch/process.h"
 
@@ -54,8 +55,13 @@ int launch_exit_status(int wait_status)
 static void accompany(struct capture *capture)
 {
   bool has_thread = draining_start(&capture->draining); // else here, between waits
-  while (!capture->process.has_ended)
-    process_wait(&capture->process, has_thread ? SECOND_NS * 3600 : draining_look(&capture->draining));
+  struct libraries libraries = {0};
+  while (!capture->process.has_ended) {
+    int64_t look_ns = libraries_look(&libraries, capture->process.process);
+    int64_t drain_ns = has_thread ? INT64_MAX : draining_look(&capture->draining);
+    process_wait(&capture->process, look_ns < drain_ns ? look_ns : drain_ns);
+  }
+  capture->result->frameworks = libraries.found;
   draining_stop(&capture->draining);
 }
 

@@ -9,6 +9,7 @@
 #include "launch/file_name.h"    // what an output and a program are called
 #include "launch/functions.h"    // the list of --functions
 #include "launch/install.h"      // where xsp's own parts are
+#include "launch/libraries.h"    // which frameworks a program has loaded
 #include "launch/probe.h"        // whether a framework's library or a tracer can be used here
 #include "launch/process.h"      // a program with its own signals, limits and group
 #include "launch/runner.h"       // xsp-runner, which opens a model in its framework

@@ -88,6 +88,40 @@ size_t proc_in(const char *session, bool is_mapped, pid_t *ret_numbers, size_t m
   return count;
 }
 
+uint32_t proc_mapped(pid_t process, const char *const *names, size_t count)
+{
+  char path[64], *line = NULL;
+  size_t room = 0;
+  uint32_t mapped = 0;
+  snprintf(path, sizeof path, "/proc/%ld/maps", (long)process);
+  FILE *file = fopen(path, "re");
+  while (file != NULL && getline(&line, &room, file) > 0) {
+    const char *slash = strrchr(line, '/');
+    for (size_t i = 0; slash != NULL && i < count; i++)
+      mapped |= (uint32_t)(strncmp(slash + 1, names[i], strlen(names[i])) == 0) << i;
+  }
+  if (file != NULL)
+    fclose(file);
+  free(line);
+  return mapped;
+}
+
+size_t proc_children(pid_t process, pid_t *ret_children, size_t most)
+{
+  char name[40], text[1024];
+  size_t count = 0;
+  snprintf(name, sizeof name, "task/%ld/children", (long)process);
+  if (!read_proc(process, name, text, sizeof text))
+    return 0;
+  for (char *at = text, *end; count < most; at = end) {
+    long child = strtol(at, &end, 10);
+    if (end == at)
+      break;
+    ret_children[count++] = (pid_t)child;
+  }
+  return count;
+}
+
 // The number after "NAME:" in /proc/PROCESS/status.
 static uint64_t status_number(const char *text, const char *name, int base)
 {

@@ -15,6 +15,11 @@ bool proc_lives(pid_t process, int64_t start_ns);
 // Processes that were given this session's folder by their environment; with `is_mapped`, of these only those that have it
 // mapped: they joined, or were forked by one that did. Their numbers go to `ret_numbers`, at most `most`. Returns how many.
 size_t proc_in(const char *session, bool is_mapped, pid_t *ret_numbers, size_t most);
+// Which of `count` names, at most 32, begin the names of files that the process has mapped: bit I is names[I]. 0 for those of
+// other users.
+uint32_t proc_mapped(pid_t process, const char *const *names, size_t count);
+// Children of the process's first thread, at most `most`; returns how many.
+size_t proc_children(pid_t process, pid_t *ret_children, size_t most);
 // Signals that were sent to the whole process and not delivered yet: bit N - 1 is signal N.
 uint64_t proc_pending(pid_t process);
 // 0: not stopped. Else a number that changes when the process goes on, however shortly, and stops again.

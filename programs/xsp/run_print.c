@@ -7,6 +7,7 @@
 #include "experiment/experiment.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/run_unseen.h"
 #include "report/display.h"
 #include "report/report.h"
 
@@ -242,11 +243,19 @@ static enum status put_tables(struct buf *out, struct store *store, const struct
   return status;
 }
 
-static enum status put_causes(struct buf *out, struct store *store, struct error *err)
+// *ret_is_unrecorded: of much of the program nothing was recorded.
+static enum status put_causes(struct buf *out, struct store *store, bool *ret_is_unrecorded, struct error *err)
 {
-  struct answers answers = {0};
-  enum status status = answers_put_causes(&answers, store, out, err);
-  answers_done(&answers);
+  struct arena arena = {0};
+  struct analyze_request request;
+  struct cause *causes;
+  size_t count;
+  analyze_request_init(&request);
+  enum status status = analyze_causes(&store, 1, &request, &arena, &causes, &count, err);
+  if (status == STATUS_OK)
+    report_causes(causes, count, out);
+  *ret_is_unrecorded = status == STATUS_OK && count > 0 && strcmp(causes[0].rule, "unrecorded") == 0;
+  arena_done(&arena);
   return status;
 }
 
@@ -273,13 +282,15 @@ enum status run_summary(const struct run_experiment_options *options, const stru
   struct arena arena = {0};
   struct buf out = {0};
   struct run_facts facts;
+  bool is_unrecorded;
   enum status status = run_facts(result->store, &arena, &facts, err);
   if (status == STATUS_OK) {
     buf_text(&out, "\nxsp: ");
     put_heading(&out, options, result);
-    status = put_causes(&out, result->store, err);
+    status = put_causes(&out, result->store, &is_unrecorded, err);
     put_facts(&out, &facts, &options->run, &result->first);
     put_messages(&out, result->first.messages);
+    run_unseen(options, result, &facts, is_unrecorded, &out);
     if (result->has_noise)
       noise_explain(&result->noise, &out);
     if (status == STATUS_OK && options->run.model_range == NULL) // else its matches are the observations
