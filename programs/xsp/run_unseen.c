@@ -70,7 +70,8 @@ static const struct hint {
      {"with jax.profiler.trace(\"FOLDER\"): ...   then xsp report FOLDER/plugins/profile/*/*.trace.json.gz"}},
     {lacks_tensorflow,
      "TensorFlow's operations: none ran while it was recorded, or this version is not known",
-     {"docs/tracers.md has the versions, and what is recorded: sessions, tf.function, model.predict, eager operations"}},
+     {"docs/tracers.md has the versions, and what is recorded: sessions, tf.function, model.predict, eager "
+      "operations"}},
     {lacks_code,
      "the program's own code, where no library announces it (NVTX, ITT, OpenCL, ONNX Runtime ...). One of",
      {"with nvtx.annotate(\"step\"): ... (pip install nvtx; in C xsp/span.h)   and xsp run --model-range step",
