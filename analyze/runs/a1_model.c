@@ -6,6 +6,27 @@
 #include "analyze/view.h"
 
 #include <math.h>
+#include <stdio.h>
+
+#define MARK_STEPS "p.step() in the loop of torch.profiler, or --model-range PATTERN of xsp run and xsp import"
+
+// A run without model spans is one observation.
+static void note_whole_runs(struct question *question, const struct view_set *set)
+{
+  for (size_t i = 0; i < set->run_count; i++)
+    if (set->runs[i]->observation_count > 0 && set->runs[i]->observations[0].span_id == 0)
+      table_note(&question->table,
+                 "no step was recorded: the latency is that of a whole run; to mark steps: " MARK_STEPS);
+}
+
+static enum status lacks_models(struct question *question, struct error *err)
+{
+  enum status status = question_lacks(
+      question, err, "there is no run with the model level: neither a step nor a prediction was recorded");
+  if (err != NULL)
+    snprintf(err->advice, sizeof err->advice, "%s", MARK_STEPS);
+  return status;
+}
 
 static enum status summarize(struct question *question, const struct batches *batches, struct error *err)
 {
@@ -83,7 +104,7 @@ static enum status answer(struct question *question, struct error *err)
   XSP_TRY(question_batches(question, &batches, err));
   struct stages *stages;
   if (batches.count == 0)
-    return question_lacks(question, err, "there is no run with the model level");
+    return lacks_models(question, err);
   XSP_TRY(load_stages(question, &batches, &stages, err));
   int64_t only = question->request->batch;
   bool has_several_from = false;
@@ -94,6 +115,7 @@ static enum status answer(struct question *question, struct error *err)
     put_row(&question->table, &batches, i, &stages[i], cold_median_ms(question, point->batch_size));
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
+    note_whole_runs(question, point->set);
     if (point->is_overlapping)
       table_note(
           &question->table,

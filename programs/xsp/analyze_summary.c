@@ -37,6 +37,8 @@ static enum status ask(struct summary *summary, struct store *const *stores, siz
       *err = why;
       return status;
     }
+    if (status == STATUS_NO && i == 0) // A1 is what everyone expects: with the remedy
+      output_error(&why);
     summary->ends[i] = summary->answers.tables.count;
   }
   return STATUS_OK;

@@ -429,6 +429,22 @@ class AnalyzeTest(CliTest):
         self.fails(2, "analyze", self.file, "A2", mentions=["before the files"])
         self.fails(2, "analyze", "B7", mentions=["no such analysis"])
 
+    def test_a_trace_without_steps_names_the_remedy(self):
+        for levels, level in (("A/L", "layer"), ("A/M", "application")):
+            script = Script()
+            script.experiment("no steps")
+            script.run(1, levels)
+            script.track(1)
+            script.span("one", 0, 5000, level)
+            file = script.write(self.folder / f"no_steps_{level}.xsp")
+            if level == "layer":
+                self.fails(1, "analyze", "A1", file, mentions=["p.step()", "--model-range"])
+                self.assertIn("p.step()", xsp("analyze", file, check=0).stderr.decode())
+            else:
+                notes = xsp_json("analyze", "A1", file, "--json")["notes"]
+                self.assertEqual(sum("p.step()" in note and "--model-range" in note for note in notes), 1, notes)
+        self.assertNotIn("p.step()", str(xsp_json("analyze", "A1", self.file, "--json")["notes"]))
+
     def test_top_of_all_kernels(self):
         script = Script()
         script.experiment("two kernels")
