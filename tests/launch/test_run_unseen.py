@@ -20,6 +20,25 @@ open(sys.argv[2]).read()
 """
 
 
+def summary(folder, command, *options):
+    """Of a command that prints "mapped" to stderr and then reads folder/go: it ends when xsp has looked at its libraries."""
+    if not (folder / "go").exists():
+        os.mkfifo(folder / "go")
+    process = subprocess.Popen([XSP, "run", "-o", folder / "out.xsp", "--force", *options, "--", *map(str, command)],
+                               stderr=subprocess.PIPE, text=True, env={**os.environ, "XSP_DEBUG": "launch"})
+    is_mapped = False
+    for line in process.stderr:
+        is_mapped |= line == "mapped\n"
+        look = re.search("looked at the libraries of .*: frameworks (0x[0-9a-f]+|0)$", line)
+        if look and (is_mapped or look[1] != "0"):
+            break
+    (folder / "go").write_text("")
+    rest = process.communicate(timeout=TIMEOUT_S)[1]
+    if process.returncode != 0:
+        raise AssertionError(f"{command}: status {process.returncode}: {rest}")
+    return rest[rest.index("\nxsp: "):]
+
+
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs that are not")
 class Unseen(unittest.TestCase):
     def setUp(self):
@@ -27,26 +46,12 @@ class Unseen(unittest.TestCase):
         self.addCleanup(made.cleanup)
         self.folder = pathlib.Path(made.name)
         (self.folder / "program.py").write_text(PROGRAM)
-        os.mkfifo(self.folder / "go")
 
     def summary(self, library, *options, command=None):
-        """The program ends when xsp has looked at its libraries."""
         path = self.folder / library
         path.write_bytes(bytes(4096))
-        program = [sys.executable, str(self.folder / "program.py"), str(path), str(self.folder / "go")]
-        command = program if command is None else ["sh", "-c", command, "sh", *program]
-        process = subprocess.Popen([XSP, "run", "-o", self.folder / "out.xsp", "--force", *options, "--", *command],
-                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "XSP_DEBUG": "launch"})
-        is_mapped = False
-        for line in process.stderr:
-            is_mapped |= line == "mapped\n"
-            look = re.search("looked at the libraries of .*: frameworks (0x[0-9a-f]+|0)$", line)
-            if look and (is_mapped or look[1] != "0"):
-                break
-        (self.folder / "go").write_text("")
-        rest = process.communicate(timeout=TIMEOUT_S)[1]
-        self.assertEqual(process.returncode, 0, rest)
-        return rest[rest.index("\nxsp: "):]
+        program = [sys.executable, self.folder / "program.py", path, self.folder / "go"]
+        return summary(self.folder, program if command is None else ["sh", "-c", command, "sh", *program], *options)
 
     def test_frameworks(self):
         for library, name in (("libtorch_cpu.so", "PyTorch"), ("libjax_common.so", "JAX"), ("xla_extension.so", "JAX"),

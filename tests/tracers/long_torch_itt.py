@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
+import test_run_unseen
 import torch_environment
 from test_itt import Trace, name_of
 
@@ -86,6 +87,12 @@ class Torch(unittest.TestCase):
         self.assertIs(trace.named("aten::relu")[-1]["parent"], pushed)
         self.assertEqual(pushed["level"], "application")
         self.assertNotIn("left out", trace.reported)
+
+    def test_a_program_that_does_not_ask_for_it(self):
+        with tempfile.TemporaryDirectory(prefix="xsp-test-itt-torch-") as name:
+            code = f"import sys, torch; print('mapped', file=sys.stderr, flush=True); open('{name}/go').read()"
+            text = test_run_unseen.summary(pathlib.Path(name), [self.python, "-c", code])
+        self.assertIn("not seen PyTorch's operators", text)
 
     def test_what_operators_call_is_library_level(self):
         with tempfile.TemporaryDirectory(prefix="xsp-test-itt-torch-") as name:
