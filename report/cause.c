@@ -29,8 +29,8 @@ static void put_idle(const struct cause *of, struct buf *out)
 
 static void put_recording(const struct cause *of, struct buf *out)
 {
-  buf_format(out, "recording %s takes %.3g times as long as recording the model alone: most of the time is its cost",
-             of->levels, of->slower_times);
+  buf_format(out, "%.3g %% of the time is the cost of recording %s, which takes %.3g times as long as the model alone",
+             100 - 100 / of->slower_times, of->levels, of->slower_times);
 }
 
 static void put_loader(const struct cause *of, struct buf *out)
@@ -93,6 +93,8 @@ static void put_kernels(const struct cause *of, struct buf *out)
   buf_format(out, of->has_devices ? "a device is busy %.3g %% of the time" : "the device is busy %.3g %% of the time",
              100 - of->idle_pct);
   put_share(of, out);
+  if (of->has_layers && of->unattributed_pct >= 50)
+    buf_format(out, ", of which %.3g %% belongs to no layer", of->unattributed_pct);
 }
 
 static void put_layers(const struct cause *of, struct buf *out)

@@ -135,8 +135,9 @@ static enum status name_work(struct question *question, struct cause *of, struct
 {
   struct kernels kernels;
   XSP_TRY(kernels_load(question, question->batch_size, KERNELS_ALONE, &kernels, err));
-  double outside_ms = question_value(question, kernels.set, kernels.outside_ms);
-  if (of->has_layers && outside_ms * 2 < kernels_figures_of_all(question, &kernels).latency.value)
+  double kernels_ms = kernels_figures_of_all(question, &kernels).latency.value;
+  of->unattributed_pct = share_pct(question_value(question, kernels.set, kernels.outside_ms), kernels_ms);
+  if (of->has_layers && of->unattributed_pct < 50)
     return name_layers(question, of, err);
   name_kernel(question, &kernels, of);
   return STATUS_OK;
@@ -248,7 +249,8 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
   *ret_cause = (struct cause){.store = experiment->store,
                               .experiment_id = experiment->experiment->experiment_id,
                               .experiment = experiment->name,
-                              .name_pct = NAN};
+                              .name_pct = NAN,
+                              .unattributed_pct = NAN};
   XSP_TRY(view_load(experiment, false, arena, view, err));
   enum status status = question_start(&question, &analysis, request, view, arena, &scratch, err);
   if (status == STATUS_OK)
