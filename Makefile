@@ -6,6 +6,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
+export XSP_BUILD = $(BUILD)
 export XSP_JOBS = $(JOBS)
 # ONNX Runtime's wheels would leave files in the home.
 export ORT_DISABLE_TELEMETRY = 1
@@ -14,28 +15,31 @@ SHELL = /bin/sh
 .NOTPARALLEL:
 .PHONY: all setup demo zoo test test-all bench dist install clean gpu-check help
 
-all: ## build all that this machine can build; the program is build/xsp
-	@tools/build "$(BUILD)"
+all: ## build xsp: build/xsp, and what `make install` installs
+	@tools/build --programs "$(BUILD)"
 
-setup: ## install what is missing: packages, .venv with the pinned Python packages
+setup: ## install what building and testing need: packages, .venv with the pinned Python packages
 	@tools/setup
 
-demo: setup ## profile real models and print their tables; leaves demo/*.html and demo/*.xsp
-	@tools/build "$(BUILD)" >&2
-	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/demo
+demo: ## install what it needs, build, profile real models, print their tables; leaves demo/*.html and demo/*.xsp
+	@tools/setup --demo
+	@tools/build --programs --quiet "$(BUILD)"
+	@.venv/bin/python3 tools/demo
 
 zoo: setup all ## measure the models of models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
-	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/zoo $(ZOO)
+	@.venv/bin/python3 tools/zoo $(ZOO)
 
-test: setup all ## set up, build, run the tests (under 10 minutes on 2 cores); TEST=name: only these
+test: setup ## set up, build, run the tests (under 10 minutes on 2 cores); TEST=name: only these
+	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)" $(if $(TEST),--only '$(TEST)',-LE long)
 
-test-all: setup all ## the same and the long tests
+test-all: setup ## the same and the long tests
+	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)"
 
 bench: ## measure against floors and peers; one JSON object a line in build/bench.jsonl
 	@tools/setup --bench
-	@tools/build "$(BUILD)-bench" -DXSP_BENCH=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	@tools/build --programs "$(BUILD)-bench" -DXSP_BENCH=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	@mkdir -p "$(BUILD)"
 	@.venv/bin/python3 bench/run.py --build "$(BUILD)-bench" --output "$(BUILD)/bench.jsonl"
 

@@ -47,6 +47,9 @@ endfunction()
 
 # xsp_test(NAME SOURCES files… LIBS libs… [LABEL label]): a cmocka program run by ctest.
 function(xsp_test name)
+  if(NOT XSP_TESTS)
+    return()
+  endif()
   cmake_parse_arguments(T "" "LABEL" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} ${CMOCKA_LIBRARIES})

@@ -4,7 +4,7 @@
 
     tools/models.py FOLDER [--set demo|test|trained]
 
-demo:    squeezenet, resnet50, densenet121: the onnx package's light models (real graphs without weights) with random weights
+demo:    squeezenet, resnet50: the onnx package's light models (real graphs without weights) with random weights
          scaled by He et al. (values neither vanish nor explode) and a free batch dimension; and `trained`.
 trained: ppocr_cls, ppocr_det: PP-OCR models with their trained weights, from the Python package rapidocr-onnxruntime
          (fetched by pip); the picture's height and width are fixed to what the package uses, the batch stays free.
@@ -181,7 +181,7 @@ TEST = {
     "empty.onnx": lambda: b"",
     "noise.onnx": lambda: bytes(numpy.random.default_rng(7).integers(0, 256, 4096, numpy.uint8)),
 }
-DEMO = {f"{name}.onnx": (lambda name=name: Light(name).bytes()) for name in ("squeezenet", "resnet50", "densenet121")}
+DEMO = {f"{name}.onnx": (lambda name=name: Light(name).bytes()) for name in ("squeezenet", "resnet50")}
 
 
 # ---- writing what is missing -----------------------------------------------------------------------------------------
