@@ -28,6 +28,8 @@ static enum status output_failed(struct error *err)
     reader_left = true;
     return STATUS_SYSTEM;
   }
+  if (errno == EBADF) // main opened it for reading
+    return error_set(err, STATUS_SYSTEM, "cannot write the output", "stdout", "again with > FILE", "it is closed");
   return error_set_errno(err, STATUS_SYSTEM, "cannot write the output", "stdout", "another place with room for it");
 }
 

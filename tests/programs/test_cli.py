@@ -185,6 +185,13 @@ class OutputTest(CliTest):
             self.assertIn(b"stdout", result.stderr)
             self.assertEqual(result.stderr.count(b"\n"), 1)
 
+    def test_a_closed_stdout_is_status_3(self):
+        for arguments in (["info", self.file], ["help"], ["export", self.file, "--to", "csv", "-o", "-"]):
+            result = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", XSP, *arguments], stderr=subprocess.PIPE,
+                                    timeout=scripted.TIMEOUT_S)
+            self.assertEqual(result.returncode, 3)
+            self.assertRegex(result.stderr, rb"^xsp: cannot write.*: stdout: it is closed; try: .*FILE\n$")
+
     def test_a_reader_that_leaves_is_no_error(self):
         query = "with recursive n(x) as (select 1 union all select x + 1 from n limit 1000000) select x from n"
         process = subprocess.Popen([XSP, "sql", self.file, query, "--json"], stdout=subprocess.PIPE,
