@@ -9,13 +9,18 @@
 #include "table/table.h"
 
 // ---- the question ---------------------------------------------------------------------------------------------------
-// Loaded rows that several questions about the same open stores share. Starts as {.bytes_most = …}, the most that stays between
-// two questions; arena_done(&cache.arena) frees it.
+// What several questions about the same open stores share: experiments, their views (analyze/view.h), and layer rows. Starts as
+// {.bytes_most = …}, the most that the rows take between two questions; analyze_cache_done frees it.
 struct analyze_cache {
   size_t bytes_most;
-  struct arena arena;
+  struct arena arena; // of the rows
   struct cached_rows *rows;
+  struct arena lasting; // of the others
+  struct experiment_runs *experiments;
+  size_t experiment_count;
+  struct view **views; // one per experiment; NULL: not loaded yet
 };
+void analyze_cache_done(struct analyze_cache *cache);
 #define ANALYZE_METRICS_MOST 8
 struct analyze_request {
   int64_t batch;         // 0: the default rule

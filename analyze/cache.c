@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer rows that were loaded already: by the same question, or, with the cache of a request, by another one (the report's
-// page asks a dozen about the same runs). Called by question.c and layers.c.
+// What was loaded already: by the same question, or, with the cache of a request, by another one. The report's page asks a
+// dozen per batch size about the same runs. Called by question.c and layers.c.
 #include "analyze/cache.h"
+#include "analyze/experiments.h"
 
 struct cached_rows {
   struct cached_rows *next;
@@ -11,6 +12,43 @@ struct cached_rows {
   struct device_rows_wanted wanted;
   struct layer_rows rows;
 };
+
+void analyze_cache_done(struct analyze_cache *cache)
+{
+  arena_done(&cache->arena);
+  arena_done(&cache->lasting);
+}
+
+enum status cache_experiments(struct analyze_cache *cache, struct store *const *stores, size_t store_count,
+                              struct arena *arena, struct experiment_runs **ret_experiments, size_t *ret_count,
+                              struct error *err)
+{
+  if (cache == NULL)
+    return experiments_list(stores, store_count, arena, ret_experiments, ret_count, NULL, err);
+  if (cache->experiments == NULL) {
+    XSP_TRY(experiments_list(stores, store_count, &cache->lasting, &cache->experiments, &cache->experiment_count, NULL,
+                             err));
+    cache->views = arena_alloc_array(&cache->lasting, cache->experiment_count, sizeof *cache->views);
+  }
+  *ret_experiments = cache->experiments;
+  *ret_count = cache->experiment_count;
+  return STATUS_OK;
+}
+
+enum status cache_view(struct analyze_cache *cache, const struct experiment_runs *of, bool of_cold_runs,
+                       struct arena *arena, struct view **ret_view, struct error *err)
+{
+  bool is_shared = cache != NULL && !of_cold_runs;
+  struct view **place = is_shared ? &cache->views[of - cache->experiments] : ret_view;
+  if (!is_shared || *place == NULL) {
+    struct arena *owner = is_shared ? &cache->lasting : arena;
+    struct view *view = arena_alloc(owner, sizeof *view);
+    XSP_TRY(view_load(of, of_cold_runs, owner, view, err));
+    *place = view;
+  }
+  *ret_view = *place;
+  return STATUS_OK;
+}
 
 void cache_next_question(struct analyze_cache *cache)
 {

@@ -267,9 +267,9 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
 {
   struct arena scratch = {0};
   struct question question;
-  struct view *view = arena_alloc(arena, sizeof *view);
+  struct view *view;
   cache_next_question(request->cache);
-  XSP_TRY(view_load(of, request->cold, arena, view, err));
+  XSP_TRY(cache_view(request->cache, of, request->cold, arena, &view, err));
   XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
   enum status status = analysis->answer(&question, err);
   if (status == STATUS_OK)
@@ -311,7 +311,7 @@ enum status question_each(const struct analysis *analysis, struct store *const *
   XSP_TRY(question_statistic_check(request, &unused, err));
   struct experiment_runs *experiments;
   size_t count;
-  XSP_TRY(experiments_list(stores, store_count, arena, &experiments, &count, NULL, err));
+  XSP_TRY(cache_experiments(request->cache, stores, store_count, arena, &experiments, &count, err));
   answers.tables = arena_alloc_array(arena, count, sizeof *answers.tables);
   for (size_t i = 0; i < count; i++)
     XSP_TRY(ask(analysis, &experiments[i], request, arena, &answers, err));

@@ -92,6 +92,6 @@ enum status page_put_tables(struct page *page, size_t file, struct json_writer *
   struct analyze_cache cache = {.bytes_most = CACHE_BYTES_MOST};
   const struct asked asked = {timeline->store, &cache, file, json};
   enum status status = answer_all(&asked, timeline, err);
-  arena_done(&cache.arena);
+  analyze_cache_done(&cache);
   return status;
 }

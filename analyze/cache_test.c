@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions that share a cache: an experiment is loaded once, and each answer is the one without a cache.
+#include "analyze/test_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define MS 1000000
+
+static double latency_ms(struct fixture *fixture, const char *statistic, int64_t batch)
+{
+  fixture->request.statistic = statistic;
+  fixture->request.batch = batch;
+  assert_int_equal(fixture_ask(fixture, "A2"), STATUS_OK);
+  return fixture_number(fixture, 0, "latency_ms");
+}
+
+static void test_an_experiment_is_loaded_once(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  for (int64_t batch = 1; batch <= 2; batch++) {
+    fixture_run(&fixture, "M/L", batch);
+    for (int i = 1; i <= 3; i++) { // a layer that takes batch * 1, 2 and 6 ms
+      int64_t start_ns = fixture.now_ns;
+      fixture_model(&fixture, 20 * MS, false);
+      fixture_layer(&fixture, &(struct fixture_layer){.name = "conv", .index = 0, .alloc_bytes = UNKNOWN_BYTES},
+                    start_ns + MS, batch * (i == 3 ? 6 : i) * MS);
+    }
+  }
+  fixture_ready(&fixture);
+  struct analyze_cache cache = {.bytes_most = 0}; // layer rows do not stay
+  fixture.request.cache = &cache;
+  ASSERT_NEAR(latency_ms(&fixture, "mean", 1), 3);
+  size_t loaded_bytes = cache.lasting.used_bytes;
+  assert_true(loaded_bytes > 0);
+  ASSERT_NEAR(latency_ms(&fixture, "median", 1), 2);
+  ASSERT_NEAR(latency_ms(&fixture, "max", 2), 12);
+  ASSERT_NEAR(latency_ms(&fixture, "mean", 2), 6);
+  fixture.request.cold = true; // there are no cold runs: none of the shared ones is taken
+  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_NO);
+  fixture.request.cold = false;
+  ASSERT_NEAR(latency_ms(&fixture, "mean", 1), 3);
+  assert_int_equal(cache.lasting.used_bytes, loaded_bytes);
+  analyze_cache_done(&cache);
+  fixture_done(&fixture);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_an_experiment_is_loaded_once)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
