@@ -27,12 +27,15 @@ class Setup(unittest.TestCase):
                 shutil.copy2(SOURCE / name, target)
         shutil.copytree(SOURCE / ".venv" / "wheels", cls.checkout / ".venv" / "wheels")
 
-    def make(self, *targets):
+    def run_offline(self, *command):
         environment = dict(os.environ, PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0",
                            HOME=str(self.checkout.parent / "home"))
-        environment.pop("MAKEFLAGS", None)
-        environment.pop("MAKELEVEL", None)
-        result = subprocess.run(["make", *targets], cwd=self.checkout, env=environment, capture_output=True, text=True)
+        for name in ("MAKEFLAGS", "MAKELEVEL", "XSP_BUILD"):
+            environment.pop(name, None)
+        return subprocess.run(command, cwd=self.checkout, env=environment, capture_output=True, text=True)
+
+    def make(self, *targets):
+        result = self.run_offline("make", *targets)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return result.stderr
 
@@ -77,9 +80,35 @@ class Setup(unittest.TestCase):
         record.write_text(record.read_text().replace("Version: ", "Version: 0.", 1))
         self.repaired()
 
+    def test_demo_has_no_packages_of_the_tests(self):
+        shutil.rmtree(self.checkout / ".venv" / "lib")
+        result = self.run_offline("tools/setup", "--demo")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.site("onnxruntime")
+        self.assertFalse(list((self.checkout / ".venv" / "lib").glob("python3*/site-packages/playwright")))
+        self.repaired()
+        self.site("playwright")
+
+    def test_a_failure_names_the_log(self):
+        wheels = self.checkout / ".venv" / "wheels"
+        kept = wheels.rename(self.checkout / "wheels")
+        try:
+            wheels.mkdir()
+            self.site("numpy-*.dist-info/METADATA").unlink()
+            result = self.run_offline("tools/setup")
+        finally:
+            shutil.rmtree(wheels)
+            kept.rename(wheels)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("build/setup.log", result.stderr)
+        self.assertIn("No matching distribution", result.stderr, "pip's last lines")
+        self.assertLess(result.stderr.count("\n"), 30)
+        self.assertIn("No matching distribution", (self.checkout / "build" / "setup.log").read_text())
+
     def test_build_folder(self):
         self.make()
         build = self.checkout / "build"
+        self.assertFalse((build / "fuzz-programs").exists(), "make builds no tests")
         cache = build / "CMakeCache.txt"
 
         def elsewhere():
