@@ -14,17 +14,13 @@ import subprocess
 import tempfile
 import unittest
 
+import typed_commands
+
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 PAGES = sorted((SOURCE / "docs" / "howto").glob("*.md"))
 FILES_MOST = 5  # besides the new part's own folder, tests and docs
 TARGETS = ("xsp", "xsp-runner")
 TIMEOUT_S = 600
-
-
-def blocks(page):
-    """(language, file or None, lines) of each fenced block."""
-    for match in re.finditer(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", page.read_text(), re.S | re.M):
-        yield match[1], match[2], match[3].splitlines()
 
 
 def changes(lines):
@@ -84,14 +80,8 @@ class HowTo(unittest.TestCase):
         self.write(name, text)
 
     def run_console(self, lines, targets):
-        commands = []
-        for line in lines:
-            if line.startswith("$ "):
-                commands.append((line[2:], []))
-            else:
-                commands[-1][1].append(line)
         environment = {**os.environ, "PATH": f"{self.checkout / 'build'}:{os.environ['PATH']}", "COLUMNS": "120"}
-        for command, expected in commands:
+        for command, expected in typed_commands.commands(lines):
             if command == "make":
                 self.build(*TARGETS, *targets)
                 continue
@@ -103,7 +93,7 @@ class HowTo(unittest.TestCase):
 
     def follow(self, page):
         created, changed = [], set()
-        for kind, name, lines in blocks(page):
+        for kind, name, lines in typed_commands.blocks(page.read_text()):
             if name is not None:
                 created.append(name)
                 self.write(name, "".join(f"{line}\n" for line in lines))

@@ -1,38 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ```console blocks of a page, typed into one shell, and what they print compared with what the page shows.
+"""Pages that a test follows: their blocks, and their commands, typed into one shell and compared with what the page shows.
 
-A line that begins with `$ ` is a command; the lines below it are its whole output, stdout and stderr. `…` stands for any
-lines; a command without lines below it may print anything. A ```python block that begins with `# NAME.py` is a file.
+    ```python file=PATH  a new file (any language)
+    ```console           commands after "$ "; the lines below a command are all that it prints
+
+is_printed: a line "..." is any lines; a command without lines below it may print anything.
 Not compared: words with a figure, units, widths of columns, and the words in a table's rows: which layer is the longest
 depends on the machine and its load."""
-import pathlib
 import re
 import subprocess
 
 MARK = "==== typed "
 UNIT = re.compile(r"(ns|µs|us|ms|s|min|B|kB|KiB|MB|MiB|GB|GiB)[,;]?")
-REST = "…"
+REST = "..."
 
 
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+def blocks(page):
+    """(language, file or None, lines) of each fenced block of a text."""
+    for match in re.finditer(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", page, re.S | re.M):
+        yield match[1], match[2], match[3].splitlines()
 
 
-def files(page):
-    """{name: content}"""
-    found = [(re.match(r"# (\S+\.py)\n", block), block) for block in blocks(page, "python")]
-    return {name.group(1): block for name, block in found if name}
-
-
-def commands(page):
-    """[(command, lines that it prints)] in the page's order."""
+def commands(lines):
+    """[(command, lines that it prints)] of a console block."""
     found = []
-    for line in "".join(blocks(page, "console")).splitlines():
+    for line in lines:
         if line.startswith("$ "):
             found.append((line[2:], []))
         else:
             found[-1][1].append(line)
     return found
+
+
+def write_files(page, folder):
+    """Returns the files' names."""
+    files = {name: lines for _, name, lines in blocks(page) if name is not None}
+    for name, lines in files.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return list(files)
+
+
+def commands_of(page):
+    return [command for kind, _, lines in blocks(page) if kind == "console" for command in commands(lines)]
 
 
 def typed(texts, folder, environment, seconds):

@@ -20,10 +20,9 @@ class FreshClone(unittest.TestCase):
             home.mkdir()
             subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", SOURCE, clone], check=True, timeout=600)
             readme = (clone / "README.md").read_text(encoding="utf-8")
-            shown = typed_commands.commands(readme)
+            shown = typed_commands.commands_of(readme)
             self.assertGreater(len(shown), 5)
-            for name, content in typed_commands.files(readme).items():
-                (clone / name).write_text(content, encoding="utf-8")
+            written = typed_commands.write_files(readme, clone)
             environment = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_", "MAKE"))}
             answers = typed_commands.typed([text for text, _ in shown], clone, {**environment, "HOME": str(home)}, 3600)
             self.assertEqual(len(answers), len(shown))
@@ -33,8 +32,8 @@ class FreshClone(unittest.TestCase):
                     self.assertTrue(not lines or typed_commands.is_printed(lines, printed), "\n".join(printed))
             changed = subprocess.run(["git", "-c", "safe.directory=*", "status", "--porcelain"], cwd=clone, check=True,
                                      capture_output=True, text=True, timeout=600).stdout.splitlines()
-            files = {f"?? {name}" for name in (*typed_commands.files(readme), "model.html")}
-            self.assertEqual(set(changed), files, "what git does not ignore is what the commands name")
+            self.assertEqual(set(changed), {f"?? {name}" for name in (*written, "model.html")},
+                             "what git does not ignore is what the commands name")
 
 
 if __name__ == "__main__":

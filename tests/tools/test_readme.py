@@ -17,7 +17,7 @@ INSTEAD = {"make demo": "true", "make install PREFIX=$HOME/.local": f"cmake --in
 
 class Comparison(unittest.TestCase):
     """What counts as printed, so that the test below can fail."""
-    SHOWN = ["layer   latency", "            µs", "────────", "conv_1  434.666", "", "sum  12 ms", "…", "layers  3"]
+    SHOWN = ["layer   latency", "            µs", "────────", "conv_1  434.666", "", "sum  12 ms", "...", "layers  3"]
 
     def test_figures_names_units_and_widths_may_differ(self):
         for left_out in ([], ["note: noisy"], ["", "note: quiet", "B1"]):
@@ -32,9 +32,11 @@ class Comparison(unittest.TestCase):
             self.assertFalse(typed_commands.is_printed(self.SHOWN, printed), printed)
 
     def test_blocks(self):
-        page = "```console\n$ a\nb\n$ c\n```\n```sh\n$ d\n```\n```python\n# e.py\nf\n```\n```console\n$ g\n```\n"
-        self.assertEqual(typed_commands.commands(page), [("a", ["b"]), ("c", []), ("g", [])])
-        self.assertEqual(typed_commands.files(page), {"e.py": "# e.py\nf\n"})
+        page = "```console\n$ a\nb\n$ c\n```\n```sh\n$ d\n```\n```python file=e.py\nf\n```\n```console\n$ g\n```\n"
+        self.assertEqual(typed_commands.commands_of(page), [("a", ["b"]), ("c", []), ("g", [])])
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(typed_commands.write_files(page, pathlib.Path(folder)), ["e.py"])
+            self.assertEqual((pathlib.Path(folder) / "e.py").read_text(), "f\n")
 
 
 class Readme(unittest.TestCase):
@@ -51,7 +53,7 @@ class Readme(unittest.TestCase):
     @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "a newcomer's build has no sanitizer")
     @unittest.skipUnless((SOURCE / ".venv/bin/activate").exists(), "needs the .venv of `make setup`")
     def test_commands(self):
-        shown = typed_commands.commands(README)
+        shown = typed_commands.commands_of(README)
         self.assertLess(set(INSTEAD), {text for text, _ in shown})
         with tempfile.TemporaryDirectory(prefix="xsp-readme-") as temporary:
             folder, home = pathlib.Path(temporary, "xsp"), pathlib.Path(temporary, "home")
@@ -59,8 +61,7 @@ class Readme(unittest.TestCase):
             home.mkdir()
             for name in ("models", ".venv"):
                 (folder / name).symlink_to(SOURCE / name)
-            for name, content in typed_commands.files(README).items():
-                (folder / name).write_text(content, encoding="utf-8")
+            typed_commands.write_files(README, folder)
             answers = typed_commands.typed([INSTEAD.get(text, text) for text, _ in shown], folder,
                                            {**os.environ, "HOME": str(home)}, 1200)
             self.assertEqual(len(answers), len(shown))
