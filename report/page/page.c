@@ -111,6 +111,7 @@ static enum status put_document(struct page *page, struct error *err)
     put_choice(page, &json);
     put_names(page, &json);
     status = put_analyses(page, &json, err);
+    page_put_short_names(page, &json);
     json_object_end(&json);
   }
   if (status == STATUS_OK) // packed, it is a seventh of its size, and its texts cannot be taken for markup
@@ -165,8 +166,10 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
   status = export_file_close(&page.file, status);
   buf_done(&page.tags);
   page_names_done(&page.names);
-  for (size_t i = 0; i < page.file_count; i++)
+  for (size_t i = 0; i < page.file_count; i++) {
     timeline_done(&page.files[i].timeline);
+    interner_done(&page.files[i].kernels);
+  }
   arena_done(&page.arena);
   return status;
 }

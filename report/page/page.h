@@ -9,13 +9,14 @@
 #include "report/page/spans.h"
 #include "report/report.h"
 
-#define PAGE_VERSION 2 // of the document; web/src/data.ts reads this one
+#define PAGE_VERSION 3 // of the document; web/src/data.ts reads this one
 #define PAGE_TAG_BLOCK 4096
 #define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; further ones are counted
 
 struct page_file {
   const char *name;
   struct timeline timeline;
+  struct interner kernels; // their names, of all tables
 };
 struct page_run { // known by its place in page.runs
   size_t file;    // place in page.files
@@ -69,5 +70,8 @@ size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *t
                      const struct page_spans *spans);
 // tables.c: every analysis that a file has an answer to, for each batch size, as elements of an array.
 enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err) MUST_CHECK;
+// Then, for each file, the kernels' short names, as in text tables: an array of name, short name, name, …; only where they
+// differ.
+void page_put_short_names(struct page *page, struct json_writer *json);
 
 #endif

@@ -2,6 +2,7 @@
 // The page's tables: those of `xsp analyze`, so that a command prints each number of the page. Called by page.c.
 #include "report/tables/tables.h"
 #include "base/slice.h"
+#include "report/kernel_names.h"
 #include "report/page/page.h"
 
 #define BATCHES_MOST 64
@@ -27,13 +28,29 @@ static size_t batch_sizes(const struct store_run *runs, size_t run_count, int64_
   return count;
 }
 
-static void put_table(struct table *table, size_t file, const char *by, struct json_writer *json)
+static void keep_kernel_names(const struct table *table, struct interner *kernels)
+{
+  for (size_t column = 0; column < table->column_count; column++)
+    if (strcmp(table->columns[column].key, "kernel_name") == 0)
+      for (size_t row = 0; row < table->row_count; row++) {
+        const struct table_cell *cell = &table->rows[row * table->column_count + column];
+        if (cell->type == CELL_TEXT)
+          (void)interner_at(kernels, cell->value.text, strlen(cell->value.text));
+      }
+}
+
+// The page sorts by the main figure first; rows that it has no room for are the least.
+static void put_table(struct table *table, size_t file, const char *by, const char *main_figure, struct arena *arena,
+                      struct json_writer *json)
 {
   size_t left_out = table->row_count > ROWS_MOST ? table->row_count - ROWS_MOST : 0;
+  if (left_out > 0 && main_figure != NULL)
+    (void)table_sort(table, main_figure, arena);
   table->row_count -= left_out;
   json_object(json);
   json_member_int(json, "file", (int64_t)file);
   json_member_string(json, "by", by);
+  json_member_string(json, "main", main_figure);
   json_member_int(json, "rows_left_out", (int64_t)left_out);
   json_key(json, "table");
   table_put_json(json, table);
@@ -44,9 +61,11 @@ struct asked {
   struct store *store;
   struct analyze_cache *cache;
   size_t file;
+  struct interner *kernels;
   struct json_writer *json;
 };
-static enum status answer(const struct asked *asked, const char *id, int64_t batch, const char *by, struct error *err)
+static enum status answer(const struct asked *asked, const struct analysis *analysis, int64_t batch, const char *by,
+                          struct error *err)
 {
   struct arena arena = {0};
   struct analyze_request request;
@@ -57,9 +76,11 @@ static enum status answer(const struct asked *asked, const char *id, int64_t bat
   struct table *tables = NULL;
   size_t count = 0;
   struct error why = {0};
-  enum status status = analyze_run(id, &asked->store, 1, &request, &arena, &tables, &count, &why);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    put_table(&tables[i], asked->file, by, asked->json);
+  enum status status = analyze_run(analysis->id, &asked->store, 1, &request, &arena, &tables, &count, &why);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    keep_kernel_names(&tables[i], asked->kernels);
+    put_table(&tables[i], asked->file, by, by == NULL ? analysis->main_figure : NULL, &arena, asked->json);
+  }
   if (status == STATUS_NO || status == STATUS_USE) // the file lacks what the analysis needs
     status = STATUS_OK;
   else if (status != STATUS_OK && err != NULL)
@@ -73,16 +94,14 @@ static enum status answer_all(const struct asked *asked, const struct timeline *
   int64_t batches[BATCHES_MOST];
   size_t batch_count = batch_sizes(timeline->runs, timeline->run_count, batches);
   for (size_t i = 0; analyses[i] != NULL; i++) {
-    const char *id = analyses[i]->id;
+    bool is_split = is_per_batch(analyses[i]->id) && batch_count > 0;
     if (analyses[i]->answer == NULL)
       continue; // over many files: only `xsp analyze` has it
-    if (!is_per_batch(id) || batch_count == 0)
-      XSP_TRY(answer(asked, id, 0, NULL, err));
-    for (size_t j = 0; is_per_batch(id) && j < batch_count; j++)
-      XSP_TRY(answer(asked, id, batches[j], NULL, err));
+    for (size_t j = 0; j < (is_split ? batch_count : 1); j++)
+      XSP_TRY(answer(asked, analyses[i], is_split ? batches[j] : 0, NULL, err));
   }
   for (size_t j = 0; j < batch_count; j++)
-    XSP_TRY(answer(asked, "L0", batches[j], "layer", err));
+    XSP_TRY(answer(asked, analyze_find("L0"), batches[j], "layer", err));
   return STATUS_OK;
 }
 
@@ -90,8 +109,30 @@ enum status page_put_tables(struct page *page, size_t file, struct json_writer *
 {
   const struct timeline *timeline = &page->files[file].timeline;
   struct analyze_cache cache = {.bytes_most = CACHE_BYTES_MOST};
-  const struct asked asked = {timeline->store, &cache, file, json};
+  const struct asked asked = {timeline->store, &cache, file, &page->files[file].kernels, json};
   enum status status = answer_all(&asked, timeline, err);
   analyze_cache_done(&cache);
   return status;
+}
+
+void page_put_short_names(struct page *page, struct json_writer *json)
+{
+  json_member_array(json, "short_names");
+  for (size_t file = 0; file < page->file_count; file++) {
+    const struct interner *kernels = &page->files[file].kernels;
+    size_t count = interner_count(kernels);
+    const char **names = arena_alloc_array(&page->arena, count + 1, sizeof *names);
+    const char **briefs = arena_alloc_array(&page->arena, count + 1, sizeof *briefs);
+    for (uint32_t i = 0; i < count; i++)
+      names[i] = interner_text(kernels, i).data;
+    kernel_names_short(names, count, &page->arena, briefs);
+    json_array(json);
+    for (size_t i = 0; i < count; i++)
+      if (strcmp(names[i], briefs[i]) != 0) {
+        json_string(json, names[i]);
+        json_string(json, briefs[i]);
+      }
+    json_array_end(json);
+  }
+  json_array_end(json);
 }

@@ -139,7 +139,7 @@ class ReportFrameTest(browser.BrowserTest):
 
     def test_tables_are_copied_exactly(self):
         trace, page = report_files.written(leveled, "leveled")
-        rows = json.loads(xsp("analyze", "A2", trace, "--json", check=0).stdout)["rows"]
+        rows = json.loads(xsp("analyze", "A2", trace, "--sort", "latency_ms", "--json", check=0).stdout)["rows"]
         window = self.open(page, "#page=layers")
         window.context.grant_permissions(["clipboard-read", "clipboard-write"])
         window.section("A2").get_by_role("button", name="Copy A2").click()
@@ -170,7 +170,7 @@ class ReportFrameTest(browser.BrowserTest):
         window = self.open(page, "#page=layers")
         table = window.table("A2")
         at = [table["keys"].index(key) for key in ("latency_ms", "min_ms", "max_ms")]
-        heads = window.section("A2").locator("th").all_inner_texts()
+        heads = [head.rstrip("▼\n") for head in window.section("A2").locator("th").all_inner_texts()]
         self.assertEqual(len({heads[place].split()[-1] for place in at}), 1, heads)
         factor = {"s": 1e-3, "ms": 1, "µs": 1e3, "ns": 1e6}[heads[at[0]].split()[-1]]
         for row in table["rows"]:

@@ -12,6 +12,9 @@ from scripted import UNIX_START, Script, leveled, xsp
 
 IDS = [*(f"A{number}" for number in range(1, 16)), "L0"]
 ALL_BATCHES_AT_ONCE = ("A1", "A15", "L0")
+# The page sorts by these first; the others keep the analysis' own order.
+MAIN_FIGURES = {**dict.fromkeys(("A2", "A3", "A8", "A9"), "latency_ms"), "A4": "alloc_bytes", "A11": "kernel_latency_ms",
+                "A12": "flops", "A13": "layer_latency_ms", "A14": "layer_latency_ms"}
 # The same in every row: the page draws them as roofs and names them above the chart.
 ROOFS = ("peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity")
 
@@ -33,9 +36,30 @@ def odd_names():
     return script
 
 
+# The second and third have the same short form but for a word.
+TEMPLATES = ("void scale<float>(float*, int)", "void at::apply<4, at::AddFunctor<float>, float>(int, float)",
+             "void at::apply<4, at::MulFunctor<float>, float>(int, float)")
+
+
+def templates():
+    script = Script()
+    script.experiment("templates")
+    script.run(1, "M/L/K", 1)
+    script.track(1, "main")
+    script.track(2, "stream", thread=None, device=0, stream=1)
+    script.span("net", UNIX_START, 10**7, tags={"batch_size": 1})
+    script.span("op", UNIX_START + 100, 9 * 10**6, "layer", tags={"layer_index": 0})
+    for number, name in enumerate(TEMPLATES):
+        at = UNIX_START + 1000 + number * 10**6
+        script.span("launch", at, 500, "kernel", "launch", correlation=number + 1, category="api")
+        script.span(name, at + 1000, 10**5 + number, "kernel", "execution", track=2, correlation=number + 1, category="kernel")
+    return script
+
+
 def answer(path, table_id, batch):
     """The answer of `xsp analyze`, or None if the trace has no data for it."""
     options = [] if batch is None or table_id in ALL_BATCHES_AT_ONCE else ["--batch", str(batch)]
+    options += ["--sort", MAIN_FIGURES[table_id]] if table_id in MAIN_FIGURES else []
     result = xsp("analyze", table_id, path, *options, "--json")
     return json.loads(result.stdout) if result.returncode == 0 else None
 
@@ -120,9 +144,10 @@ class ReportTablesTest(browser.BrowserTest):
         window = self.open(page, "#page=layers")
         rows = answer(path, "A2", 2)["rows"]
         head = window.section("A2").locator('th[data-key="latency_ms"] button')
-        for reverse in (True, False):
-            head.click()
-            window.frames()
+        for reverse in (True, False):  # the longest come first, before any click
+            if not reverse:
+                head.click()
+                window.frames()
             shown = [float(row["latency_ms"]) for row in rows_of(window.table("A2"))]
             self.assertEqual(shown, sorted((row["latency_ms"] for row in rows), reverse=reverse))
         self.assertEqual(window.section("A2").locator('th[data-key="latency_ms"]').get_attribute("aria-sort"), "ascending")
@@ -130,6 +155,34 @@ class ReportTablesTest(browser.BrowserTest):
         window.page.reload()
         window.wait()
         self.assertEqual(window.section("A2").locator('th[data-key="latency_ms"]').get_attribute("aria-sort"), "ascending")
+
+    def test_layers_and_calls_are_by_time_first(self):
+        """In neither file is the first layer or call the longest."""
+        for page, table, file in (("layers", "A2", report_files.profiled()[1]),
+                                  ("kernels", "A8", report_files.written(report_files.many_kernels, "kernels")[1])):
+            window = self.open(file, f"#page={page}&x.kernels.tab=A8")
+            shown = window.table(table)
+            rows = [float(row["latency_ms"]) for row in rows_of(shown)]
+            self.assertEqual(rows, sorted(rows, reverse=True))
+            self.assertGreater(rows[0], rows[-1])
+            command = window.section(table).locator(".command code").inner_text()
+            self.assertTrue(command.endswith("--sort latency_ms"), command)
+
+    def test_kernels_have_the_names_of_text_tables(self):
+        """Short in the cell, whole in its title and in the panel; the same as `xsp analyze A10` prints."""
+        path, page = report_files.written(templates, "templates")
+        printed = xsp("analyze", "A10", path, "--format", "markdown", check=0).stdout.decode().replace("\\", "")
+        window = self.open(page, "#page=kernels")
+        table = window.table("A10")
+        at = table["keys"].index("kernel_name")
+        cells = [row[at] for row in table["rows"]]
+        self.assertEqual(sorted(cell["title"] for cell in cells), sorted(TEMPLATES))
+        for cell in cells:
+            self.assertNotEqual(cell["text"], cell["title"])
+            self.assertIn(f"| {cell['text']} |", printed)
+        window.section("A10").get_by_role("link", name=cells[0]["text"], exact=True).click()
+        self.assertEqual(window.page.locator(".focus-title").inner_text(), cells[0]["title"])
+        self.assertEqual(window.page.locator(".kernel-rows a").first.inner_text(), cells[0]["text"])
 
     def test_filter_and_copy(self):
         path, page = report_files.written(report_files.many_kernels, "kernels")

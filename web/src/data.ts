@@ -6,7 +6,7 @@
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
 export const BASES = ["none", "explicit", "correlation", "containment", "ambiguous"] as const;
-const PAGE_VERSION = 2;
+const PAGE_VERSION = 3;
 
 export interface Column {
   key: string;
@@ -27,6 +27,7 @@ export interface Table {
 export interface Answer {
   file: number; // place in files
   by: string | null;
+  main: string | null; // key of the column that the rows are sorted by first; null: in their own order
   rows_left_out: number;
   table: Table;
 }
@@ -96,6 +97,7 @@ export interface Document_ {
   names: string[];
   notes: Note[];
   analyses: Answer[];
+  short_names: string[][]; // of kernels, by file: name, short name, name, …
 }
 
 // Spans of one run, by place. Times are nanoseconds from the run's first start.
@@ -266,7 +268,7 @@ export async function loadDocument(): Promise<Document_> {
   const document_ = (await unpackJson("xsp-document")) as Document_;
   if (document_?.page_version !== PAGE_VERSION)
     throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_?.page_version}`);
-  for (const key of ["files", "experiments", "runs", "names", "notes", "analyses"] as const)
+  for (const key of ["files", "experiments", "runs", "names", "notes", "analyses", "short_names"] as const)
     if (!Array.isArray(document_[key])) throw broken(`it has no ${key}`);
   document_.runs.forEach((facts, place) => {
     try {
@@ -275,6 +277,9 @@ export async function loadDocument(): Promise<Document_> {
       throw error instanceof TypeError ? broken(`the facts of run ${place} are malformed`) : error;
     }
   });
+  for (const { rows_left_out, table } of document_.analyses)
+    // the largest are here, by size
+    if (rows_left_out > 0) table.rows.sort((a, b) => Number(a.layer_index ?? 0) - Number(b.layer_index ?? 0));
   namesKnown = document_.names.length;
   return document_;
 }

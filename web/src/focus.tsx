@@ -3,7 +3,19 @@
 import { batch as together, untracked } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { kindOf, levelOf, loadRun, type Cell, type RunFacts, type Spans } from "./data";
-import { chooseRun, documentData, focus, fragment, page, run, selected, view, type Focus, type Page } from "./state";
+import {
+  chooseRun,
+  documentData,
+  focus,
+  fragment,
+  page,
+  run,
+  selected,
+  shortKernel,
+  view,
+  type Focus,
+  type Page,
+} from "./state";
 import { shownBatch } from "./widgets/parts";
 
 const LAYER = 2;
@@ -32,6 +44,8 @@ export function focusHref(target: Focus, on?: Page): string {
   return `${location.href.split("#")[0]}#${hash}`; // whole: a bare fragment counts as a skip link
 }
 
+export const shownName = (target: Focus) => (target.kind === "kernel" ? shortKernel(target.name) : target.name);
+
 export function FocusLink({
   target,
   on,
@@ -49,6 +63,7 @@ export function FocusLink({
   return (
     <a
       class={className}
+      title={children === undefined && target.name !== shownName(target) ? target.name : undefined}
       href={focusHref(target, on)}
       aria-current={isHere && focus.value!.index === target.index ? "true" : undefined}
       onPointerDown={refresh}
@@ -63,7 +78,7 @@ export function FocusLink({
         });
       }}
     >
-      {children ?? target.name}
+      {children ?? shownName(target)}
     </a>
   );
 }

@@ -58,6 +58,13 @@ export const run = computed<RunFacts | undefined>(() =>
 export const isUnpacking = computed(
   () => run.value !== undefined && run.value.detail !== "none" && spans.value?.facts.run !== run.value.run,
 );
+// Kernels' names as text tables of xsp have them; the others stay as they are.
+const shortNames = computed<Map<string, string>[]>(() =>
+  documentData.value!.short_names.map(
+    (all) => new Map(all.flatMap((name, i): [string, string][] => (i % 2 === 0 ? [[name, all[i + 1]]] : []))),
+  ),
+);
+export const shortKernel = (name: string) => shortNames.value[run.value?.file ?? 0]?.get(name) ?? name;
 // The experiment of the run shown. Tables and choosers are about it only.
 export const sameExperiment = (a: RunFacts, b: RunFacts) => a.file === b.file && a.experiment_id === b.experiment_id;
 export const experiment = computed<Experiment | undefined>(() =>

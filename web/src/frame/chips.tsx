@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The active filters, each removable: the selected range, the focus, the search.
+import { shownName } from "../focus";
 import { time } from "../format";
 import { focus, search, selection } from "../state";
 import { CloseIcon } from "./icons";
 
-function Chip({ kind, what, onRemove }: { kind: string; what: string; onRemove: () => void }) {
+function Chip({
+  kind,
+  what,
+  whole = what,
+  onRemove,
+}: {
+  kind: string;
+  what: string;
+  whole?: string;
+  onRemove: () => void;
+}) {
   return (
-    <button type="button" class="chip" title={`${kind} ${what}: remove`} onClick={onRemove}>
+    <button type="button" class="chip" title={`${kind} ${whole}: remove`} onClick={onRemove}>
       <span class="quiet">{kind}</span> <span class="chip-what">{what}</span>
       <CloseIcon />
       <span class="unseen">: remove this filter</span>
@@ -31,7 +42,8 @@ export function Chips() {
       {one !== null && (
         <Chip
           kind={one.kind}
-          what={one.index === null ? one.name : `${one.index} ${one.name}`}
+          what={one.index === null ? shownName(one) : `${one.index} ${one.name}`}
+          whole={one.name}
           onRemove={() => (focus.value = null)}
         />
       )}

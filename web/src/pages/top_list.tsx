@@ -62,9 +62,7 @@ export function TopList({
                 to === null ? (
                   <span class="quiet">no name</span>
                 ) : (
-                  <FocusLink target={to} on={on} class="top-name focus-link">
-                    {to.kind === "kernel" ? shortKernel(to.name) : to.name}
-                  </FocusLink>
+                  <FocusLink target={to} on={on} class="top-name focus-link" />
                 )
               }
               title={to?.name ?? ""}
@@ -120,19 +118,6 @@ function Item({
       ))}
     </li>
   );
-}
-
-// Without return type, parameters and template arguments, as in a terminal's tables; the title has the full name.
-export function shortKernel(name: string): string {
-  let short = "",
-    depth = 0;
-  for (const letter of name.replaceAll("(anonymous namespace)::", "").replace(/^void /, "")) {
-    if (letter === "<" && depth++ === 0) short += "<…>";
-    else if (letter === ">") depth = Math.max(0, depth - 1);
-    else if (letter === "(" && depth === 0 && short !== "") break;
-    else if (depth === 0) short += letter;
-  }
-  return short.trim() || name;
 }
 
 export function PageLink({ on, children }: { on: Page; children: ComponentChildren }) {

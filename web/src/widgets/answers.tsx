@@ -5,10 +5,10 @@ import type { Answer, Cell } from "../data";
 import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
 import { insideOf, picked } from "../filter";
 import { cell, count, label, plural, time } from "../format";
-import { run, selection, spans } from "../state";
+import { run, selection, shortKernel, spans } from "../state";
 import type { Point } from "./charts";
 import { runLabel } from "./parts";
-import { AnswerFoot, DataTable, tableId, type TableColumn } from "./table";
+import { AnswerFoot, DataTable, sortOf, tableId, type TableColumn } from "./table";
 
 export const number = (value: Cell | undefined) => (typeof value === "number" ? value : null);
 export const text = (value: Cell | undefined) => (value === null || value === undefined ? "" : String(value));
@@ -107,6 +107,7 @@ export function LinkedTable({
         title: key,
         isText: table.rows.some((row) => typeof row[key] === "string"),
         value: (row) => row[key] ?? null,
+        short: key === "kernel_name" ? shortKernel : undefined,
         show: SHOW[key],
       }));
     return isAbout ? [...all, inSelection] : all;
@@ -123,6 +124,7 @@ export function LinkedTable({
         columns={columns}
         rows={rows}
         isMarked={isFocused}
+        sort={sortOf(answer)}
         height={height}
         foot={<AnswerFoot answer={answer} />}
       />

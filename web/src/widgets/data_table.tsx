@@ -24,6 +24,7 @@ interface Properties<Row> {
   rows: Row[];
   onRow?: (row: Row) => void;
   isMarked?: (row: Row) => boolean; // the selection of all pages
+  sort?: string; // the first order: "key" or "-key"
   height?: number;
   foot?: ComponentChildren; // below the rows: where they come from
 }
@@ -35,9 +36,8 @@ interface Shown<Row> {
   width: number;
 }
 
-function useOrdered<Row>({ id, columns, rows }: Properties<Row>): Row[] {
-  const filter = details.value[`table.${id}.filter`] ?? "",
-    sort = sorts.value[id] ?? "";
+function useOrdered<Row>({ columns, rows, id }: Properties<Row>, sort: string): Row[] {
+  const filter = details.value[`table.${id}.filter`] ?? "";
   const texts = useMemo(() => ({ all: null as string[] | null }), [rows, columns]); // made when a filter first needs them
   const kept = useMemo(() => {
     const test = filterOf(filter, columns);
@@ -85,8 +85,7 @@ function useShown<Row>({ id, columns, rows }: Properties<Row>, room: number): Sh
   }, [measured, hidden, room]);
 }
 
-function Head<Row>({ id, shown }: { id: string; shown: Shown<Row>[] }) {
-  const sort = sorts.value[id] ?? "";
+function Head<Row>({ id, sort, shown }: { id: string; sort: string; shown: Shown<Row>[] }) {
   return (
     <tr aria-rowindex={1}>
       {shown.map(({ column, format, isSticky }) => (
@@ -235,8 +234,9 @@ export function DataTable<Row>(properties: Properties<Row>) {
   const { id, caption, rows, onRow, isMarked, height = 440, foot } = properties;
   const box = useRef<HTMLDivElement>(null),
     room = useRoom(box);
-  const shown = useShown(properties, room),
-    ordered = useOrdered(properties);
+  const sort = sorts.value[id] ?? properties.sort ?? "",
+    shown = useShown(properties, room),
+    ordered = useOrdered(properties, sort);
   const printed = isPrinting.value ? ordered.slice(0, PRINTED_MOST) : ordered;
   const { first, last, toRow } = useVirtualRows(printed.length, box, isPrinting.value);
   const marked = isMarked === undefined ? -1 : ordered.findIndex(isMarked);
@@ -276,7 +276,7 @@ export function DataTable<Row>(properties: Properties<Row>) {
             <col />
           </colgroup>
           <thead>
-            <Head id={id} shown={shown} />
+            <Head id={id} sort={sort} shown={shown} />
           </thead>
           <tbody>
             <Spacer rows={first} columns={columnCount} />

@@ -5,6 +5,7 @@ import type { Answer } from "../data";
 import { isFocused, openKernel } from "../focus";
 import { insideOf } from "../filter";
 import { cell, count, digits, time } from "../format";
+import { shortKernel } from "../state";
 import { number, text } from "./answers";
 import { LogPlot, type PlotPoint } from "./log_plot";
 
@@ -22,7 +23,7 @@ export function KernelScatter({ of }: { of: Answer }) {
         y: (total * 1e6) / calls,
         weight: total / longest,
         level: 4,
-        name,
+        name: shortKernel(name),
         lines: [
           `${count(calls)} calls of ${time((total * 1e6) / calls)}`,
           `${cell("latency_ms", total)} in all`,

@@ -15,11 +15,13 @@ type Row = Record<string, Cell>;
 // Also of the URL and the table's element: a page may have an analysis twice.
 export const tableId = (answer: Answer) => answer.table.analysis + (answer.by === null ? "" : `.${answer.by}`);
 
+// The rows' order: as chosen, else the largest first.
+export const sortOf = (answer: Answer) => (answer.main === null ? "" : `-${answer.main}`);
 const DEFAULT_STATISTIC = "trimmed:0.2";
 // `xsp analyze` sorts numbers descending and texts ascending only.
 export function commandOf(answer: Answer): string {
   const { analysis, run_set, statistic, rows } = answer.table,
-    sort = sorts.value[tableId(answer)] ?? "",
+    sort = sorts.value[tableId(answer)] ?? sortOf(answer),
     key = sort.replace(/^-/, "");
   const isText = rows.some((row) => typeof row[key] === "string");
   return [
@@ -86,6 +88,7 @@ export function AnswerTable({
       rows={table.rows}
       onRow={onRow}
       isMarked={isMarked}
+      sort={sortOf(answer)}
       height={height}
       foot={<AnswerFoot answer={answer} />}
     />

@@ -11,6 +11,7 @@ export interface TableColumn<Row> {
   title?: string;
   hasBar?: boolean; // under the value, in proportion to the largest
   value: (row: Row) => Cell;
+  short?: (text: string) => string; // of its texts, as shown
   show?: (row: Row) => ComponentChildren; // else as the column's values are shown
 }
 

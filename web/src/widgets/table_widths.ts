@@ -28,7 +28,8 @@ export function widthsWanted<Row>(
   return columns.map((column, c) => {
     const unit = formats[c].unit === "" ? "" : ` ${formats[c].unit}`;
     const texts = new Set<string>();
-    for (const value of valuesOf(c)) texts.add(typeof value === "string" ? value : formats[c].show(value));
+    for (const value of valuesOf(c))
+      texts.add(typeof value === "string" ? (column.short?.(value) ?? value) : formats[c].show(value));
     const longest = [...texts].sort((a, b) => b.length - a.length).slice(0, MEASURED);
     const widest = longest.reduce((most, text) => Math.max(most, textWidth(text, 400)), 0);
     return Math.ceil(
