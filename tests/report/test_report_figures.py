@@ -210,6 +210,23 @@ class ReportFiguresTest(browser.BrowserTest):
             window.page.get_by_role("button", name="Show batch 1").wait_for(state="detached")
             self.assertEqual(window.state().get("batch", "1"), "1")
 
+    def test_a_roofline_says_how_much_time_it_lacks(self):
+        """Six layers of 9 ms; that of the third has a kernel without DRAM bytes, hence no point: 9 of 54 ms."""
+        window = self.open(report_files.written(lacking, "lacking")[1], "#page=roofline")
+        self.assertIn("1 row of 6 without a point: 9 ms of 54 ms, 16.7 % of the time", window.text())
+        window.page.get_by_role("tab", name="Kernels").first.click()
+        self.assertIn("1 row of 6 without a point: 1 ms of 6 ms, 16.7 % of the time", window.text())
+
+    def test_bytes_are_those_of_text_tables(self):
+        """Powers of 1000, as `xsp analyze` prints them: the axis of the chart, sums and cells."""
+        trace, page = report_files.profiled()
+        self.assertRegex(xsp("analyze", "A7", trace, "--batch", "1", check=0).stdout.decode(), r"(?s) MB .* 4\.014 ")
+        window = self.open(page, "#page=memory&batch=1")
+        self.assertIn("4.014 MB", window.text())
+        for name in browser.PAGES:
+            window.open_page(name)
+            self.assertNotRegex(window.text(), "[KMGT]iB")
+
     def test_memory_says_where_most_traffic_is(self):
         trace, page = report_files.written(report_files.metrics, "metrics")
         summary = json.loads(xsp("analyze", "A12", trace, "--json", check=0).stdout)["summary"]

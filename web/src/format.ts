@@ -35,9 +35,10 @@ const PREFIXES: Prefix[] = [
 ];
 const PERCENT: Prefix[] = [[1, "%"]];
 const BYTES: Prefix[] = [
-  [2 ** 30, "GiB"],
-  [2 ** 20, "MiB"],
-  [2 ** 10, "KiB"],
+  [1e12, "TB"],
+  [1e9, "GB"],
+  [1e6, "MB"],
+  [1e3, "kB"],
   [1, "B"],
 ];
 // The largest that leaves at least 1 before the point, also after rounding: 999.99 µs is 1 ms.

@@ -4,8 +4,8 @@ import { useMemo } from "preact/hooks";
 import type { Answer } from "../data";
 import { isFocused, openKernel, openLayer } from "../focus";
 import { insideOf } from "../filter";
-import { cell, digits, label, plural, scaled } from "../format";
-import { chooseBatch, details, experimentRuns } from "../state";
+import { cell, count, digits, label, plural, scaled } from "../format";
+import { chooseBatch, details, experimentRuns, shortKernel } from "../state";
 import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import type { PlotPoint } from "../widgets/log_plot";
@@ -13,7 +13,7 @@ import { answer, answers } from "../widgets/parts";
 import { Roofline, RooflineLegend, RoofTable, type Roof } from "../widgets/roofline_chart";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
-import { BatchNote } from "./shown";
+import { BatchNote, percent } from "./shown";
 import "./layers.css";
 
 // The same in all rows: shown in the table of roofs.
@@ -28,7 +28,7 @@ interface What {
 }
 const KERNELS: What = {
   level: 4,
-  name: (row) => text(row.kernel_name),
+  name: (row) => shortKernel(text(row.kernel_name)),
   time: (row) => number(row.latency_ms),
   open: (row) => openKernel(text(row.kernel_name)),
 };
@@ -152,7 +152,8 @@ interface Chart {
   name: string;
   note?: string;
   points: PlotPoint[];
-  rows: number;
+  rows: Row[];
+  timeKey: string; // of the rows' whole time
 }
 function chartsAtHand(a9?: Answer, a14?: Answer, a15?: Answer): Chart[] {
   const measured = pointsOf(a15?.table.rows ?? [], MODELS),
@@ -162,19 +163,22 @@ function chartsAtHand(a9?: Answer, a14?: Answer, a15?: Answer): Chart[] {
       id: "layers",
       name: "Layers",
       points: pointsOf(a14?.table.rows ?? [], LAYERS),
-      rows: a14?.table.rows.length ?? 0,
+      rows: a14?.table.rows ?? [],
+      timeKey: "layer_latency_ms",
     },
     {
       id: "kernels",
       name: "Kernels",
       points: pointsOf(a9?.table.rows ?? [], KERNELS),
-      rows: a9?.table.rows.length ?? 0,
+      rows: a9?.table.rows ?? [],
+      timeKey: "latency_ms",
     },
     {
       id: "model",
       name: "Model over batch sizes",
       points: sweep,
-      rows: sweep.length,
+      rows: [],
+      timeKey: "model_latency_ms",
       note:
         measured.length > 0
           ? undefined
@@ -182,6 +186,21 @@ function chartsAtHand(a9?: Answer, a14?: Answer, a15?: Answer): Chart[] {
     },
   ];
   return all.filter((chart) => chart.points.length > 0);
+}
+
+// Points have their row's place as key.
+function WithoutPoint({ chart: { points, rows, timeKey } }: { chart: Chart }) {
+  if (points.length >= rows.length) return null;
+  const drawn = new Set(points.map(({ key }) => Number(key)));
+  const sum = (of: Row[]) => of.reduce((total, row) => total + (number(row[timeKey]) ?? 0), 0);
+  const all = sum(rows),
+    left = sum(rows.filter((_, i) => !drawn.has(i)));
+  return (
+    <p class="quiet">
+      {plural(rows.length - points.length, "row")} of {count(rows.length)} without a point: {cell(timeKey, left)} of{" "}
+      {cell(timeKey, all)}, {percent(left, all)} of the time. Their flops or bytes are not known, or 0.
+    </p>
+  );
 }
 
 export function RooflinePage() {
@@ -246,12 +265,7 @@ export function RooflinePage() {
                 roofs={roofs}
                 isSweep={chart.id === "model"}
               />
-              {chart.points.length < chart.rows && (
-                <p class="quiet">
-                  {plural(chart.rows - chart.points.length, "row")} of {chart.rows} have no point: their flops or bytes
-                  are not known, or 0.
-                </p>
-              )}
+              <WithoutPoint chart={chart} />
               {chart.note !== undefined && <p class="quiet">{chart.note}</p>}
               {roofs.length > 0 ? (
                 <RoofTable roofs={roofs} />

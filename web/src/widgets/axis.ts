@@ -63,10 +63,10 @@ const UNITS: [RegExp, [number, string][]][] = [
   [
     /_bytes$/,
     [
-      [2 ** 40, "TiB"],
-      [2 ** 30, "GiB"],
-      [2 ** 20, "MiB"],
-      [2 ** 10, "KiB"],
+      [1e12, "TB"],
+      [1e9, "GB"],
+      [1e6, "MB"],
+      [1e3, "kB"],
       [1, "B"],
     ],
   ],
@@ -86,13 +86,12 @@ export function unitOf(axis: Axis, most: number): { label: string; format: (valu
   };
 }
 
-// Multiples of 1, 2 or 5 times a power of ten within [low, high]: of the axis' unit, so that bytes have ticks at whole
-// KiB.
-export function niceTicks(low: number, high: number, most: number, unit = 1): number[] {
+// Multiples of 1, 2 or 5 times a power of ten within [low, high].
+export function niceTicks(low: number, high: number, most: number): number[] {
   if (!(high > low) || most < 1) return [low];
-  const raw = (high - low) / unit / most,
+  const raw = (high - low) / most,
     magnitude = 10 ** Math.floor(Math.log10(raw)),
-    step = unit * magnitude * ([1, 2, 5].find((n) => n * magnitude >= raw * 0.999) ?? 10);
+    step = magnitude * ([1, 2, 5].find((n) => n * magnitude >= raw * 0.999) ?? 10);
   const first = Math.ceil(low / step - 1e-9),
     count = Math.min(200, Math.floor(high / step + 1e-9) - first + 1);
   return Array.from({ length: Math.max(0, count) }, (_, i) => (first + i) * step);
@@ -105,7 +104,3 @@ export function powersOfTwo(low: number, high: number, most: number): number[] {
   for (let power = first; power <= last && ticks.length < 200; power += every) ticks.push(2 ** power);
   return ticks;
 }
-export const tickUnit = (axis: Axis, most: number): number =>
-  axis.key?.endsWith("_bytes")
-    ? 2 ** (10 * Math.max(0, Math.min(4, Math.floor(Math.log2(Math.max(1, most)) / 10))))
-    : 1;

@@ -7,7 +7,7 @@ import type { ComponentChildren } from "preact";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import "./charts.css";
-import { colorsOf, niceTicks, powersOfTwo, tickUnit, unitOf, type Axis, type Colors } from "./axis";
+import { colorsOf, niceTicks, powersOfTwo, unitOf, type Axis, type Colors } from "./axis";
 
 export interface PlotData {
   xs: number[]; // rising
@@ -65,9 +65,8 @@ function options(host: HTMLElement, latest: () => PlotProps, tip: Signal<Tip | n
       const room = side === "x" ? plot.bbox.width / uPlot.pxRatio / 72 : plot.bbox.height / uPlot.pxRatio / 36,
         spec = latest()[side];
       if (spec.log) return powersOfTwo(low, high, Math.floor(room));
-      const unit = tickUnit(spec, Math.max(-low, high)),
-        few = niceTicks(low, high, Math.max(3, Math.floor(room)), unit),
-        ticks = few.length < 3 ? niceTicks(low, high, Math.max(5, room * 1.6), unit) : few;
+      const few = niceTicks(low, high, Math.max(3, Math.floor(room))),
+        ticks = few.length < 3 ? niceTicks(low, high, Math.max(5, room * 1.6)) : few;
       return isBars && side === "x" ? ticks.filter(Number.isInteger) : ticks;
     },
     values: (plot, splits) => {
