@@ -74,6 +74,14 @@ class ReportLinksTest(browser.BrowserTest):
             self.assertIn(counts[-1], [row["n"] for row in runs])
         self.assertEqual(browser.violations(window), [])
 
+    def test_the_first_of_several_files_is_shown_first(self):
+        """The other one has more levels."""
+        deeper, _ = report_files.written(asynchronous, "asynchronous")
+        model, _ = report_files.written(lambda: leveled(experiments=1), "leveled")
+        for first, second in ((model, deeper), (deeper, model)):
+            window = self.open(report_files.report([first, second], f"first_{first.stem}"))
+            self.assertEqual(window.page.locator("footer span").first.inner_text(), first.name)
+
     def saved(self, window, name):
         window.page.get_by_role("button", name="Export").click()
         with window.page.expect_download() as download:

@@ -130,9 +130,10 @@ function batchOfRuns(runs: RunFacts[]): number | null {
 const deepest = (facts: RunFacts) =>
   facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
 const counted = (facts: RunFacts) => Number(facts.observations.some(([, , warmup]) => warmup === 0));
-// Of these runs the one with the most visible levels, at the first batch size shown; a run of warm-ups only if there is
-// no other.
-export function defaultRun(runs: RunFacts[]): RunFacts | undefined {
+// Of the first file's runs the one with the most visible levels, at the first batch size shown; a run of warm-ups only if
+// there is no other.
+export function defaultRun(all: RunFacts[]): RunFacts | undefined {
+  const runs = all.filter((facts) => facts.file === all[0].file);
   const seen = runs
     .filter((facts) => facts.detail !== "none" && facts.spans > 0)
     .sort((a, b) => deepest(b) - deepest(a) || counted(b) - counted(a) || b.recorded - a.recorded);
