@@ -8,7 +8,23 @@ import unittest
 import browser
 import report_files
 from browser import range_ns, rows_of
-from scripted import asynchronous, xsp_json
+from scripted import UNIX_START, Script, asynchronous, xsp_json
+
+
+def overlapping():
+    """Launches of 10 µs; one execution starts 4 µs before its launch has returned, one 7 µs after it."""
+    script = Script()
+    script.experiment("overlapping")
+    script.run(1, "M/L/K", 1)
+    script.track(1, "main")
+    script.track(2, "stream", thread=None, device=0, stream=1)
+    script.span("net", UNIX_START, 10**6)
+    for number, begin in ((1, 6_000), (2, 17_000)):
+        at = UNIX_START + number * 100_000
+        script.span(f"launch {number}", at, 10_000, "kernel", "launch", correlation=number, category="api")
+        script.span(f"kernel {number}", at + begin, 50_000, "kernel", "execution", track=2, correlation=number,
+                    category="kernel")
+    return script
 
 
 class ReportTimelineTest(browser.BrowserTest):
@@ -269,6 +285,20 @@ class ReportTimelineTest(browser.BrowserTest):
             if row["span_id"] == graph["span_id"]:
                 self.assertRegex(text, "executed as\\s+graph a")
                 self.assertIn("graph b", text)
+
+    def test_no_wait_is_negative(self):
+        window = self.timeline(files=report_files.written(overlapping, "overlapping"))
+        said = {}
+        for place in range(len(self.spans())):
+            window.go(f"#page=timeline&span={place}")
+            self.details(window).locator("code").wait_for()
+            said[self.row_said(window)["name"]] = " ".join(self.details(window).inner_text().split())
+        self.assertIn("started 4 µs before its launch returned", said["kernel 1"])
+        self.assertIn("waited 7 µs", said["kernel 2"])
+        self.assertRegex(said["launch 1"], "kernel 1 4 µs before this returned")
+        self.assertRegex(said["launch 2"], "kernel 2 7 µs later")
+        for text in said.values():
+            self.assertNotRegex(text, r"-\d")
 
     def test_merged_runs_say_so_and_count_all(self):
         path, _ = report_files.written(report_files.many_kernels, "kernels")

@@ -92,6 +92,12 @@ function siblings(data: Spans, span: number): Siblings | null {
   };
 }
 
+// A device may start before the call that launches its work has returned.
+const wait = (data: Spans, launch: number, execution: number) =>
+  data.start[execution] - data.start[launch] - data.duration[launch];
+const waitText = (ns: number, after: string, before: string) =>
+  ns < 0 ? `${time(-ns)} ${before}` : `${time(ns)}${after}`;
+
 const Fact = ({
   name,
   children: value,
@@ -134,11 +140,8 @@ function Times({ data, span }: { data: Spans; span: number }) {
         {time(data.start[span], 7)}
       </Fact>
       {launch >= 0 && (
-        <Fact
-          name="waited"
-          title="from the launch's return to the start; negative: it started before the launch returned"
-        >
-          {time(data.start[span] - data.start[launch] - data.duration[launch])}
+        <Fact name={wait(data, launch, span) < 0 ? "started" : "waited"} title="from the launch's return to the start">
+          {waitText(wait(data, launch, span), "", "before its launch returned")}
         </Fact>
       )}
     </>
@@ -181,7 +184,7 @@ function Chains({ data, names, span }: { data: Spans; names: string[]; span: num
       )}
       {ran.length > 0 && (
         <Fact name="executed as">
-          {some(ran, (i) => `${time(data.start[i] - data.start[span] - data.duration[span])} later`)}
+          {some(ran, (i) => waitText(wait(data, span, i), " later", "before this returned"))}
         </Fact>
       )}
       {inside.length > 0 && (
