@@ -143,6 +143,18 @@ class ReportLimitsTest(browser.BrowserTest):
         mouse.up()
         self.assertEqual(window.state()["select"], "100-200")
 
+    def test_escape_leaves_the_search(self):
+        """Once is enough, and what was found stays marked; then the page has the keys again."""
+        _, page = report_files.written(asynchronous, "asynchronous")
+        window = self.open(page, "#page=timeline")
+        window.page.keyboard.press("/")
+        window.page.keyboard.type("graph")
+        window.page.keyboard.press("Escape")
+        self.assertEqual(window.page.evaluate("() => document.activeElement.tagName"), "BODY")
+        self.assertEqual(window.state()["find"], "graph")
+        window.page.keyboard.press("1")
+        window.page.locator("main#page-overview").wait_for()
+
     def test_keys_act_without_focus_and_on_other_keyboards(self):
         """The flame graph's keys too, capitals or not; where another script is typed, the keys in the same places."""
         _, page = report_files.written(asynchronous, "asynchronous")

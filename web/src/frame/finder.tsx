@@ -22,10 +22,8 @@ export function Finder() {
   };
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLInputElement }) => {
     if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") {
-      if (search.value === "") event.currentTarget.blur();
-      search.value = "";
-    } else return;
+    else if (event.key === "Escape") event.currentTarget.blur();
+    else return;
     event.preventDefault();
   };
   return (

@@ -45,7 +45,7 @@ export const KEYS: { title: string; keys: Key[] }[] = [
     keys: [
       { keys: ["Enter"], what: "next match, on the timeline" },
       { keys: ["Shift", "Enter"], what: "previous match" },
-      { keys: ["Esc"], what: "clear, then leave" },
+      { keys: ["Esc"], what: "leave; the matches stay marked" },
     ],
   },
   {
