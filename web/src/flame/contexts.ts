@@ -44,6 +44,12 @@ export function addNode(tree: Tree, parent: number, name: number, level: number,
   tree.first.push(first);
   return tree.name.length - 1;
 }
+export function addTo(to: Tree, node: number, from: Tree, source: number) {
+  to.host[node] += from.host[source];
+  to.device[node] += from.device[source];
+  to.count[node] += from.count[source];
+  if (from.first[source] < to.first[node]) to.first[node] = from.first[source];
+}
 // Finds or makes the child of a name.
 export class Children {
   private readonly places = new Map<number, number>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree to draw: selected values (host, device, both, counts), top-down or inverted, with or without collapsed
 // recursion; callers and callees of one name. Pure.
-import { Children, emptyTree, type Tree } from "./contexts";
+import { addTo, Children, emptyTree, type Tree } from "./contexts";
 
 export const VALUES = ["both", "host", "device", "count"] as const;
 export type Value = (typeof VALUES)[number];
@@ -67,12 +67,6 @@ const like = (tree: Tree): Tree => ({
   hasDevice: tree.hasDevice,
   left_out: tree.left_out,
 });
-function add(to: Tree, node: number, from: Tree, source: number) {
-  to.host[node] += from.host[source];
-  to.device[node] += from.device[source];
-  to.count[node] += from.count[source];
-  if (from.first[source] < to.first[node]) to.first[node] = from.first[source];
-}
 
 // A name directly in itself is one context.
 function* collapsed(tree: Tree, names: number): Generator<number, Tree> {
@@ -86,7 +80,7 @@ function* collapsed(tree: Tree, names: number): Generator<number, Tree> {
       result.name[around] === tree.name[node]
         ? around
         : children.of(around, tree.name[node], tree.level[node], tree.first[node]);
-    add(result, place[node], tree, node);
+    addTo(result, place[node], tree, node);
   }
   return result;
 }
@@ -104,7 +98,7 @@ function* inverted(tree: Tree, names: number, value: Value): Generator<number, S
     amounts[0] += amount;
     for (let at = node, to = 0, depth = 0; at > 0; at = tree.parent[at], depth++) {
       to = children.of(to, tree.name[at], tree.level[at], tree.first[at]);
-      if (depth === 0) add(result, to, tree, node);
+      if (depth === 0) addTo(result, to, tree, node);
       amounts[to] = (amounts[to] ?? 0) + amount;
     }
   }
@@ -166,7 +160,7 @@ export function sandwichOf(tree: Tree, name: number, value: Value, names: number
     if (around < 0 && tree.name[node] !== name) continue;
     // A recursive call of the name, at any depth, continues in the same place.
     place[node] = tree.name[node] === name ? 0 : below.of(around, tree.name[node], tree.level[node], tree.first[node]);
-    add(callees, place[node], tree, node);
+    addTo(callees, place[node], tree, node);
     if (around >= 0) continue;
     amounts[0] += base[node];
     for (let at = tree.parent[node], to = 0; at > 0; at = tree.parent[at]) {

@@ -4,13 +4,14 @@
 // launches not at all. The totals of all orders and tables equal
 //   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Spans } from "../data";
+import { levelOf, type Spans } from "../data";
 import { matching } from "../find";
 import { FlameCanvas, type Hovered } from "../flame/canvas";
 import { inSlices, loadTree, type Tree } from "../flame/contexts";
 import { findSpan } from "../flame/find_span";
 import { tracksOf } from "../flame/own_time";
 import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape, type Value } from "../flame/shape";
+import { hasSteps, mergeSteps, nameIn, stepsApart, stepsOf, type Steps } from "../flame/steps";
 import { ContextTable, NameTable, SandwichView } from "../flame/tables";
 import { Legend, Path, SpotLine, SpotTip, Tip, HoveredLine } from "../flame/hovered";
 import { TimeOrder, type Spot } from "../flame/time_order";
@@ -32,6 +33,7 @@ const VALUE_NAMES: [Value, string][] = [
   ["device", "Device time"],
   ["count", "Number of spans"],
 ];
+const areStepsApart = () => details.value["flame.steps"] === "apart";
 const isRecursionCollapsed = () => details.value["flame.recursion"] === "collapsed";
 const chosenTrack = (data: Spans): number | null => {
   const track = Number(details.value["flame.track"] ?? NaN);
@@ -46,7 +48,7 @@ export function Flame() {
   return <Unpacked>{(data) => <FlamePage key={data.facts.run} data={data} />}</Unpacked>;
 }
 
-function Tools({ data, tree }: { data: Spans; tree: Tree | null }) {
+function Tools({ data, tree, hasSeries }: { data: Spans; tree: Tree | null; hasSeries: boolean }) {
   const tracks = tracksOf(data.facts)
     .map((track, lane) => [track, lane])
     .filter(([track, lane]) => track === lane);
@@ -110,6 +112,16 @@ function Tools({ data, tree }: { data: Spans; tree: Tree | null }) {
           Collapse recursion
         </label>
       )}
+      {!isTime && hasSeries && (
+        <label>
+          <input
+            type="checkbox"
+            checked={!areStepsApart()}
+            onChange={(event) => setDetail("flame.steps", event.currentTarget.checked ? "" : "apart")}
+          />{" "}
+          Merge numbered steps
+        </label>
+      )}
     </div>
   );
 }
@@ -149,7 +161,7 @@ function Basis({ data, tree }: { data: Spans; tree: Tree }) {
 function FlamePage({ data }: { data: Spans }) {
   const range = selection.value,
     track = chosenTrack(data),
-    [tree, setTree] = useState<Tree | null>(null),
+    [recorded, setTree] = useState<Tree | null>(null),
     [part, setPart] = useState(0),
     [problem, setProblem] = useState("");
   useEffect(() => {
@@ -163,9 +175,14 @@ function FlamePage({ data }: { data: Spans }) {
       isCurrent = false;
     };
   }, [data, range?.from, range?.to, track]);
+  const names = documentData.value!.names,
+    series = useMemo(() => (recorded === null ? stepsApart(names) : stepsOf(recorded, names)), [recorded]),
+    isApart = areStepsApart() || !hasSteps(series),
+    steps = useMemo(() => (isApart ? stepsApart(names) : series), [series, isApart]),
+    tree = useMemo(() => (isApart || recorded === null ? recorded : mergeSteps(recorded, steps)), [recorded, steps]);
   return (
     <>
-      <Tools data={data} tree={tree} />
+      <Tools data={data} tree={tree} hasSeries={hasSteps(series)} />
       {problem !== "" && <p class="failure">The contexts could not be computed: {problem}</p>}
       {tree === null && problem === "" && (
         <p class="quiet pad" role="status">
@@ -175,7 +192,7 @@ function FlamePage({ data }: { data: Spans }) {
       {tree !== null && tree.name.length > 1 && (
         <>
           <Basis data={data} tree={tree} />
-          <Figure data={data} tree={tree} track={track} />
+          <Figure data={data} tree={tree} track={track} steps={steps} />
         </>
       )}
       {tree !== null && tree.name.length <= 1 && (
@@ -187,11 +204,19 @@ function FlamePage({ data }: { data: Spans }) {
   );
 }
 
+// A series of steps matches the search if one of them does.
+function hitsOf(matches: Uint8Array | null, steps: Steps): Uint8Array | null {
+  if (matches === null) return null;
+  const hits = new Uint8Array(steps.names.length);
+  hits.set(matches);
+  matches.forEach((isHit, name) => (hits[steps.of[name]] |= isHit));
+  return hits;
+}
+
 const AT_ONCE_MOST = 20_000; // contexts that are laid out before the page is drawn
-function useShape(tree: Tree, order: Order, value: Value, isCollapsed: boolean): Shape | null {
+function useShape(tree: Tree, order: Order, value: Value, isCollapsed: boolean, names: number): Shape | null {
   const [made, setMade] = useState<{ of: string; tree: Tree; shape: Shape } | null>(null);
   const of = `${order} ${value} ${isCollapsed}`,
-    names = documentData.value!.names.length + 1,
     isSmall = tree.name.length <= AT_ONCE_MOST;
   const small = useMemo(
     () => (isSmall ? atOnce(shapeOf(tree, order, value, isCollapsed, names)) : null),
@@ -210,18 +235,18 @@ function useShape(tree: Tree, order: Order, value: Value, isCollapsed: boolean):
   return small ?? (made?.tree === tree && made.of === of ? made.shape : null);
 }
 
-function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number | null }) {
-  const names = documentData.value!.names,
+function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: number | null; steps: Steps }) {
+  const { names } = steps,
     mode = flameMode.value,
     value = chosenValue(tree),
-    hits = matching.value,
+    hits = useMemo(() => hitsOf(matching.value, steps), [matching.value, steps]),
     isCollapsed = isRecursionCollapsed(),
     order = mode === "time" ? "top-down" : mode,
     zoomed = details.value["flame.zoom"] ?? "",
     sandwich = Number(details.value["flame.name"] || NaN),
     [hovered, setHovered] = useState<{ hovered: Hovered; shape: Shape } | null>(null),
     [spot, setSpot] = useState<Spot>({ place: -1, x: -1, y: -1 });
-  const shape = useShape(tree, order, value, isCollapsed),
+  const shape = useShape(tree, order, value, isCollapsed, names.length + 1),
     root = useMemo(
       () => (shape === null ? 0 : nodeOfNames(shape, zoomed === "" ? [] : zoomed.split(".").map(Number))),
       [shape, zoomed],
@@ -244,7 +269,8 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
     );
   const jump = (node: number) => {
     const path = pathOf(shape, node).map((one) => shape.name[one]);
-    const place = findSpan(data, mode === "bottom-up" ? path : path.reverse(), range(), isCollapsed);
+    const nameOf = (span: number) => nameIn(steps, data.name[span], levelOf(data, span));
+    const place = findSpan(data, mode === "bottom-up" ? path : path.reverse(), range(), isCollapsed, nameOf);
     if (place < 0) return;
     selected.value = place;
     const room = Math.max(1000, data.duration[place]);

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flame graph of the report's page in real Chromium: numbered steps are one context until they are asked for apart."""
+import unittest
+
+import browser
+import report_files
+from browser import rows_of
+from scripted import UNIX_START, Script
+
+MS = 10**6
+
+
+def steps():
+    """Steps 5 to 8 of 10 ms with a layer of 4 ms; two models whose names end in numbers of their own."""
+    script = Script()
+    script.experiment("steps")
+    script.run(1, "M/L", 1)
+    script.track(1, "main")
+    for number in range(5, 9):
+        start = UNIX_START + number * 100 * MS
+        script.span(f"ProfilerStep#{number}", start, 10 * MS)
+        script.span("conv1", start + 1000, 4 * MS, "layer", tags={"layer_index": 0})
+        script.span("conv2", start + 5 * MS, 1 * MS, "layer", tags={"layer_index": 1})
+    for place, name in enumerate(("resnet50", "resnet101")):
+        script.span(name, UNIX_START + (1000 + 100 * place) * MS, 20 * MS)
+    return script
+
+
+class ReportFlameTest(browser.BrowserTest):
+    def contexts(self, window):
+        window.page.locator("[data-table=flame]").wait_for()
+        window.frames(4)
+        return {(row["context"], row["in"]): (int(row["count"]), int(row["own_ns"])) for row in rows_of(window.table("flame"))}
+
+    def test_numbered_steps_are_one_context(self):
+        window = self.open(report_files.written(steps, "steps")[1], "#page=flame")
+        models = {("resnet50", "all"): (1, 20 * MS), ("resnet101", "all"): (1, 20 * MS)}
+        merged = self.contexts(window)
+        self.assertEqual(merged, {("ProfilerStep#5…8", "all"): (4, 20 * MS), ("conv1", "ProfilerStep#5…8"): (4, 16 * MS),
+                                  ("conv2", "ProfilerStep#5…8"): (4, 4 * MS), **models})
+        window.page.get_by_label("Merge numbered steps").uncheck()
+        apart = self.contexts(window)
+        self.assertEqual(apart, {**models, **{(f"ProfilerStep#{n}", "all"): (1, 5 * MS) for n in range(5, 9)},
+                                 **{("conv1", f"ProfilerStep#{n}"): (1, 4 * MS) for n in range(5, 9)},
+                                 **{("conv2", f"ProfilerStep#{n}"): (1, 1 * MS) for n in range(5, 9)}})
+        self.assertEqual(window.state()["x.flame.steps"], "apart")
+
+    def test_a_merged_context_is_found_and_leads_to_a_span(self):
+        window = self.open(report_files.written(steps, "steps")[1], "#page=flame&find=Step%237")
+        window.page.locator("[data-match-total]").wait_for()
+        self.assertEqual(window.page.locator("[data-match-total]").get_attribute("data-match-total"), str(40 * MS))
+        window.section("flame").get_by_role("cell", name="conv1").first.click()
+        window.page.get_by_role("button", name="On the timeline").click()
+        window.page.locator("main#page-timeline").wait_for()
+        self.assertIn("span", window.state())
+
+    def test_a_file_without_steps_has_no_such_choice(self):
+        window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=flame")
+        self.contexts(window)
+        self.assertEqual(window.page.get_by_label("Merge numbered steps").count(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
