@@ -271,11 +271,19 @@ static int join(const char *directory, bool may_make)
   return error;
 }
 
+// The folder of an xsp that has ended is not made again by what its program starts later: nobody would read or remove it.
+static int join_by_environment(void)
+{
+  const char *directory = secure_getenv("XSP_SESSION");
+  bool is_xsps = secure_getenv("XSP_SESSION_JOIN") != NULL;
+  return directory == NULL || *directory == '\0' ? -ENOENT : join(directory, !is_xsps);
+}
+
 int xsp_attach(const char *directory)
 {
   if (directory == NULL)
-    directory = secure_getenv("XSP_SESSION");
-  return directory == NULL || *directory == '\0' ? -ENOENT : join(directory, true);
+    return join_by_environment();
+  return *directory == '\0' ? -ENOENT : join(directory, true);
 }
 
 // One thread takes the request. A folder that is gone is not made again: its xsp does not wait any more.
@@ -302,9 +310,7 @@ void session_attach_if_asked(void)
       join_by_request();
     return;
   }
-  const char *directory = secure_getenv("XSP_SESSION");
-  if (directory != NULL && *directory != '\0')
-    xsp_attach(directory);
+  (void)join_by_environment();
 }
 
 // The child has one thread, the forking one. Nothing it inherited may be written as its own any more.

@@ -81,6 +81,7 @@ _Noreturn static void become(char **arguments, const char *session_directory, co
                              int control)
 {
   setenv("XSP_SESSION", session_directory, 1);
+  setenv("XSP_SESSION_JOIN", "1", 1);
   if (tracers != NULL)
     setenv("XSP_TRACERS", tracers, 1);
   else

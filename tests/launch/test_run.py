@@ -215,6 +215,17 @@ class What(RunTest):
         process.communicate(timeout=WAIT_S)
         self.assertEqual(self.sql(published), [{"n": 200}])
 
+    def test_a_program_that_a_left_one_starts_makes_no_session(self):
+        go, done = self.folder / "go", self.folder / "done"
+        os.mkfifo(go)
+        script = f"(read _ < {go}; {guest('attach-guest')[0]} < /dev/null; echo \"$XSP_SESSION\" > {done}) > /dev/null 2>&1 &"
+        os.mkfifo(done)
+        self.run_it("-q", "--", "sh", "-c", script)
+        go.write_text("\n")
+        session = done.read_text().strip()
+        self.assertIn("/xsp-", session)
+        self.assertFalse(pathlib.Path(session).exists())
+
     def test_processes_that_are_left(self):
         done = self.folder / "done"
         process = self.start(*guest("run-guest-traced", "outlive", self.folder / "go", done), options=["-q"])
@@ -313,7 +324,7 @@ class Environment(RunTest):
 
     def test_without_a_tracer_that_has_a_variable(self):
         found = self.variables("-t", "fake")
-        self.assertEqual(set(found), {"XSP_SESSION", "XSP_TRACERS", "LD_PRELOAD"})
+        self.assertEqual(set(found), {"XSP_SESSION", "XSP_SESSION_JOIN", "XSP_TRACERS", "LD_PRELOAD"})
         self.assertEqual(found["XSP_TRACERS"], str(self.TRACERS / "fake.so"))
         self.assertRegex(found["LD_PRELOAD"], r"^/.*/libxsp\.so[.0-9]*$")
         self.assertRegex(found["XSP_SESSION"], r"^/.*/xsp-[0-9]+-[0-9a-f]+$")
