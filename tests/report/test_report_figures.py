@@ -217,6 +217,22 @@ class ReportFiguresTest(browser.BrowserTest):
         window.page.get_by_role("tab", name="Kernels").first.click()
         self.assertIn("1 row of 6 without a point: 1 ms of 6 ms, 16.7 % of the time", window.text())
 
+    def test_nothing_collides_on_a_phone(self):
+        """Letters of the plots on logarithmic axes keep apart, and the list of kernels is whole."""
+        boxes = """(all) => all.map((one) => { const {left, right, top, bottom} = one.getBoundingClientRect();
+                                               return [one.textContent, left, right, top, bottom]; })"""
+        for name in ("roofline", "kernels"):
+            window = self.open(report_files.written(report_files.metrics, "metrics")[1], f"#page={name}", size=(390, 844))
+            self.assertGreater(window.page.locator("svg.chart .axis").count(), 0)
+            for plot in window.page.locator("svg.chart").all():
+                texts = plot.locator(".tick, .axis").evaluate_all(boxes)
+                for i, (text, left, right, top, bottom) in enumerate(texts):
+                    for other in texts[:i]:
+                        self.assertFalse(left < other[2] and right > other[1] and top + 3 < other[4] and bottom - 3 > other[3],
+                                         f"{name}: {text} and {other[0]}")
+            for one in window.page.locator(".type-scroll:has(.kernel-rows)").all():
+                self.assertLessEqual(one.evaluate("(one) => one.scrollWidth - one.clientWidth"), 0)
+
     def test_bytes_are_those_of_text_tables(self):
         """Powers of 1000, as `xsp analyze` prints them: the axis of the chart, sums and cells."""
         trace, page = report_files.profiled()

@@ -143,8 +143,8 @@ function Grid({
       <text class="axis" x={right} y={frame.height - 6} text-anchor="end">
         {x.label}
       </text>
-      <text class="axis" x={LEFT} y={frame.height - 6}>
-        ↑ {y.label}
+      <text class="axis" x={LEFT - 8} y={11} text-anchor="end">
+        {y.label} ↑
       </text>
     </>
   );

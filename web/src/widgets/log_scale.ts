@@ -16,7 +16,7 @@ export interface Frame {
 }
 export const LEFT = 92,
   RIGHT = 16,
-  TOP = 14,
+  TOP = 22,
   BOTTOM = 44;
 const LEAST_DECADES = 0.05;
 
@@ -31,10 +31,13 @@ export function domainOf(points: { x: number; y: number }[]): Domain {
   };
   return { x: range(points.map((point) => point.x)), y: range(points.map((point) => point.y)) };
 }
+const TICK_ROOM = 34; // pixels from one tick to the next
 export function ticksOf([low, high]: [number, number], room: number): number[] {
   const decades = high - low,
     every = Math.max(1, Math.ceil((decades * 52) / room));
-  const steps = decades < 1.2 ? [1, 2, 3, 5, 7] : decades < 3 ? [1, 2, 5] : [1];
+  const fits = (closest: number) => (closest * room) / decades >= TICK_ROOM;
+  const steps =
+    decades < 1.2 && fits(Math.log10(7 / 5)) ? [1, 2, 3, 5, 7] : decades < 3 && fits(Math.log10(2)) ? [1, 2, 5] : [1];
   const ticks: number[] = [];
   for (let power = Math.floor(low); power <= Math.ceil(high); power++)
     for (const step of power % every === 0 || every === 1 ? steps : []) {
