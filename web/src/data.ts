@@ -77,6 +77,7 @@ export interface Experiment {
   framework_version: string | null;
   command: string | null;
   xsp_version: string | null;
+  cause: string | null; // of the time, one sentence
   created_ms: number;
   system: Record<string, Cell>;
 }

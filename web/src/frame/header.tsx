@@ -17,6 +17,7 @@ import {
   run,
   sameExperiment,
 } from "../state";
+import { reasonOf } from "../pages/reasons";
 import { BatchChooser, RunChooser } from "../widgets/parts";
 import { Chips } from "./chips";
 import { Finder } from "./finder";
@@ -91,7 +92,13 @@ function Pages() {
   return (
     <nav aria-label="Pages" ref={box}>
       {PAGES.map((name) => (
-        <a key={name} href={base + fragment(name)} aria-current={page.value === name ? "page" : undefined}>
+        <a
+          key={name}
+          href={base + fragment(name)}
+          class={reasonOf(name) === "" ? undefined : "is-empty"}
+          title={reasonOf(name) || undefined}
+          aria-current={page.value === name ? "page" : undefined}
+        >
           {pageTitle(name)}
         </a>
       ))}

@@ -5,8 +5,9 @@ import { cell, digits, statisticWords } from "../format";
 import { chooseBatch } from "../state";
 import { Lines, type Mark, type Point } from "../widgets/charts";
 import { answers, shownBatch } from "../widgets/parts";
-import { LinkedTable, Missing, text, type Row } from "../widgets/answers";
+import { LinkedTable, text, type Row } from "../widgets/answers";
 import { Summary } from "../widgets/table";
+import { NoData } from "./no_data";
 import { Panel, positive, RangeNote } from "./shown";
 
 const sizeOf = (row: Row) => positive(row.batch_size);
@@ -61,19 +62,14 @@ function marksOf(a1: Answer): Mark[] {
 export function Batch() {
   const a1 = answers("A1")[0],
     a15 = answers("A15")[0];
-  if (a1 === undefined) return <Missing what="predictions" how="xsp profile MODEL --batch 1,2,4,8" />;
+  if (a1 === undefined) return <NoData />;
   const rows = a1.table.rows,
     sizes = rows.filter((row) => sizeOf(row) !== null);
   return (
     <>
       <RangeNote filtered="" whole="Not filtered: batch sizes are compared by whole runs." />
       <Summary answer={a1} />
-      {sizes.length < 2 && (
-        <p class="note">
-          {sizes.length === 0 ? "The batch size was not recorded." : "Only one batch size was measured."} To have
-          several: <code>xsp profile MODEL --batch 1,2,4,8</code>
-        </p>
-      )}
+      {sizes.length < 2 && <NoData />}
       {sizes.length > 1 && <Curves a1={a1} rows={rows} />}
       <LinkedTable answer={a1} />
       {a15 !== undefined && <KernelCurves a15={a15} />}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Analyses of kernels: A10 by name, A8 by call, and a prediction's time on the device (A15).
-import { Missing, LinkedTable, number, PickedNote, text } from "../widgets/answers";
+import { LinkedTable, number, PickedNote, text } from "../widgets/answers";
 import { KernelLink } from "../focus";
 import { cell, count, plural } from "../format";
 import type { Answer } from "../data";
@@ -10,6 +10,7 @@ import { answer } from "../widgets/parts";
 import { Summary } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
 import { BatchNote } from "./shown";
+import { NoData } from "./no_data";
 import "./layers.css";
 
 const LISTED = 10;
@@ -60,15 +61,7 @@ export function Kernels() {
   const a8 = answer("A8"),
     a10 = answer("A10"),
     a15 = answer("A15");
-  if (a8 === undefined && a10 === undefined)
-    return (
-      <>
-        <Missing
-          what="kernels"
-          how="xsp run --leveled --levels M,M/L,M/L/K -- CMD on a machine with OpenCL or a GPU, or xsp import of a trace that has them"
-        />
-      </>
-    );
+  if (a8 === undefined && a10 === undefined) return <NoData />;
   const tabs: Tab[] = [
     ...(a10 === undefined
       ? []

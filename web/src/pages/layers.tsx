@@ -5,13 +5,15 @@ import { isFocused, openLayer, TypeLink } from "../focus";
 import { insideOf } from "../filter";
 import { cell, count, plural, scaled } from "../format";
 import { details, setDetail } from "../state";
-import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
+import { LinkedTable, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import { Bars, type Stages } from "../widgets/charts";
 import { answer } from "../widgets/parts";
 import { Summary } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
+import { withRows } from "./reasons";
 import { BatchNote } from "./shown";
+import { NoData } from "./no_data";
 import "./layers.css";
 
 // Shares of the thirds in execution order, ⌊3·position/n⌋: as the analysis has them, else of the sums of the rows.
@@ -219,14 +221,9 @@ function tables(): Tab[] {
 }
 
 export function Layers() {
-  const a2 = answer("A2"),
+  const a2 = withRows(answer("A2")),
     a11 = answer("A11");
-  if (a2 === undefined)
-    return (
-      <>
-        <Missing what="layers" how="xsp profile MODEL --levels M,M/L, or xsp import of a trace that names operators" />
-      </>
-    );
+  if (a2 === undefined) return <NoData />;
   const types = new Map(a2.table.rows.map((row) => [rowKey(row), text(row.layer_type)]));
   const without = number(a11?.table.summary.kernels_without_layer);
   return (

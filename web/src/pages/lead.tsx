@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model, its framework, machine and time, and the command that made this file.
+// The model, the cause of its time, its framework, machine and date. The page Runs has the command.
 import type { Cell, Experiment } from "../data";
-import { bytes, cell } from "../format";
+import { bytes } from "../format";
 import { documentData, experiment, experimentRuns, run } from "../state";
 import { text } from "../widgets/answers";
 
@@ -55,6 +55,7 @@ export function Lead() {
       <h2 class="lead-title" title={text(one.workload ?? one.name) || file}>
         {text(one.name ?? one.workload) || file}
       </h2>
+      {one.cause != null && <p class="lead-cause">{one.cause[0].toUpperCase() + one.cause.slice(1)}.</p>}
       <dl class="lead-facts">
         {rows
           .filter(([, value]) => value !== "")
@@ -65,11 +66,6 @@ export function Lead() {
             </div>
           ))}
       </dl>
-      {isOwn && (
-        <p class="lead-command" title={text(one.command)}>
-          <code>{cell("command", one.command)}</code>
-        </p>
-      )}
     </section>
   );
 }

@@ -9,7 +9,8 @@ import { focus } from "../state";
 import { Bars, type Point, type Stages } from "../widgets/charts";
 import { WithFocus } from "../widgets/focus_panel";
 import { answer } from "../widgets/parts";
-import { LinkedTable, Missing, text } from "../widgets/answers";
+import { LinkedTable, text } from "../widgets/answers";
+import { NoData } from "./no_data";
 import { BatchNote, finite, Panel, RangeNote } from "./shown";
 import { TopList, targetOf } from "./top_list";
 
@@ -42,13 +43,7 @@ export function Memory() {
     a7 = answer("A7"),
     a12 = answer("A12");
   const traffic = TRAFFIC.filter(([key]) => a12?.table.rows.some((row) => finite(row[key]) !== null));
-  if (a4 === undefined && traffic.length === 0)
-    return (
-      <Missing
-        what="allocations of layers and no memory traffic of kernels"
-        how="ONNX Runtime 1.31 or later, or a trace that records them"
-      />
-    );
+  if (a4 === undefined && traffic.length === 0) return <NoData />;
   return (
     <WithFocus>
       <BatchNote

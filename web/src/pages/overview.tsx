@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first page: model and machine, latency, overhead, noise, and the distribution of time.
 import type { Answer } from "../data";
-import { cell, count, digits, statisticWords, time } from "../format";
+import { cell, count, digits, plural, statisticWords, time } from "../format";
 import { run } from "../state";
-import { Missing, number, text, type Row } from "../widgets/answers";
+import { number, text, type Row } from "../widgets/answers";
 import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { Lead } from "./lead";
 import { NoisePanel } from "./noise_panel";
 import { AnalysisNotes, Recorded } from "./recorded";
+import { reasonOf, withRows } from "./reasons";
 import { BatchNote, finite, Panel, percent, positive, RangeNote, Stack, type Part } from "./shown";
 import { TopList, targetOf } from "./top_list";
 import { Waterfall } from "./waterfall";
@@ -15,7 +16,7 @@ import { Waterfall } from "./waterfall";
 interface FigureProps {
   value: string;
   label: string;
-  notes?: (string | null | undefined)[];
+  notes?: (string | null)[];
   warn?: string | null;
   title?: string;
 }
@@ -23,7 +24,7 @@ function Figure({ value, label, notes = [], warn, title }: FigureProps) {
   return (
     <div class="figure">
       <span>{label}</span>
-      <strong class={/^[a-z]/.test(value) ? "is-words" : undefined} title={value === "–" ? "not measured" : title}>
+      <strong class={/^[a-z]/.test(value) ? "is-words" : undefined} title={title}>
         {value}
       </strong>
       {notes.map((note) => note && <small key={note}>{note}</small>)}
@@ -32,18 +33,15 @@ function Figure({ value, label, notes = [], warn, title }: FigureProps) {
   );
 }
 
-const SETS_HIGH = 3; // level sets that make the panel of overheads as high as that of noise
+// Where the time goes comes first, then batch and throughput, then what recording cost and how far figures can be trusted.
 export function Overview() {
   const size = shownBatch(),
     a1 = answers("A1")[0],
     row = a1?.table.rows.find((one) => one.batch_size === size) ?? a1?.table.rows[0],
     l0 = answers("L0")[0];
-  const here = l0?.table.rows.filter((one) => one.batch_size === row?.batch_size).length ?? 0;
-  // Without noise to draw, or with many level sets next to it: columns stay of equal height.
-  const isRight = row !== undefined && (number(row.n) === 1 || here >= SETS_HIGH);
-  const a2 = answer("A2"),
-    a6 = answer("A6"),
-    a10 = answer("A10");
+  const isRight = row !== undefined && number(row.n) === 1; // without noise to draw, columns stay of equal height
+  const a2 = withRows(answer("A2")),
+    a10 = withRows(answer("A10"));
   return (
     <>
       <Lead />
@@ -57,11 +55,12 @@ export function Overview() {
           ["A10", "kernels"],
         ]}
       />
+      <Where a2={a2} a10={a10} />
+      <Lists a2={a2} a10={a10} />
       <Figures a1={a1} row={row} a2={a2} a10={a10} />
       <div class="overview-pair">
         <div class="overview-stacked">
           {l0 !== undefined && <Waterfall answer={l0} size={(row?.batch_size ?? null) as number | null} />}
-          <Where a2={a2} a10={a10} />
           {!isRight && <Recorded />}
         </div>
         {a1 !== undefined && row !== undefined && (
@@ -71,8 +70,43 @@ export function Overview() {
           </div>
         )}
       </div>
-      <div class="overview-lists">
-        {a6 !== undefined && (
+      <AnalysisNotes />
+    </>
+  );
+}
+
+// Device time by type of layer, longest first; empty without a device.
+function deviceRows(): Row[] {
+  const sums = new Map<string, number>();
+  for (const row of answer("A13")?.table.rows ?? []) {
+    const name = text(row.layer_type) || text(row.layer_name);
+    sums.set(name, (sums.get(name) ?? 0) + (finite(row.gpu_latency_ms) ?? 0));
+  }
+  return [...sums]
+    .filter(([, gpu_latency_ms]) => gpu_latency_ms > 0)
+    .map(([layer_type, gpu_latency_ms]) => ({ layer_type, gpu_latency_ms }));
+}
+function Lists({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
+  const a6 = answer("A6"),
+    device = deviceRows();
+  if (a2 === undefined && a10 === undefined)
+    return <p class="note">{[reasonOf("layers"), reasonOf("kernels")].join(" ")}</p>;
+  return (
+    <div class="overview-lists">
+      {device.length > 0 ? (
+        <TopList
+          title="Device time by operator"
+          aside="share of the layers' device time"
+          rows={device}
+          valueKey="gpu_latency_ms"
+          whole={device.reduce((sum, row) => sum + (finite(row.gpu_latency_ms) ?? 0), 0)}
+          level={4}
+          target={targetOf("type", "layer_type")}
+          on="layers"
+          word="type"
+        />
+      ) : (
+        a6 !== undefined && (
           <TopList
             title="Layer types"
             aside="share of the time in layers"
@@ -85,41 +119,37 @@ export function Overview() {
             on="layers"
             word="type"
           />
-        )}
-        {a2 !== undefined && (
-          <TopList
-            title="Layers"
-            aside="share of the time in layers"
-            rows={a2.table.rows}
-            valueKey="latency_ms"
-            whole={positive(a2.table.summary.sum_ms) ?? sumOf(a2, "latency_ms")}
-            level={2}
-            target={targetOf("layer", "layer_name")}
-            on="layers"
-            word="layer"
-          />
-        )}
-        {a10 !== undefined && (
-          <TopList
-            title="Kernels"
-            aside="share of the kernels' time"
-            rows={a10.table.rows}
-            valueKey="latency_ms"
-            shareKey="kernels_pct"
-            whole={positive(a10.table.summary.kernel_latency_ms) ?? sumOf(a10, "latency_ms")}
-            level={4}
-            target={targetOf("kernel", "kernel_name")}
-            on="kernels"
-            word="name"
-            note={(one) => (number(one.count) === null ? "" : `${count(number(one.count)!)}×`)}
-          />
-        )}
-      </div>
-      {a2 === undefined && a10 === undefined && (
-        <Missing what="layers and no kernels" how="xsp profile MODEL --levels M,M/L, or a trace that has them" />
+        )
       )}
-      <AnalysisNotes />
-    </>
+      {a2 !== undefined && (
+        <TopList
+          title="Layers"
+          aside="share of the time in layers"
+          rows={a2.table.rows}
+          valueKey="latency_ms"
+          whole={positive(a2.table.summary.sum_ms) ?? sumOf(a2, "latency_ms")}
+          level={2}
+          target={targetOf("layer", "layer_name")}
+          on="layers"
+          word="layer"
+        />
+      )}
+      {a10 !== undefined && (
+        <TopList
+          title="Kernels"
+          aside="share of the kernels' time"
+          rows={a10.table.rows}
+          valueKey="latency_ms"
+          shareKey="kernels_pct"
+          whole={positive(a10.table.summary.kernel_latency_ms) ?? sumOf(a10, "latency_ms")}
+          level={4}
+          target={targetOf("kernel", "kernel_name")}
+          on="kernels"
+          word="name"
+          note={(one) => (number(one.count) === null ? "" : `${count(number(one.count)!)}×`)}
+        />
+      )}
+    </div>
   );
 }
 const sumOf = (answer_: Answer, key: string) =>
@@ -184,17 +214,17 @@ function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: strin
         ]}
         warn={from === "" ? null : `recorded at ${from}: its overhead is included`}
       />
-      <Figure
-        value={number(row.throughput_per_s) === null ? "–" : cell("throughput_per_s", row.throughput_per_s)}
-        label={`throughput${suffix}`}
-        notes={[
-          number(row.throughput_per_s) === null
-            ? "the batch size was not recorded"
-            : isSwept && largest !== null
+      {number(row.throughput_per_s) !== null && (
+        <Figure
+          value={cell("throughput_per_s", row.throughput_per_s)}
+          label={`throughput${suffix}`}
+          notes={[
+            isSwept && largest !== null
               ? `most: ${cell("throughput_per_s", summary.maximum_throughput_per_s ?? null)} at batch ${largest}`
               : null,
-        ]}
-      />
+          ]}
+        />
+      )}
       {isSwept && (
         <Figure
           value={text(summary.optimal_batch) || "not reached"}
@@ -206,40 +236,53 @@ function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: strin
           ]}
         />
       )}
-      <Figure
-        value={cold === null ? "–" : cell("cold_latency_ms", cold)}
-        label="first inference (cold)"
-        notes={[
-          cold === null
-            ? "no warm-up was recorded"
-            : latency === null
+      {cold !== null && (
+        <Figure
+          value={cell("cold_latency_ms", cold)}
+          label="first inference (cold)"
+          notes={[
+            latency === null
               ? null
               : isSwept
                 ? "the earliest of all runs, n = 1"
                 : `${digits(cold / latency, 3)} × the latency, n = 1`,
-          number(summary.cold_count) === null
-            ? null
-            : `in ${countOf(summary.cold_count)} fresh processes at batch ${text(summary.cold_batch)}: median ` +
-              `${cell("cold_median_ms", summary.cold_median_ms)}, loading ${cell("load_median_ms", summary.load_median_ms)}`,
-        ]}
-      />
+            number(summary.cold_count) === null
+              ? null
+              : `in ${countOf(summary.cold_count)} fresh processes at batch ${text(summary.cold_batch)}: median ` +
+                `${cell("cold_median_ms", summary.cold_median_ms)}, loading ${cell("load_median_ms", summary.load_median_ms)}`,
+          ]}
+        />
+      )}
     </>
   );
 }
 function NoModel() {
-  const facts = run.value,
-    length = facts?.observations[0]?.[1];
-  return (
+  const length = run.value?.observations[0]?.[1];
+  return length === undefined ? null : (
     <Figure
-      value={length === undefined ? "–" : time(length)}
+      value={time(length)}
       label="recorded time"
-      notes={
-        length === undefined
-          ? ["no observation was recorded"]
-          : ["no prediction was marked:", "the whole run counts as one"]
-      }
+      notes={["no prediction was marked:", "the whole run counts as one"]}
     />
   );
+}
+
+// Layers that only launch their work take less time than it does.
+function Launches() {
+  const a11 = answer("A11")?.table.summary,
+    kernels = finite(a11?.kernels);
+  if (kernels === null)
+    return (
+      <p class="quiet">
+        Most of the time is outside of the layers' calls. If these only launch work, a run with kernels shows whose it
+        is: <code>--levels M,M/L,M/L/K</code>
+      </p>
+    );
+  return finite(a11!.kernels_without_layer) === 0 ? (
+    <p class="quiet">
+      Most of the time is outside of the layers' calls, but each of the {plural(kernels, "kernel")} belongs to a layer.
+    </p>
+  ) : null;
 }
 
 // Of the model's latency: time in layers and outside; of the device: busy and not.
@@ -260,21 +303,9 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
   });
   return (
     <Panel
-      title="Time of a prediction"
-      aside={`of ${cell("latency_ms", model)}${size === null || size === shownBatch() ? "" : `, batch ${size}`}`}
+      title="Where the time goes"
+      aside={`of a prediction of ${cell("latency_ms", model)}${size === null || size === shownBatch() ? "" : `, batch ${size}`}`}
     >
-      {layers !== null && outside !== null && (
-        <Stack
-          title="Time in layers"
-          parts={[part("in layers", layers, "level-2"), part("in no layer (unattributed)", outside, "look-none")]}
-        />
-      )}
-      {layers !== null && outside === null && (
-        <p class="quiet">
-          In layers: {cell("latency_ms", layers)}, more than the prediction without recorded layers: within the noise,
-          or layers run concurrently. Time outside of layers is unknown.
-        </p>
-      )}
       {busy !== null && busy > model && idle === null && (
         <p class="quiet">
           The device was busy for {cell("latency_ms", busy)}, longer than the prediction: its work goes on after that
@@ -289,6 +320,19 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
             part("device idle", idle, "look-none"),
           ]}
         />
+      )}
+      {layers !== null && outside !== null && (
+        <Stack
+          title="Time in layers"
+          parts={[part("in layers", layers, "level-2"), part("outside of layers", outside, "look-none")]}
+        />
+      )}
+      {layers !== null && outside !== null && outside > layers && <Launches />}
+      {layers !== null && outside === null && (
+        <p class="quiet">
+          In layers: {cell("latency_ms", layers)}, more than the prediction without recorded layers: within the noise,
+          or layers run concurrently. Time outside of layers is unknown.
+        </p>
       )}
     </Panel>
   );

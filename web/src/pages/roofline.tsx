@@ -6,7 +6,7 @@ import { isFocused, openKernel, openLayer } from "../focus";
 import { insideOf } from "../filter";
 import { cell, count, digits, label, plural, scaled } from "../format";
 import { chooseBatch, details, experimentRuns, shortKernel } from "../state";
-import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
+import { LinkedTable, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import type { PlotPoint } from "../widgets/log_plot";
 import { answer, answers } from "../widgets/parts";
@@ -14,6 +14,7 @@ import { Roofline, RooflineLegend, RoofTable, type Roof } from "../widgets/roofl
 import { DataTable, type TableColumn } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
 import { BatchNote, percent } from "./shown";
+import { NoData } from "./no_data";
 import "./layers.css";
 
 // The same in all rows: shown in the table of roofs.
@@ -233,10 +234,7 @@ export function RooflinePage() {
   if (charts.length === 0)
     return (
       <WithFocus>
-        <Missing
-          what="points for a roofline"
-          how="xsp profile MODEL --levels M,M/L (work from the layers' shapes), or xsp import of a trace whose kernels have flops and DRAM bytes"
-        />
+        <NoData />
         <RoofTable roofs={roofs} />
         <Tabs id="roofline" label="Tables of the roofline" tabs={tables} />
       </WithFocus>

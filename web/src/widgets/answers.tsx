@@ -29,14 +29,6 @@ export const perLayer = (answer_: Answer, key: string, unit: string): Point[] =>
           },
         ];
   });
-export function Missing({ what, how }: { what: string; how: string }) {
-  return (
-    <p class="note">
-      This file has no {what}. To get them: {how}.
-    </p>
-  );
-}
-
 const BOUND: Record<string, string> = { memory: "memory-bound", compute: "compute-bound" };
 const SHOW: Record<string, (row: Row) => preact.ComponentChildren> = {
   layer_name: (row) =>

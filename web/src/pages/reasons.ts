@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a page has nothing to show, for the program at hand: the pages' links are grey then, and the pages have the reason in
+// the place of their figures.
+import type { Answer } from "../data";
+import { experiment, experimentRuns, run, type Page } from "../state";
+import { number, text } from "../widgets/answers";
+import { answer, answers, batches } from "../widgets/parts";
+
+type Origin = "profile" | "run" | "import";
+function origin(): Origin {
+  const command = experiment.value?.command ?? null;
+  return command === null ? "import" : /^\S*\s+profile\b/.test(command) ? "profile" : "run";
+}
+const levels = () => [...new Set(experimentRuns.value.map((facts) => facts.levels))];
+const recordsLevel = (letter: string) => levels().some((set) => set.split(/[/@+]/).includes(letter));
+const framework = () =>
+  [experiment.value?.framework, experiment.value?.framework_version].filter(Boolean).join(" ") || "The program";
+const isOf = (name: string) => experiment.value?.framework?.toLowerCase() === name;
+
+function noLayers(): string {
+  if (origin() === "import") return "The trace names no operators.";
+  if (!recordsLevel("L")) return `Recorded at ${levels().join(", ")} only. With layers: --levels M,M/L.`;
+  return origin() === "profile" ? `${framework()} announced no layers.` : "The program announced no layers.";
+}
+function noKernels(): string {
+  if (origin() === "import")
+    return "The trace has no kernels: its program used no device, or the profiler recorded none.";
+  if (recordsLevel("K")) return `Kernels were to be recorded and none ran: ${framework()} used the CPU.`;
+  return origin() === "profile"
+    ? `Recorded at ${levels().join(", ")} only. On a CPU ${framework()} has no kernels; on a device --levels M,M/L,M/L/K records them.`
+    : `Recorded at ${levels().join(", ")} only. With kernels: --levels M,M/L,M/L/K.`;
+}
+const points = ["arithmetic", "analytic"].map((kind) => [`${kind}_intensity`, `${kind}_throughput_flops_per_s`]);
+const hasPoints = () =>
+  [...answers("A9"), ...answers("A14"), ...answers("A15")].some(({ table }) =>
+    table.rows.some((row) => points.some((keys) => keys.every((key) => (number(row[key]) ?? 0) > 0))),
+  );
+function noPoints(): string {
+  const hasLayers = withRows(answer("A2")) !== undefined,
+    hasKernels = withRows(answer("A10")) !== undefined;
+  if (!hasLayers && !hasKernels) return noLayers();
+  const whose = origin() === "import" ? "The trace's" : origin() === "run" ? "The program's" : `${framework()}'s`;
+  const parts = [
+    hasLayers
+      ? `layers have no shapes${isOf("pytorch") ? " (record_shapes=True)" : ""}, from which their work follows`
+      : "",
+    hasKernels ? "kernels have no counts of flops and DRAM bytes" : "",
+  ];
+  return `${whose} ${parts.filter(Boolean).join("; its ")}.`;
+}
+function noBatches(): string {
+  const sizes = batches();
+  if (answers("A1").length === 0) return "No prediction or step is marked: nothing has a batch size.";
+  if (sizes.length === 1)
+    return `Only batch size ${sizes[0]} was measured${origin() === "profile" ? ": --batch 1,2,4,8 measures several" : ""}.`;
+  return origin() === "import"
+    ? "The trace has no batch size: xsp import --batch N FILE states it, a file for each size."
+    : "The program did not state its batch size.";
+}
+function noMemory(): string {
+  const kernels = withRows(answer("A10")) === undefined ? "" : ", nor DRAM bytes of kernels";
+  if (origin() === "import")
+    return `The trace has no allocations of operators${isOf("pytorch") ? " (profile_memory=True)" : ""}${kernels}.`;
+  if (withRows(answer("A2")) === undefined) return noLayers();
+  return origin() === "run"
+    ? `The program announced no allocations of its layers${kernels}.`
+    : `${framework()} reported no allocations of layers${kernels}${isOf("onnxruntime") ? "; 1.31 and later do" : ""}.`;
+}
+const TRAFFIC = ["dram_bytes", "dram_read_bytes", "dram_write_bytes"];
+const hasTraffic = () =>
+  answer("A12")?.table.rows.some((row) => TRAFFIC.some((key) => number(row[key]) !== null)) === true;
+
+export const withRows = (one: Answer | undefined) => (one !== undefined && one.table.rows.length > 0 ? one : undefined);
+// "": the page has something to show.
+export function reasonOf(page: Page): string {
+  const facts = run.value;
+  switch (page) {
+    case "timeline":
+    case "flame":
+      return facts === undefined || facts.detail === "none" || text(facts.spans) === "0"
+        ? "No spans of this run are in this report."
+        : "";
+    case "layers":
+      return withRows(answer("A2")) === undefined ? noLayers() : "";
+    case "kernels":
+      return withRows(answer("A8")) === undefined && withRows(answer("A10")) === undefined ? noKernels() : "";
+    case "roofline":
+      return hasPoints() ? "" : noPoints();
+    case "batch":
+      return batches().length < 2 ? noBatches() : "";
+    case "memory":
+      return answer("A4") === undefined && !hasTraffic() ? noMemory() : "";
+    default:
+      return "";
+  }
+}
