@@ -31,6 +31,19 @@ def launching(levels="M/L/K", framework="opencv", command=None):
     return script
 
 
+def drifting():
+    """M becomes slower by 4 % from its first third to its last, below the 5 % of L0; M/L takes 30 % more."""
+    script = Script()
+    script.experiment("drifting")
+    for run_id, (levels, more) in enumerate((("M", 0), ("M/L", 30)), 1):
+        script.run(run_id, levels, 1)
+        script.track(1, "main", run_id=run_id)
+        for number in range(12):
+            start = UNIX_START + run_id * 10**11 + number * 10**9
+            script.span("net", start, round((100 + number * 0.5 + more) * MS), run_id=run_id, tags={"batch_size": 1})
+    return script
+
+
 class ReportOverviewTest(browser.BrowserTest):
     def reason(self, window, name):
         """The link's title if it is grey; the page then has the same text."""
@@ -102,6 +115,13 @@ class ReportOverviewTest(browser.BrowserTest):
         window = self.open(report_files.profiled()[1])
         for name in ("layers", "kernels", "batch", "memory"):
             self.assertIsNone(self.reason(window, name))
+
+    def test_no_overhead_is_found_under_drift(self):
+        window = self.open(report_files.written(drifting, "drifting")[1])
+        self.assertIn("it became slower during the measurement", window.text())
+        self.assertIn("+30 ms, 29.2 % over M", window.text())
+        self.assertIn("not decided, it drifted", window.page.locator(".fall-figures [class^=mark-]").inner_text())
+        self.assertEqual(window.page.locator(".fall-bar.is-noise").count(), 1)
 
     def test_every_tab_is_accessible(self):
         """Tabs within pages too, wide and narrow, light and dark; with steps merged, pages grey, and several files."""

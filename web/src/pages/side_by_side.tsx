@@ -11,7 +11,7 @@ import { answers, shownBatch } from "../widgets/parts";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { paintProfiles, type Hit, type Profile } from "./profile_paint";
 import { finite, openObservation, Panel, percent } from "./shown";
-import { added, isOverhead, levelOfSet, signed, VerdictMark, verdictWords } from "./waterfall";
+import { added, isOverhead, levelOfSet, signed, VerdictMark, verdictOf, verdictWords } from "./waterfall";
 
 interface Chosen {
   levels: string;
@@ -54,7 +54,7 @@ function bracketText({ levels, row, over }: Chosen): string {
     what = `${added(levels, over.levels)}: `;
   if (overhead === null) return `${what}overhead not known`;
   const share = finite(row?.overhead_pct);
-  return `${what}${signed(overhead)}${share === null ? "" : `, ${digits(Math.abs(share), 3)} %`}${isOverhead(row) ? "" : `, ${text(row?.verdict)}`}`;
+  return `${what}${signed(overhead)}${share === null ? "" : `, ${digits(Math.abs(share), 3)} %`}${isOverhead(row) ? "" : `, ${verdictOf(row)}`}`;
 }
 const deepest = (facts: RunFacts) =>
   facts.levels_counted.reduce((most, amount, level) => (amount > 0 ? level : most), 0);

@@ -3,7 +3,10 @@
 // Additions that L0 does not find to be overhead are hatched; each has L0's verdict and interval.
 import type { Answer } from "../data";
 import { cell, count, digits } from "../format";
+import { noiseOfRuns, runsOf } from "../noise";
+import { experimentRuns } from "../state";
 import { text, type Row } from "../widgets/answers";
+import { answers } from "../widgets/parts";
 import { Notes } from "../widgets/table";
 import { finite, Panel, percent, positive } from "./shown";
 
@@ -104,10 +107,23 @@ function OverheadText({ row, overhead, base }: { row: Row; overhead: number | nu
 const minus = (figure: string) => figure.replaceAll("-", "−");
 export const signed = (overhead_ms: number) =>
   `${overhead_ms < 0 ? "" : "+"}${minus(cell("overhead_ms", overhead_ms))}`;
-export const isOverhead = (row: Row | undefined) => row?.verdict === "overhead";
+// L0 lets drift below its threshold pass; the page shows no overhead next to a drift that its noise panel reports. Pairs of
+// runs cancel drift.
+const DRIFTED = "not decided, it drifted";
+export function verdictOf(row: Row | undefined): string {
+  const verdict = text(row?.verdict),
+    l0 = answers("L0")[0];
+  if (verdict !== "overhead" || l0 === undefined || row!.interval_from === "paired runs") return verdict;
+  const hasDrift = [row!.levels, row!.over].some(
+    (levels) => noiseOfRuns(runsOf(experimentRuns.value, l0, row!.batch_size, levels)).has_drift,
+  );
+  return hasDrift ? DRIFTED : verdict;
+}
+export const isOverhead = (row: Row | undefined) => verdictOf(row) === "overhead";
 const LOOKS: Record<string, [look: string, title: string]> = {
   overhead: ["mark-overhead", "the interval is above 0"],
   "none found": ["mark-none", "the interval contains or is below 0, and ends below the threshold"],
+  [DRIFTED]: ["mark-open", "the interval is above 0, but observations became faster or slower meanwhile"],
   "not decided": [
     "mark-open",
     "no interval, or one that contains both 0 and the threshold, or a machine that drifted: see the notes",
@@ -116,10 +132,10 @@ const LOOKS: Record<string, [look: string, title: string]> = {
 export function verdictWords(row: Row): string {
   const [low, high] = [finite(row.overhead_low_ms), finite(row.overhead_high_ms)];
   const interval = low === null || high === null ? "no interval" : `${digits(low, 3)} to ${digits(high, 3)} ms`;
-  return `${text(row.verdict)} (${minus(interval)})`;
+  return `${verdictOf(row)} (${minus(interval)})`;
 }
 export function VerdictMark({ row }: { row: Row | undefined }) {
-  const [look, title] = LOOKS[text(row?.verdict)] ?? [];
+  const [look, title] = LOOKS[verdictOf(row)] ?? [];
   if (row === undefined || look === undefined) return null;
   return (
     <span
