@@ -330,8 +330,8 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
       {layers !== null && outside !== null && outside > layers && <Launches />}
       {layers !== null && outside === null && (
         <p class="quiet">
-          In layers: {cell("latency_ms", layers)}, more than the prediction without recorded layers: within the noise,
-          or layers run concurrently. Time outside of layers is unknown.
+          In layers: {cell("latency_ms", layers)}, more than the prediction without recorded layers: recording them
+          takes time, or they run concurrently. Time outside of layers is unknown.
         </p>
       )}
     </Panel>
