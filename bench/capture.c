@@ -176,26 +176,28 @@ static void drain_ring(struct ring_view *view)
 {
   struct ring_head *ring = view->head;
   struct record record;
-  uint64_t tail = ring_seek(view, ring->tail), count = 0, ticks = 0;
-  uint64_t head = __atomic_load_n(&ring->producer.head, __ATOMIC_ACQUIRE);
+  uint64_t tail = ring->tail, count = 0, ticks = 0, head = __atomic_load_n(&ring->producer.head, __ATOMIC_ACQUIRE);
+  if (tail < head)
+    tail = ring_seek(view, tail);
   while (tail < head && ring_read(view, tail, &record) == RING_SLOT_RECORD) {
     ticks += record.duration;
     tail++;
     if (++count % 8192 == 0)
       __atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
+    if (tail >= view->until)
+      tail = ring_seek(view, tail);
   }
-  __atomic_store_n(&ring->tail, ring_seek(view, tail), __ATOMIC_RELEASE);
+  __atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
   __atomic_fetch_add(&drained->ticks, ticks, __ATOMIC_RELAXED);
   __atomic_fetch_add(&drained->records, count, __ATOMIC_RELEASE);
 }
 
-// The whole file is mapped, so the view need not follow growths by another mapping.
+// The whole file is mapped, so the view need not follow the ring's size by another mapping.
 static struct ring_view view_of(struct ring_head *ring)
 {
   return (struct ring_view){.head = ring,
                             .records = (const struct record *)((char *)ring + RING_HEAD_SIZE),
-                            .record_count = ring->most_records,
-                            .slots = ring->first_records};
+                            .record_count = ring->most_records};
 }
 
 static void consume(void)

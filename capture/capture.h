@@ -90,6 +90,8 @@ int file_extend(const char *path, uint64_t bytes); // storage for the first `byt
 // at `memory`. 0 or a negated errno. Two system calls, no descriptor, little stack: the thread may be in a signal handler,
 // the program may have forbidden itself other calls.
 int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes);
+// The opposite. Not from locked memory, nor from file systems that cannot.
+int file_return(void *memory, uint64_t from, uint64_t bytes);
 
 // No signal handler runs on this thread in between: one that forks would leave a child to go on with half the work on its
 // parent's files, and a storm of signals would interrupt posix_fallocate for ever.

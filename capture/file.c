@@ -144,6 +144,14 @@ int file_back(const char *name, uint32_t number, void *memory, uint64_t from, ui
   return error;
 }
 
+int file_return(void *memory, uint64_t from, uint64_t bytes)
+{
+  if (madvise((char *)memory + from, bytes, MADV_REMOVE) != 0)
+    return -errno;
+  (void)mprotect((char *)memory + from, bytes, PROT_NONE);
+  return 0;
+}
+
 void *file_map(const char *path, size_t bytes)
 {
   int file = open(path, FILE_FLAGS);

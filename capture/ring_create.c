@@ -73,10 +73,10 @@ static struct ring_head *create_sized(const char *path, uint32_t records, uint32
     return NULL;
   ring->version = SESSION_VERSION;
   ring->head_size = sizeof *ring;
-  ring->first_records = ring->backed = records;
+  ring->backed = records;
   ring->most_records = most;
   ring->producer.next_id = 1;
-  ring->producer.mask = records - 1;
+  ring_set_size(ring, 0, 0, records);
   return ring;
 }
 
@@ -108,7 +108,7 @@ struct ring_head *ring_create(const struct process_head *process, uint32_t tid, 
       __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
       return ring;
     }
-    __atomic_sub_fetch(&capture.session->memory, ring_bytes(ring->first_records), __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&capture.session->memory, ring_bytes(ring->backed), __ATOMIC_RELAXED);
     munmap(ring, bytes);
     unlink(path);
   }

@@ -16,6 +16,7 @@ struct collect_options {
   uint32_t ring_records; // what rings begin with, of flight recorders what they grow to; 0: as format/session.h says
   uint64_t memory_limit; // bytes of all rings; 0: what session_memory_limit finds
   bool flight_recorder;  // rings overwrite; nothing is drained until the end
+  int64_t quiet_ns;      // a ring that is nearly empty for so long returns storage; 0: a minute
 };
 // Creates the session folder. The child joins it by XSP_SESSION=collect_directory().
 enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
@@ -76,7 +77,8 @@ struct collect_process { // a process image of the session: of one process there
 };
 // The next that a drain has seen, in the order of joining; `*cursor` begins with 0; false after the last.
 bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process);
-// Records in all rings that wait for a drain, and whether a ring is half full of them. Costs a look at each ring.
+// Records in all rings that wait for a drain, and whether a ring is half full of them. Costs a look at each ring. Rings that
+// were nearly empty for `quiet_ns` return storage after it.
 uint64_t collect_waiting(struct collect_session *session, bool *ret_is_half_full);
 // Sleeps until a writer has much to collect, collect_wake is called (also before, since the last sleep), or `most_ns` are over.
 void collect_sleep(struct collect_session *session, int64_t most_ns);

@@ -46,30 +46,30 @@ static void end_replay(struct ring_file *ring)
   ring->decoder.process = ring->view.head->stored_process;
 }
 
-// Goes on behind a growth where one ended here.
-static enum ring_slot read_slot(struct ring_file *ring, struct record *ret_record)
+// Up to where the slots were handed out. After it they may lack storage.
+static uint64_t head_of(struct ring_file *ring)
 {
-  enum ring_slot slot = ring_read(&ring->view, ring->position, ret_record);
-  uint32_t growths = ring->view.growths;
-  if (slot == RING_SLOT_RECORD)
-    return slot;
-  ring->position = ring_seek(&ring->view, ring->position);
-  if (ring->view.growths != growths)
-    return ring_read(&ring->view, ring->position, ret_record);
-  // Later growths are not mapped yet: the record may be there.
-  return __atomic_load_n(&ring->view.head->growth_count, __ATOMIC_ACQUIRE) > growths ? RING_SLOT_EMPTY : slot;
+  ring->view.until = 0; // the ring may have another size meanwhile
+  return __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
+}
+
+// Goes to the next position, where the ring changed its size on the way. False: it is not before `head`.
+static bool has_next(struct ring_file *ring, uint64_t head)
+{
+  if (ring->position < head && ring->position >= ring->view.until)
+    ring->position = ring_seek(&ring->view, ring->position);
+  return ring->position < head;
 }
 
 // Up to the first slot that is not complete.
 static void drain_ring(struct drain *drain, struct ring_file *ring, const struct ring_output *output, bool is_final)
 {
   uint64_t horizon = is_final ? UINT64_MAX : clock_map_horizon(&drain->session->clock);
-  uint64_t head =
-      __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE); // behind it slots may lack storage
+  uint64_t head = head_of(ring);
   struct record record;
-  for (uint32_t i = 0; i < ring->view.record_count && ring->position < head && !rows_failed(drain); i++) {
+  for (uint32_t i = 0; i < ring->view.record_count && has_next(ring, head) && !rows_failed(drain); i++) {
     end_replay(ring);
-    enum ring_slot slot = read_slot(ring, &record);
+    enum ring_slot slot = ring_read(&ring->view, ring->position, &record);
     if (slot == RING_SLOT_OVERWRITTEN) { // a hostile writer, or a limit that was not kept: the rest is still good
       drain->session->counts.overwritten++;
     } else if (slot == RING_SLOT_EMPTY || is_later(&record, horizon)) {
@@ -86,27 +86,27 @@ static void drain_ring(struct drain *drain, struct ring_file *ring, const struct
 static void drain_rest(struct drain *drain, struct ring_file *ring, const struct ring_output *output)
 {
   struct ring_head *head = ring->view.head;
-  uint64_t first = __atomic_load_n(&head->producer.head, __ATOMIC_ACQUIRE), count = ring->view.record_count;
+  uint64_t first = head_of(ring), count = ring->view.record_count;
   if (drain->session->flight_recorder && first > ring->position + count) {
     drain->session->counts.overwritten += first - count - ring->position;
     ring->position = ring_seek(&ring->view, first - count);
   }
   struct record record;
-  for (uint64_t i = 0; i < count && ring->position < first && !rows_failed(drain); i++, ring->position++) {
+  for (uint64_t i = 0; i < count && has_next(ring, first) && !rows_failed(drain); i++, ring->position++) {
     end_replay(ring);
-    enum ring_slot slot = read_slot(ring, &record);
-    if (ring->position >= first)
-      break;
+    enum ring_slot slot = ring_read(&ring->view, ring->position, &record);
     // A flight recorder that still writes: a slot handed out again may hold half of a new record under the old mark.
     if (drain->session->flight_recorder &&
         __atomic_load_n(&head->producer.head, __ATOMIC_ACQUIRE) > ring->position + count)
       slot = RING_SLOT_OVERWRITTEN;
     if (slot == RING_SLOT_RECORD)
       decode(drain, ring, &record, output);
-    else if (slot == RING_SLOT_EMPTY)
-      drain->session->counts.torn++;
-    else
+    else if (slot == RING_SLOT_OVERWRITTEN)
       drain->session->counts.overwritten++;
+    else {
+      drain->session->counts.torn++;
+      ring->is_torn = true;
+    }
   }
   end_replay(ring);
   for (uint32_t i = 0; i < RING_OPEN_SPANS && !rows_failed(drain); i++) {

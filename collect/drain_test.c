@@ -388,7 +388,7 @@ static void test_broken_files_are_named_not_fatal(void **state)
 {
   struct ring_head *bad = hand_map(now.hand.directory, "ring-2", HAND_RING_BYTES, HAND_RING_BYTES);
   *bad = (struct ring_head){.magic = RING_MAGIC, .version = SESSION_VERSION, .head_size = sizeof *bad, .number = 2};
-  bad->first_records = 1 << 20; // more than the file holds
+  ring_set_size(bad, 0, 0, 1 << 20); // more than the file holds
   now.hand.session->next_ring = 4;
   now.hand.session->next_process = UINT32_MAX;
   char path[4096];

@@ -3,6 +3,7 @@
 // instant. Arithmetic throughout: what was finished is stored once, or counted as dropped; nothing else.
 #include "base/sorted.h"
 #include "collect/collect.h"
+#include "format/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +27,8 @@
 
 #define THREADS 2
 #define KILLS 12
-#define ALLOWED 64 // word of the progress file, see traced_workload.c
+#define ALLOWED 64 // words of the progress file, see traced_workload.c
+#define STAYS 65
 
 static const char *workload; // path of traced_workload
 static char folder[64], session_folder[128], path[128], progress_path[128];
@@ -63,23 +66,31 @@ static uint64_t finished(void)
   return sum;
 }
 
-static struct collect_session *create(uint32_t ring_records)
+static struct collect_session *create_quiet(uint32_t ring_records, int64_t quiet_ns)
 {
   struct error err = {0};
   struct collect_session *session = NULL;
-  const struct collect_options options = {
-      .directory = session_folder, .level_mask = XSP_LEVEL_MASK_ALL, .ring_records = ring_records};
+  const struct collect_options options = {.directory = session_folder,
+                                          .level_mask = XSP_LEVEL_MASK_ALL,
+                                          .ring_records = ring_records,
+                                          .quiet_ns = quiet_ns};
   ok(collect_create(&options, &session, &err), &err);
   return session;
 }
+
+static struct collect_session *create(uint32_t ring_records)
+{
+  return create_quiet(ring_records, 0);
+}
+
+static bool lives_on; // the workload, after a collector that started it
 
 static pid_t start_workload(uint64_t spans_per_thread)
 {
   pid_t pid = fork();
   if (pid != 0)
     return pid;
-  if (spans_per_thread == 0)
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that is killed takes along what would not end
+  prctl(PR_SET_PDEATHSIG, lives_on ? 0 : SIGKILL); // a test that is killed takes along what would not end
   char threads[16], spans[24];
   snprintf(threads, sizeof threads, "%d", THREADS);
   snprintf(spans, sizeof spans, "%llu", (unsigned long long)spans_per_thread);
@@ -247,21 +258,143 @@ static void test_adopted_while_its_rings_grow(void **state)
   arena_done(&arena);
 }
 
+// ---- storage that goes back to the session
+#define BURST UINT64_C(200000)
+#define FOLIO_BYTES                                                                                                    \
+  UINT64_C(65536) // kernels that give storage in larger pieces than pages go beyond what was asked for
+// Of the ring of the main thread, which sleeps, and of threads that need the least.
+#define QUIET_BYTES (ring_bytes(1024) + THREADS * ring_bytes(RING_RECORDS_LEAST))
+
+static uint64_t session_memory(void)
+{
+  char name[160];
+  struct session_head head;
+  snprintf(name, sizeof name, "%s/session", session_folder);
+  FILE *file = fopen(name, "rb");
+  assert_non_null(file);
+  assert_int_equal(fread(&head, sizeof head, 1, file), 1);
+  fclose(file);
+  return head.memory;
+}
+
+// Storage of all ring files; `*ret_shrunk`: how often they became smaller, among their last sizes.
+static uint64_t ring_storage(uint32_t *ret_shrunk)
+{
+  uint64_t blocks = 0;
+  *ret_shrunk = 0;
+  for (uint32_t i = 1; i <= THREADS + 1; i++) {
+    char name[160];
+    struct ring_head head;
+    struct stat facts;
+    snprintf(name, sizeof name, "%s/ring-%u", session_folder, i);
+    FILE *file = fopen(name, "rb");
+    if (file == NULL)
+      continue; // killed before
+    assert_int_equal(fread(&head, sizeof head, 1, file), 1);
+    assert_int_equal(fstat(fileno(file), &facts), 0);
+    fclose(file);
+    blocks += (uint64_t)facts.st_blocks;
+    for (uint32_t back = 1; back < RING_SIZES && back < head.size_count; back++)
+      *ret_shrunk += head.size[(head.size_count - back) % RING_SIZES].records <
+                     head.size[(head.size_count - back - 1) % RING_SIZES].records;
+  }
+  return blocks * 512;
+}
+
+static void drain_and_look(struct collect_session *session, struct store *store)
+{
+  struct error err = {0};
+  bool is_half_full;
+  ok(collect_drain(session, store, 1, &err), &err);
+  ok(collect_commit(session, store, &err), &err);
+  (void)collect_waiting(session, &is_half_full);
+}
+
+// After a burst the collector sees rings that stay empty. Their threads return storage at their next spans, or it does
+// itself after their ends. The next burst has all of its spans again.
+static void check_returns(bool have_ended)
+{
+  struct error err = {0};
+  struct arena arena = {0};
+  uint32_t shrunk;
+  struct collect_session *session = create_quiet(0, 1);
+  struct store *store = make_store(path);
+  progress[ALLOWED] = have_ended ? 0 : BURST;
+  progress[STAYS] = have_ended;
+  pid_t pid = start_workload(have_ended ? BURST : 2 * BURST);
+  await_finished(THREADS * BURST);
+  assert_true(session_memory() >= THREADS * BURST * sizeof(struct record));
+  assert_true(ring_storage(&shrunk) >= THREADS * BURST * sizeof(struct record));
+  struct timespec now, begin;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    drain_and_look(session, store);
+    if (!have_ended) {
+      __atomic_fetch_add(&progress[ALLOWED], 2, __ATOMIC_RELEASE);
+      await_finished(THREADS * progress[ALLOWED]);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (session_memory() != QUIET_BYTES && now.tv_sec - begin.tv_sec < 600);
+  assert_int_equal(session_memory(), QUIET_BYTES);
+  assert_true(ring_storage(&shrunk) <= QUIET_BYTES + (THREADS + 1) * FOLIO_BYTES);
+  progress[have_ended ? STAYS : ALLOWED] = have_ended ? 2 : 0;
+  await_finished(2 * THREADS * BURST);
+  assert_true(session_memory() >= THREADS * BURST / 2 * sizeof(struct record));
+  int status = 0;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  ok(collect_drain_final(session, store, 1, &err), &err);
+  ok(collect_commit(session, store, &err), &err);
+  struct collect_counts counts;
+  collect_counts(session, &counts);
+  assert_int_equal(counts.dropped + counts.lost, 0);
+  struct store_spans spans = load(store, &arena);
+  assert_int_equal(spans.count, 2 * THREADS * BURST);
+  collect_close(session, true);
+  store_discard(store);
+  arena_done(&arena);
+}
+
+static void test_storage_returns(void **state)
+{
+  check_returns(false);
+}
+
+static void test_storage_of_ended_threads_returns(void **state)
+{
+  check_returns(true);
+}
+
+// ---- kills. Bursts of random lengths, so that rings grow and become smaller all the time.
+static void allow_burst(void)
+{
+  if (finished() >= THREADS * progress[ALLOWED])
+    __atomic_fetch_add(&progress[ALLOWED], 1 + random_up_to(4000), __ATOMIC_RELEASE);
+}
+
 static void test_traced_process_killed(void **state)
 {
-  uint64_t open = 0;
+  uint64_t open = 0, shrunk_sum = 0;
   for (int round = 0; round < KILLS; round++) {
     struct error err = {0};
     struct arena arena = {0};
     memset(progress, 0, 4096);
-    struct collect_session *session = create(4096);
+    struct collect_session *session = create_quiet(0, 1);
     struct store *store = make_store(path);
+    allow_burst();
     pid_t pid = start_workload(0);
-    uint64_t instant = 1 + random_up_to(40000);
-    while (finished() < instant)
-      ok(collect_drain(session, store, 1, &err), &err);
+    uint64_t instant = 1 + random_up_to(100000);
+    while (finished() < instant) {
+      drain_and_look(session, store);
+      allow_burst();
+    }
+    __atomic_store_n(&progress[ALLOWED], 0, __ATOMIC_RELEASE);
+    await_finished(finished() + 1000); // it is busy when it is killed
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
+    uint32_t shrunk;
+    ring_storage(&shrunk);
+    shrunk_sum += shrunk;
     ok(collect_drain_final(session, store, 1, &err), &err);
     ok(collect_commit(session, store, &err), &err);
     struct collect_counts counts;
@@ -284,13 +417,17 @@ static void test_traced_process_killed(void **state)
     arena_done(&arena);
   }
   assert_true(open > 0); // killed inside a span at least once
+  assert_true(shrunk_sum > 0);
 }
 
 // Drains and commits until it is killed.
 static void collect_forever(void)
 {
-  struct collect_session *session = create(4096);
+  struct collect_session *session = create_quiet(0, 1);
   struct store *store = make_store(path);
+  bool is_half_full;
+  lives_on = true;
+  allow_burst();
   if (start_workload(60000) < 0)
     _exit(1);
   for (unsigned i = 0;; i++) {
@@ -298,6 +435,8 @@ static void collect_forever(void)
       _exit(1);
     if (i % 3 == 0 && collect_commit(session, store, NULL) != STATUS_OK)
       _exit(1);
+    (void)collect_waiting(session, &is_half_full);
+    allow_burst();
   }
 }
 
@@ -334,6 +473,7 @@ static void test_collector_killed(void **state)
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
+    __atomic_store_n(&progress[ALLOWED], 0, __ATOMIC_RELEASE);
     char byte;
     assert_int_equal(read(ends[0], &byte, 1), 0);
     close(ends[0]);
@@ -379,6 +519,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_drained_while_it_writes, setup, teardown),
       cmocka_unit_test_setup_teardown(test_rings_of_the_departed_go, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopted_while_its_rings_grow, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_storage_returns, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_storage_of_ended_threads_returns, setup, teardown),
       cmocka_unit_test_setup_teardown(test_traced_process_killed, setup, teardown),
       cmocka_unit_test_setup_teardown(test_collector_killed, setup, teardown),
   };

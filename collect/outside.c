@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the collector knows of a session besides its rings: spans that its launcher adds, the processes that joined, how much
 // waits in the rings. Called by the verbs that start programs.
+#include "base/clock.h"
 #include "collect/rows.h"
 
 #include <linux/futex.h>
@@ -121,6 +122,7 @@ static void find_new_files(struct collect_session *session)
 uint64_t collect_waiting(struct collect_session *session, bool *ret_is_half_full)
 {
   uint64_t waiting = 0;
+  int64_t now_ns = (int64_t)clock_now_ns(CLOCK_MONOTONIC);
   *ret_is_half_full = false;
   find_new_files(session);
   for (uint32_t i = 0; i < session->rings.count; i++) {
@@ -128,6 +130,7 @@ uint64_t collect_waiting(struct collect_session *session, bool *ret_is_half_full
     if (ring->state != FILE_MAPPED)
       continue;
     uint64_t head = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
+    session_look_for_quiet(session, i, head, now_ns);
     uint64_t own = head > ring->position ? head - ring->position : 0;
     waiting += own;
     *ret_is_half_full |= own >= ring->view.record_count / 2;

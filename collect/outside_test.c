@@ -20,7 +20,7 @@ static struct {
   struct arena arena;
 } now;
 
-static int setup(void **state)
+static int setup_with(uint32_t ring_records, int64_t quiet_ns)
 {
   struct error err = {0};
   memset(&now, 0, sizeof now);
@@ -28,11 +28,27 @@ static int setup(void **state)
   assert_non_null(mkdtemp(now.folder));
   snprintf(now.path, sizeof now.path, "%s/out.xsp", now.folder);
   assert_int_equal(setenv("XSP_CLOCK", "monotonic", 1), 0);
-  const struct collect_options options = {.level_mask = XSP_LEVEL_MASK_ALL, .ring_records = HAND_RING_RECORDS};
+  const struct collect_options options = {
+      .level_mask = XSP_LEVEL_MASK_ALL, .ring_records = ring_records, .quiet_ns = quiet_ns};
   ok(collect_create(&options, &now.session, &err), &err);
   hand_join(&now.hand, collect_directory(now.session));
   ok(store_create(now.path, false, &now.store, &err), &err);
   return 0;
+}
+
+static int setup(void **state)
+{
+  return setup_with(HAND_RING_RECORDS, 0);
+}
+
+static int setup_quiet(void **state)
+{
+  return setup_with(HAND_RING_RECORDS / 2, 1); // each look ends a quiet time, and begins another
+}
+
+static int setup_minute(void **state)
+{
+  return setup_with(HAND_RING_RECORDS / 2, 0);
 }
 
 static int teardown(void **state)
@@ -203,6 +219,70 @@ static void test_waiting(void **state)
   assert_true(collect_waiting(now.session, &is_half_full) == 0);
 }
 
+static void look(void)
+{
+  bool is_half_full;
+  (void)collect_waiting(now.session, &is_half_full);
+}
+
+static void put_spans(uint32_t site, uint32_t count)
+{
+  static uint32_t id;
+  for (uint32_t i = 0; i < count; i++, id++)
+    hand_span(&now.hand, site, id + 1, 1000 + id, 1);
+}
+
+// A ring of 256 slots whose owner needs half of them: up to 32 records wait, a quarter of 128.
+static void test_quiet(void **state)
+{
+  uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
+  struct ring_head *ring = now.hand.ring;
+  now.hand.session->memory = ring_bytes(256);
+  ring->producer.limit = 1000;
+  look();
+  put_spans(site, 33);
+  look();
+  assert_int_equal(ring->keep_records, 0);
+  drain(false);
+  OK(collect_commit(now.session, now.store, err));
+  look(); // still of the time in which 33 waited
+  assert_int_equal(ring->keep_records, 0);
+  put_spans(site, 32);
+  look();
+  assert_int_equal(ring->keep_records, 128);
+  assert_int_equal(ring->producer.limit, 1000); // as long as records wait there is no hurry
+  drain(false);
+  OK(collect_commit(now.session, now.store, err));
+  look();
+  assert_int_equal(ring->producer.limit, 65);
+  // Without an owner, when all is collected.
+  ring->owner_tid = 0;
+  put_spans(site, 1);
+  look();
+  assert_int_equal(ring->size_count, 1);
+  drain(false);
+  OK(collect_commit(now.session, now.store, err));
+  look();
+  assert_int_equal(ring->size_count, 2);
+  assert_true(ring->size[1].end == 66 && ring->size[1].first == 66 && ring->size[1].records == 128);
+  assert_int_equal(ring->producer.mask, 127);
+  assert_int_equal(ring->backed, 128);
+  assert_int_equal(ring->owner_tid, 0);
+  assert_int_equal(ring->keep_records, 0);
+  assert_int_equal(now.hand.session->memory, ring_bytes(128));
+}
+
+// In the time that bursts may be apart nothing is asked.
+static void test_not_quiet_for_long_enough(void **state)
+{
+  for (int i = 0; i < 10; i++)
+    look();
+  assert_int_equal(now.hand.ring->keep_records, 0);
+  now.hand.ring->owner_tid = 0;
+  look();
+  assert_int_equal(now.hand.ring->size_count, 1);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -212,6 +292,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_a_step_is_a_mark_and_no_tag, setup, teardown),
       cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
       cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_quiet, setup_quiet, teardown),
+      cmocka_unit_test_setup_teardown(test_not_quiet_for_long_enough, setup_minute, teardown),
   };
   return cmocka_run_group_tests_name("outside", tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void *make_ring(size_t *ret_size)
   head->version = SESSION_VERSION;
   head->head_size = sizeof *head;
   head->number = 7;
-  head->first_records = COUNT;
+  ring_set_size(head, 0, 0, COUNT);
   return bytes;
 }
 
@@ -95,15 +95,15 @@ static void test_check_refuses(void **state)
   assert_non_null(ring_check(head, RING_HEAD_SIZE - 1, 7, &view));
   assert_non_null(ring_check(head, size - 1, 7, &view));
   assert_non_null(ring_check(head, size, 8, &view));
-  head->first_records = COUNT - 1;
+  head->size[0].records = COUNT - 1;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->first_records = COUNT * 2;
+  head->size[0].records = COUNT * 2;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->first_records = UINT32_C(1) << 31;
+  head->size[0].records = UINT32_C(1) << 31;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->first_records = 0;
+  head->size[0].records = 0;
   assert_non_null(ring_check(head, size, 7, &view));
-  head->first_records = COUNT;
+  head->size[0].records = COUNT;
   head->version = SESSION_VERSION + 1;
   assert_non_null(ring_check(head, size, 7, &view));
   head->version = SESSION_VERSION;
@@ -149,17 +149,17 @@ static void put_at(struct ring_head *head, uint64_t position, uint64_t slots)
   records[position & (slots - 1)] = (struct record){.type = RECORD_SPAN, .commit = (uint32_t)(position + 1)};
 }
 
-// Twice: first with a gap, because records waited in both halves of a round of the larger ring, then without one.
-static void test_growths_are_followed(void **state)
+// Twice larger: first with a gap, because records waited in both halves of a round of the larger ring, then without one.
+// Then a quarter: the waiting records lie in the low slots.
+static void test_sizes_are_followed(void **state)
 {
   size_t size = RING_HEAD_SIZE + 4 * COUNT * sizeof(struct record), unused;
   struct ring_head *small = make_ring(&unused), *head = aligned_alloc(64, size);
   memset(head, 0, size);
   memcpy(head, small, unused);
   free(small);
-  head->growth_count = 2;
-  head->growth[0] = (struct ring_growth){300, 3 * COUNT}; // slot COUNT of 2 * COUNT
-  head->growth[1] = (struct ring_growth){5 * COUNT + 10, 5 * COUNT + 10};
+  ring_set_size(head, 300, 3 * COUNT, 2 * COUNT); // slot COUNT of 2 * COUNT
+  ring_set_size(head, 5 * COUNT + 10, 5 * COUNT + 10, 4 * COUNT);
   for (uint64_t position = 100; position < 300; position++)
     put_at(head, position, COUNT);
   for (uint64_t position = 3 * COUNT; position < 5 * COUNT + 10; position++)
@@ -171,29 +171,46 @@ static void test_growths_are_followed(void **state)
   assert_null(ring_check(head, size, 7, &view));
   assert_int_equal(view.record_count, 4 * COUNT);
   uint64_t read = 0, last = 0;
-  for (uint64_t position = ring_seek(&view, 5 * COUNT - 50);; position = ring_seek(&view, position + 1), read++)
-    if (ring_read(&view, last = position, &record) != RING_SLOT_RECORD)
+  for (uint64_t position = 5 * COUNT - 50;; position++, read++) {
+    last = position = position >= view.until ? ring_seek(&view, position) : position;
+    if (ring_read(&view, position, &record) != RING_SLOT_RECORD)
       break;
+  }
   assert_int_equal(read, COUNT + 50);
   assert_int_equal(last, 6 * COUNT);
   // A successor may begin anywhere, also in a gap.
-  assert_null(ring_check(head, size, 7, &view));
   assert_int_equal(ring_seek(&view, 299), 299);
   assert_int_equal(view.slots, COUNT);
+  assert_int_equal(view.until, 300);
   assert_int_equal(ring_seek(&view, 300), 3 * COUNT);
   assert_int_equal(view.slots, 2 * COUNT);
-  assert_null(ring_check(head, size, 7, &view));
   assert_int_equal(ring_seek(&view, 400), 3 * COUNT);
-  // Growths that are not mapped yet wait for it.
+  // Slots that are not mapped yet are empty.
+  assert_int_equal(ring_seek(&view, 6 * COUNT - 1), 6 * COUNT - 1);
+  assert_int_equal(ring_read(&view, 6 * COUNT - 1, &record), RING_SLOT_RECORD);
+  view.record_count = COUNT;
+  assert_int_equal(ring_read(&view, 6 * COUNT - 1, &record), RING_SLOT_EMPTY);
+  // A smaller ring: what waits from before has low slots, and is read by a successor that maps only those.
+  put_at(head, 8 * COUNT + 3, 4 * COUNT);
+  ring_set_size(head, 8 * COUNT + 4, 8 * COUNT + 4, COUNT);
+  put_at(head, 8 * COUNT + 4, COUNT);
   assert_null(ring_check(head, size, 7, &view));
-  view.record_count = 2 * COUNT;
-  assert_int_equal(ring_seek(&view, 7 * COUNT), 7 * COUNT);
-  assert_int_equal(view.growths, 1);
+  assert_int_equal(view.record_count, COUNT);
+  for (uint64_t position = 8 * COUNT + 3; position < 8 * COUNT + 5; position++) {
+    assert_int_equal(ring_seek(&view, position), position);
+    assert_int_equal(ring_read(&view, position, &record), RING_SLOT_RECORD);
+  }
+  // More changes than the table has places: the last ones hold.
+  for (uint64_t i = 1; i <= RING_SIZES; i++)
+    ring_set_size(head, (8 + i) * COUNT, (8 + i) * COUNT, i % 2 == 0 ? COUNT : 2 * COUNT);
+  assert_int_equal(ring_seek(&view, 9 * COUNT), 9 * COUNT);
+  assert_int_equal(view.slots, 2 * COUNT);
+  assert_int_equal(view.until, 10 * COUNT);
   // Nonsense.
-  head->growth_count = RING_GROWTHS_MOST + 1;
+  head->size[(head->size_count - 1) % RING_SIZES].records = 8 * COUNT; // more than the file has
   assert_non_null(ring_check(head, size, 7, &view));
-  head->growth_count = 3; // more slots than the file has
-  assert_non_null(ring_check(head, size, 7, &view));
+  head->size_count = 0;
+  assert_int_equal(ring_seek(&view, 5), 5);
   free(head);
 }
 
@@ -391,7 +408,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(test_check_refuses, reset),
       cmocka_unit_test_setup(test_slots, reset),
-      cmocka_unit_test_setup(test_growths_are_followed, reset),
+      cmocka_unit_test_setup(test_sizes_are_followed, reset),
       cmocka_unit_test_setup(test_facts_wait_for_their_span, reset),
       cmocka_unit_test_setup(test_traces_and_remote_parents, reset),
       cmocka_unit_test_setup(test_ids_go_round, reset),

@@ -5,20 +5,12 @@
 #include <stdbool.h>
 
 // Each word is read once: a hostile writer may change it behind the check.
-static uint32_t slots_of(const struct ring_head *head, uint32_t *ret_first)
-{
-  uint32_t first = __atomic_load_n(&head->first_records, __ATOMIC_RELAXED);
-  uint32_t growths = __atomic_load_n(&head->growth_count, __ATOMIC_ACQUIRE);
-  bool is_sound = first >= RING_RECORDS_LEAST && (first & (first - 1)) == 0 && growths <= RING_GROWTHS_MOST &&
-                  first <= RING_RECORDS_MOST >> growths;
-  *ret_first = first;
-  return is_sound ? first << growths : 0;
-}
-
 uint32_t ring_slots(const struct ring_head *head)
 {
-  uint32_t first;
-  return slots_of(head, &first);
+  uint32_t count = __atomic_load_n(&head->size_count, __ATOMIC_ACQUIRE);
+  uint64_t records = __atomic_load_n(&head->size[(count - 1) % RING_SIZES].records, __ATOMIC_RELAXED);
+  bool is_sound = records >= RING_RECORDS_LEAST && records <= RING_RECORDS_MOST && (records & (records - 1)) == 0;
+  return is_sound ? (uint32_t)records : 0;
 }
 
 const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_view *ret_view)
@@ -34,7 +26,7 @@ const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_vi
     return "the ring's head is broken";
   if (head->number != number || number > RING_NUMBER_MAXIMUM)
     return "the ring's number is not its file's";
-  uint32_t first, count = slots_of(head, &first);
+  uint32_t count = ring_slots(head);
   if (count == 0)
     return "the ring's size is absurd";
   if ((size - RING_HEAD_SIZE) / sizeof(struct record) < count)
@@ -42,6 +34,6 @@ const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_vi
   *ret_view = (struct ring_view){.head = head,
                                  .records = (const void *)((const char *)bytes + RING_HEAD_SIZE),
                                  .record_count = count,
-                                 .slots = first};
+                                 .slots = count};
   return NULL;
 }

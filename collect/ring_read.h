@@ -14,8 +14,8 @@ struct ring_view {
   struct ring_head *head; // borrowed
   const struct record *records;
   uint32_t record_count; // slots that are mapped: those of the ring's size when it was checked
-  uint32_t growths;      // of the ring before the position that is read now
-  uint32_t slots;        // there, a power of two, at most record_count
+  uint64_t slots;        // of the ring when it wrote the position that ring_seek was last asked for
+  uint64_t until;        // the first position for which ring_seek has to be asked again
 };
 
 enum ring_slot {
@@ -29,30 +29,34 @@ const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_vi
 // The slots of the ring now; 0: its head makes no sense.
 uint32_t ring_slots(const struct ring_head *head);
 
-// Takes the view on to `position`, past the growths before it, as far as they are mapped. Returns the position, or where the
-// writer went on after a growth that ended there. Views go forward only.
+// The ring's size when it wrote `position`. Returns the position, or where the writer went on where a size ended there. For
+// positions from the ring's tail up to a head that was read (acquire) before; at a new head, ask again.
 static inline uint64_t ring_seek(struct ring_view *view, uint64_t position)
 {
-  const struct ring_head *head = view->head;
-  // Partner: the writer's release when a growth is there. Entries of a hostile one lead to empty slots, at worst.
-  uint32_t growths = __atomic_load_n(&head->growth_count, __ATOMIC_ACQUIRE);
-  growths = growths < RING_GROWTHS_MOST ? growths : RING_GROWTHS_MOST;
-  while (view->growths < growths && view->slots <= view->record_count / 2) {
-    struct ring_growth growth = {__atomic_load_n(&head->growth[view->growths].end, __ATOMIC_RELAXED),
-                                 __atomic_load_n(&head->growth[view->growths].first, __ATOMIC_RELAXED)};
-    if (position < growth.end)
-      break;
-    position = position > growth.first ? position : growth.first;
-    view->growths++;
-    view->slots *= 2;
+  // Partner: ring_set_size. A table that makes no sense leads to empty slots, at worst.
+  uint32_t count = __atomic_load_n(&view->head->size_count, __ATOMIC_ACQUIRE);
+  view->until = UINT64_MAX;
+  for (uint32_t back = 1; back <= count && back <= RING_SIZES; back++) {
+    const struct ring_size *size = &view->head->size[(count - back) % RING_SIZES];
+    uint64_t end = __atomic_load_n(&size->end, __ATOMIC_RELAXED),
+             first = __atomic_load_n(&size->first, __ATOMIC_RELAXED);
+    if (position >= end) {
+      view->slots = __atomic_load_n(&size->records, __ATOMIC_RELAXED);
+      return position > first ? position : first;
+    }
+    view->until = end;
   }
   return position;
 }
 
-// The record at `position`, copied. Where the slot is empty the writer may have gone on elsewhere: see ring_seek. Partner of the acquire load: capture's release store of `commit`, written last.
+// The record at `position`, below `until`, copied. Partner of the acquire load: capture's release store of `commit`, written
+// last.
 static inline enum ring_slot ring_read(const struct ring_view *view, uint64_t position, struct record *ret_record)
 {
-  const struct record *slot = &view->records[position & (view->slots - 1)];
+  uint64_t place = position & (view->slots - 1);
+  if (place >= view->record_count)
+    return RING_SLOT_EMPTY; // the ring has grown since it was mapped
+  const struct record *slot = &view->records[place];
   uint32_t expected = (uint32_t)(position + 1);
   uint32_t commit = __atomic_load_n(&slot->commit, __ATOMIC_ACQUIRE);
   if (commit == 0 && expected != 0)

@@ -100,7 +100,7 @@ static void start_reading(struct collect_session *session, struct ring_file *rin
   ring->decoder.highest = head->highest_id;
   if (session->flight_recorder && first > ring->view.record_count)
     ring->decoder.thread = 0; // who owned the oldest retained slots is not known until a RECORD_THREAD says so
-  ring->position = ring->resume = ring_seek(&ring->view, tail);
+  ring->position = ring->resume = tail;
   ring->replay_end = stored;
   ring->owner_known = false;
 }
@@ -149,27 +149,21 @@ static void map_ring(struct collect_session *session, uint32_t number)
   }
 }
 
-// A ring that has grown: the same slots, and more.
-static void remap_grown(struct collect_session *session, struct ring_file *ring, uint32_t number)
+// A ring of another size than it was mapped with: those slots, and more, or the first of them.
+static void remap_resized(struct collect_session *session, struct ring_file *ring, uint32_t number)
 {
-  struct ring_file grown = {0};
-  if (ring_slots(ring->view.head) <= ring->view.record_count)
+  struct ring_file resized = {0};
+  if (ring_slots(ring->view.head) == ring->view.record_count)
     return;
-  const char *problem = map_ring_file(session, number, &grown);
+  const char *problem = map_ring_file(session, number, &resized);
   if (problem) {
     report_broken(session, "ring", number, problem);
     return;
   }
-  if (grown.view.record_count < ring->view.record_count) { // no writer of ours
-    unmap_ring(&grown);
-    return;
-  }
   unmap_ring(ring);
-  ring->bytes = grown.bytes;
-  ring->size = grown.size;
-  grown.view.growths = ring->view.growths;
-  grown.view.slots = ring->view.slots;
-  ring->view = grown.view;
+  ring->bytes = resized.bytes;
+  ring->size = resized.size;
+  ring->view = resized.view;
 }
 
 void session_find_files(struct collect_session *session, bool is_final)
@@ -203,7 +197,7 @@ void session_find_files(struct collect_session *session, bool is_final)
       session->ring_cursor = number + 1;
       map_ring(session, number);
     } else if (ring->state == FILE_MAPPED) {
-      remap_grown(session, ring, number);
+      remap_resized(session, ring, number);
     }
   }
 }
@@ -254,10 +248,8 @@ static void retire(struct collect_session *session, struct ring_file *ring, uint
   char name[32];
   file_name("ring", number, name);
   (void)unlinkat(session->folder, name, 0);
-  uint32_t slots = ring_slots(ring->view.head);
-  bool has_paid_growth = __atomic_load_n(&ring->view.head->backed, __ATOMIC_RELAXED) > slots;
-  __atomic_sub_fetch(&session->head->memory, ring_bytes(slots) + (has_paid_growth ? slots * sizeof(struct record) : 0),
-                     __ATOMIC_RELAXED);
+  uint32_t backed = __atomic_load_n(&ring->view.head->backed, __ATOMIC_RELAXED);
+  __atomic_sub_fetch(&session->head->memory, ring_counted_bytes(backed), __ATOMIC_RELAXED);
   unmap_ring(ring);
   ring_decode_done(&ring->decoder);
   ring->state = FILE_RETIRED;
@@ -271,6 +263,8 @@ static void give_back(struct collect_session *session, struct ring_file *ring)
   uint64_t resume = ring_decode_resume(&ring->decoder, ring->position);
   if (ring->position - resume > count / 4)
     resume = ring->position - count / 4; // facts of a span that runs very long: kept here, lost if we are killed
+  if (ring->is_torn)
+    resume = ring->resume; // a writer that is only interrupted goes on: until then the ring must keep its slots
   __atomic_store_n(&head->stored, ring->position, __ATOMIC_RELEASE);
   head->highest_id = ring->decoder.highest;
   head->stored_thread = ring->decoder.thread;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define QUIET_NS INT64_C(60000000000)    // bursts that are closer together keep their rings
 #define CALIBRATION_INTERVAL_NS 50000000 // between two readings kept in the file, which has room for 112
 
 static int by_ticks(const void *a, const void *b)
@@ -65,6 +66,7 @@ void session_calibrate(struct collect_session *session, bool write_always)
 static struct collect_session *session_new(void)
 {
   struct collect_session *session = memory_new(1, sizeof *session);
+  session->quiet_ns = QUIET_NS;
   session->folder = session->lock = session->names.catalog_file = session->origin_file = session->tracks.file = -1;
   if (gethostname(session->tracks.host, sizeof session->tracks.host - 1) != 0)
     session->tracks.host[0] = '\0';
@@ -101,6 +103,8 @@ enum status collect_create(const struct collect_options *options, struct collect
   }
   session_begin(session);
   session_calibrate(session, true);
+  if (options->quiet_ns > 0)
+    session->quiet_ns = options->quiet_ns;
   *ret_session = session;
   DEBUG(collect, "session %s, level mask %#x", collect_directory(session), options->level_mask);
   return STATUS_OK;

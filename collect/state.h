@@ -62,13 +62,17 @@ enum file_state { FILE_ABSENT, FILE_MAPPED, FILE_BROKEN, FILE_RETIRED };
 struct ring_file {
   enum file_state state;
   bool owner_known; // the decoder's owner at replay_end was set
+  bool is_torn;     // what was read has incomplete records
+  bool is_asked;    // to return storage
   void *bytes;      // mapped read-write
   size_t size;
   struct ring_view view;
   struct ring_decoder decoder;
-  uint64_t position;   // next slot to read
-  uint64_t resume;     // first slot that a successor has to read again (facts that wait)
-  uint64_t replay_end; // before it: stored already by a predecessor, only the decoder's state follows
+  uint64_t position;      // next slot to read
+  uint64_t resume;        // first slot that a successor has to read again (facts that wait)
+  uint64_t replay_end;    // before it: stored already by a predecessor, only the decoder's state follows
+  uint64_t most_waiting;  // records, since `quiet_since_ns`
+  int64_t quiet_since_ns; // monotonic; 0: not looked at yet
 };
 
 struct process_file {
@@ -85,6 +89,7 @@ struct collect_session {
   struct session_control *control; // in the same mapping
   enum session_tick_clock tick_clock;
   bool flight_recorder;
+  int64_t quiet_ns;
   bool foreign_boot; // made before this machine's last start: its ticks cannot be read here
   bool has_failed;   // a drain could not store what it read: nothing is given back any more
   struct clock_map clock;
@@ -120,6 +125,9 @@ void session_give_back(struct collect_session *session);   // after a commit: wh
 void session_note_faults(struct collect_session *session); // files that were cut short while they were read
 void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts);
 void session_close_files(struct collect_session *session);
+// quiet.c
+// `position`: the ring's head.
+void session_look_for_quiet(struct collect_session *session, uint32_t number, uint64_t position, int64_t now_ns);
 // folder.c
 // Both fill directory, folder, lock, head, and the file and mapping of names. On failure folder_create leaves no
 // folder behind; the handle is to be closed in any case.

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define SESSION_VERSION 2u
+#define SESSION_VERSION 3u
 #define SESSION_MAGIC UINT64_C(0x314e534553505358) // "XSPSESN1"
 #define CATALOG_MAGIC UINT64_C(0x31544c4143505358) // "XSPCALT1"
 #define PROCESS_MAGIC UINT64_C(0x31434f5250505358) // "XSPPROC1"
@@ -155,8 +155,9 @@ struct process_head { // DIR/process-N
 #define RING_RECORDS_LEAST (UINT32_C(1) << 7)
 #define RING_RECORDS_MOST (UINT32_C(1) << 25)     // 1 GiB
 #define RING_RECORDS_RECORDER (UINT32_C(1) << 16) // of a flight recorder, unless another number is asked for
-#define RING_GROWTHS_MOST 18u                     // from the least to the most
+#define RING_SIZES 32u                            // remembered; from the least to the most there are 19
 #define RING_HEAD_SIZE 4096u                      // records start here
+#define RING_OWNER_COLLECTOR UINT32_MAX           // of a ring that a collector makes smaller; no thread's id
 
 enum record_type {
   RECORD_SPAN = 1, // finished span; start, duration, site, id; kind/clock/track
@@ -204,11 +205,11 @@ struct ring_producer {
   struct open_span open[RING_OPEN_SPANS];
 };
 
-// A full ring that may have more memory doubles, in place: the slots behind the present ones are added. Positions from
-// `first` on lie in twice as many slots as those before `end`; none lies between. `first` is chosen so that no record
-// which waits for the collector changes its slot.
-struct ring_growth {
-  uint64_t end, first;
+// A full ring that may have more memory doubles, in place: slots are added after the present ones. One that stays nearly
+// empty becomes smaller. Positions from `first` on lie in `records` slots, a power of two; those before `end` in as many as
+// the entry before has; none lies between. No record that waits for the collector changes its slot.
+struct ring_size {
+  uint64_t end, first, records;
 };
 
 // The file is sparse and as large as the ring may grow. Its owner maps all of it, once, and gives storage to the slots
@@ -217,10 +218,10 @@ struct ring_head { // DIR/ring-N, offset 0
   uint64_t magic;
   uint32_t version;
   uint32_t head_size;
-  uint32_t number;        // N
-  uint32_t first_records; // slots it began with, a power of two; each growth doubles them
-  uint32_t process;       // number of the process file of the present owner
-  uint32_t owner_tid;     // atomic; 0: free to be taken over by another thread of the same process
+  uint32_t number;    // N
+  uint32_t process;   // number of the process file of the present owner
+  uint32_t owner_tid; // atomic; 0: free to be taken over by another thread of the same process
+  uint32_t reserved_owner;
   uint64_t reserved[3];
   // consumer's line
   uint64_t tail __attribute__((aligned(64))); // slots consumed for good; written by the collector after it committed
@@ -231,18 +232,36 @@ struct ring_head { // DIR/ring-N, offset 0
   uint32_t stored_process;
   uint32_t reserved_consumer;
   struct ring_producer producer __attribute__((aligned(64)));
-  // owner's, when the ring is full
+  // owner's, at its limit
   uint64_t complete;     // all records before this position are
-  uint32_t backed;       // slots with storage
+  uint32_t backed;       // slots with storage; the session's memory counts the next power of two
   uint32_t most_records; // slots for which there are addresses
-  uint32_t growth_count; // atomic; raised when its entry is there
-  uint32_t reserved_growth;
-  struct ring_growth growth[RING_GROWTHS_MOST];
+  uint32_t size_count;   // atomic; raised when its entry is there
+  // Atomic: the slots that the collector asks the owner to keep, a power of two. 0: done, or refused by growing.
+  uint32_t keep_records;
+  struct ring_size size[RING_SIZES]; // the last ones; the n-th is in place n % RING_SIZES
 };
 
 static inline uint64_t ring_bytes(uint64_t records)
 {
   return RING_HEAD_SIZE + records * sizeof(struct record);
+}
+
+// What a ring takes of the session's memory.
+static inline uint64_t ring_counted_bytes(uint64_t backed)
+{
+  uint64_t records = RING_RECORDS_LEAST;
+  while (records < backed)
+    records *= 2;
+  return ring_bytes(records);
+}
+
+// The owner's, with all records before `end` complete. The head is to be `first` next.
+static inline void ring_set_size(struct ring_head *ring, uint64_t end, uint64_t first, uint64_t records)
+{
+  ring->size[ring->size_count % RING_SIZES] = (struct ring_size){end, first, records};
+  __atomic_store_n(&ring->size_count, ring->size_count + 1, __ATOMIC_RELEASE); // partner: ring_seek of collect
+  ring->producer.mask = records - 1;
 }
 
 _Static_assert(sizeof(struct record) == 32, "records are 32 bytes");

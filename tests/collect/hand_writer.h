@@ -62,7 +62,8 @@ static inline void hand_join(struct hand *hand, const char *directory)
   hand->ring->version = SESSION_VERSION;
   hand->ring->head_size = sizeof *hand->ring;
   hand->ring->number = 1;
-  hand->ring->first_records = hand->ring->backed = hand->ring->most_records = HAND_RING_RECORDS;
+  hand->ring->backed = hand->ring->most_records = HAND_RING_RECORDS;
+  ring_set_size(hand->ring, 0, 0, HAND_RING_RECORDS);
   hand->ring->process = 1;
   hand->ring->owner_tid = 1001;
   hand->ring->magic = RING_MAGIC;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests only: a traced program. Threads span as fast as they can and count what they finished in a shared file, where
-// the test can read it after a SIGKILL. Arguments: PROGRESS_FILE THREADS SPANS_PER_THREAD (0: until killed).
+// the test can read it after a SIGKILL. Arguments: PROGRESS_FILE THREADS SPANS_PER_THREAD (0: until killed), which is also
+// what the next threads finish, if the progress file wants more of them.
 #include <xsp/span.h>
 
 #include <fcntl.h>
@@ -13,7 +14,9 @@
 XSP_SITE(outer, XSP_LEVEL_LAYER, "outer");
 XSP_SITE(inner, XSP_LEVEL_KERNEL, "inner");
 
-#define ALLOWED 64 // word of the progress file: spans that a thread may finish now; 0: as many as it likes
+// Words of the progress file
+#define ALLOWED 64 // spans that a thread may finish now; 0: as many as it likes
+#define STAYS 65   // 1: the program does not end with its threads; 2: it starts others
 
 static uint64_t *progress; // a word per thread
 static uint64_t spans_per_thread;
@@ -35,6 +38,16 @@ static void *work(void *argument)
   return NULL;
 }
 
+static void run_threads(int count)
+{
+  pthread_t thread[16];
+  for (int i = 0; i < count; i++)
+    if (pthread_create(&thread[i], NULL, work, &progress[i]) != 0)
+      _exit(3);
+  for (int i = 0; i < count; i++)
+    pthread_join(thread[i], NULL);
+}
+
 int main(int count, char **arguments)
 {
   if (count != 4)
@@ -45,11 +58,11 @@ int main(int count, char **arguments)
   progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (file < 0 || progress == MAP_FAILED || threads < 1 || threads > 16)
     return 2;
-  pthread_t thread[16];
-  for (int i = 0; i < threads; i++)
-    if (pthread_create(&thread[i], NULL, work, &progress[i]) != 0)
-      return 3;
-  for (int i = 0; i < threads; i++)
-    pthread_join(thread[i], NULL);
+  for (uint64_t each = spans_per_thread, stays = 2; stays == 2; spans_per_thread += each) {
+    run_threads(threads);
+    while ((stays = __atomic_load_n(&progress[STAYS], __ATOMIC_ACQUIRE)) == 1)
+      sched_yield();
+    __atomic_store_n(&progress[STAYS], 0, __ATOMIC_RELAXED);
+  }
   return 0;
 }

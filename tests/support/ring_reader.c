@@ -38,18 +38,21 @@ static bool complain(const char *name, const char *what)
 
 uint64_t slots_at(const struct ring_head *ring, uint64_t position)
 {
-  uint64_t slots = ring->first_records;
-  for (uint32_t i = 0; i < ring->growth_count && position >= ring->growth[i].first; i++)
-    slots *= 2;
-  return slots;
+  uint32_t count = __atomic_load_n(&ring->size_count, __ATOMIC_ACQUIRE);
+  for (uint32_t i = count; i > 0 && count - i < RING_SIZES; i--)
+    if (position >= ring->size[(i - 1) % RING_SIZES].first)
+      return ring->size[(i - 1) % RING_SIZES].records;
+  return 0;
 }
 
 uint64_t not_skipped(const struct ring_head *ring, uint64_t position)
 {
-  uint32_t growths = __atomic_load_n(&ring->growth_count, __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; i < growths; i++)
-    if (position >= ring->growth[i].end && position < ring->growth[i].first)
-      return ring->growth[i].first;
+  uint32_t count = __atomic_load_n(&ring->size_count, __ATOMIC_ACQUIRE);
+  for (uint32_t i = count; i > 0 && count - i < RING_SIZES; i--) {
+    const struct ring_size *size = &ring->size[(i - 1) % RING_SIZES];
+    if (position >= size->end) // earlier ones are not looked at: their places may be in use again
+      return position > size->first ? position : size->first;
+  }
   return position;
 }
 
@@ -58,9 +61,9 @@ static bool read_ring(struct session_read *read, const char *name, const char *b
   const struct ring_head *ring = (const struct ring_head *)bytes;
   if (size < RING_HEAD_SIZE || ring->magic == 0)
     return true; // killed while it was being made
-  uint64_t slots = ring->growth_count <= RING_GROWTHS_MOST ? slots_at(ring, UINT64_MAX) : 0;
+  uint64_t slots = slots_at(ring, UINT64_MAX);
   if (ring->magic != RING_MAGIC || ring->version != SESSION_VERSION || slots < RING_RECORDS_LEAST ||
-      (slots & (slots - 1)) != 0 || ring->backed < slots / 2 || ring->most_records < slots ||
+      (slots & (slots - 1)) != 0 || ring->backed < slots || ring->most_records < slots ||
       size < RING_HEAD_SIZE + ring->backed * sizeof(struct record))
     return complain(name, "head is wrong");
   read->rings++;

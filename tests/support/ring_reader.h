@@ -34,7 +34,7 @@ struct session_read {
   struct process_head process[64]; // by number, those below 64
 };
 
-// Slots of the ring when it wrote the position; the position, or the first behind a gap that a growth left.
+// Slots of the ring when it wrote the position; the position, or the first after a gap that a growth left.
 uint64_t slots_at(const struct ring_head *ring, uint64_t position);
 uint64_t not_skipped(const struct ring_head *ring, uint64_t position);
 // Fails the test (message on stderr, false) if the folder violates the format.

@@ -157,9 +157,10 @@ class Session:
         return (ticks - ticks_a) * (real_b - real_a) / (ticks_b - ticks_a)
 
     def read_ring(self, data):
-        number, first_records = struct.unpack_from("<II", data, 16)
-        growths, = struct.unpack_from("<I", data, 1232)
-        record_count = first_records << growths  # nobody drained: no record has another slot than now
+        number, = struct.unpack_from("<I", data, 16)
+        sizes, = struct.unpack_from("<I", data, 1232)
+        # Nobody drained: the ring only grew, and no record has another slot than now.
+        record_count, = struct.unpack_from("<Q", data, 1240 + 24 * ((sizes - 1) % 32) + 16)
         head, _, _, _, dropped = struct.unpack_from("<QQIIQ", data, 128)
         self.dropped += dropped
         spans = {}
