@@ -27,6 +27,10 @@ struct drain {
   uint64_t spans, others, wrong;
   uint32_t keep_records; // asked of all rings all the time; 0: not
   uint32_t sizes;        // how often they had another size
+  const char *limit;     // of the session's memory, as a variable; NULL: the usual one
+  bool waits_for_drops;  // nothing is drained before
+  bool waits_for_growth; // nothing is drained before the ring that dropped has grown with more memory
+  bool has_part;         // a ring has storage for a part of its next size
 };
 
 static void *map_file(const char *name, size_t *ret_size)
@@ -43,16 +47,45 @@ static void *map_file(const char *name, size_t *ret_size)
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-static void drain_once(struct drain *drain)
+static struct ring_head *map_ring(struct drain *drain, uint32_t number)
+{
+  char name[32];
+  size_t size = 0;
+  snprintf(name, sizeof name, "ring-%u", number);
+  struct ring_head **place = &drain->ring[number - 1], *ring = *place != NULL ? *place : map_file(name, &size);
+  bool is_made = *place != NULL || (size >= RING_HEAD_SIZE && __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE) != 0);
+  return is_made ? *place = ring : NULL;
+}
+
+static void raise_limit(void)
+{
+  size_t size = 0;
+  struct session_head *head = map_file("session", &size);
+  assert_non_null(head);
+  __atomic_store_n(&head->memory_limit, UINT64_C(1) << 30, __ATOMIC_RELAXED);
+  munmap(head, size);
+}
+
+static bool is_waiting(struct drain *drain)
 {
   for (uint32_t i = 0; i < 32; i++) {
-    char name[32];
-    size_t size = 0;
-    snprintf(name, sizeof name, "ring-%u", i + 1);
-    struct ring_head *ring = drain->ring[i] != NULL ? drain->ring[i] : map_file(name, &size);
-    if (ring == NULL || (size != 0 && (size < RING_HEAD_SIZE || __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE) == 0)))
+    const struct ring_head *ring = map_ring(drain, i + 1);
+    if (ring == NULL || __atomic_load_n(&ring->producer.dropped, __ATOMIC_RELAXED) == 0)
       continue;
-    drain->ring[i] = ring;
+    if (drain->waits_for_growth)
+      raise_limit();
+    drain->waits_for_drops = false;
+    drain->waits_for_growth = drain->waits_for_growth && __atomic_load_n(&ring->size_count, __ATOMIC_RELAXED) == 1;
+  }
+  return drain->waits_for_drops || drain->waits_for_growth;
+}
+
+static void drain_once(struct drain *drain)
+{
+  for (uint32_t i = 0; i < 32 && !is_waiting(drain); i++) {
+    struct ring_head *ring = map_ring(drain, i + 1);
+    if (ring == NULL)
+      continue;
     const struct record *records = (const struct record *)((char *)ring + RING_HEAD_SIZE);
     uint64_t tail = ring->tail;
     for (;; tail++) {
@@ -92,9 +125,8 @@ static int64_t now_ns(void)
 // Drains the guest's rings until it ends, or kills it when enough spans were seen. Returns what it dropped.
 static uint64_t drain_guest(const struct guest_run *run, bool endless, struct drain *drain)
 {
-  *drain = (struct drain){.keep_records = drain->keep_records};
   const struct guest_run make = {
-      .arguments = {"attach", session}, .environment = {"XSP_RING_RECORDS=1024"}, .folder = ""};
+      .arguments = {"attach", session}, .environment = {"XSP_RING_RECORDS=1024", drain->limit}, .folder = ""};
   assert_int_equal(run_guest(&make), 0); // makes the session and one span
   size_t size = 0;
   struct session_head *head = map_file("session", &size);
@@ -123,14 +155,15 @@ static uint64_t drain_guest(const struct guest_run *run, bool endless, struct dr
     if (drain->ring[i] != NULL) {
       dropped += drain->ring[i]->producer.dropped;
       drain->sizes += drain->ring[i]->size_count;
+      drain->has_part |= drain->ring[i]->backed > drain->ring[i]->producer.mask + 1;
       munmap(drain->ring[i], ring_bytes(drain->ring[i]->most_records));
     }
   return dropped;
 }
 
-static void test_drained_threads(void **state)
+// Threads that span until they are killed: what they finished is there, or counted as dropped.
+static void drain_endless(const char *threads, struct drain *drain)
 {
-  (void)state;
   char path[300];
   snprintf(path, sizeof path, "%s-counters", session);
   int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -138,13 +171,35 @@ static void test_drained_threads(void **state)
   const uint64_t *finished = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0); // one per 64 bytes
   close(file);
   assert_true(finished != MAP_FAILED);
-  struct drain drain = {.keep_records = 128};
-  uint64_t dropped = drain_guest(&(struct guest_run){.arguments = {"endless", path, "3"}}, true, &drain);
+  uint64_t dropped = drain_guest(&(struct guest_run){.arguments = {"endless", path, threads}}, true, drain);
   uint64_t sum = 1 + finished[0] + finished[8] + finished[16]; // 1: of the guest that made the session
   unlink(path);
-  assert_int_equal(drain.wrong, 0);
-  assert_true(drain.spans > ENOUGH_SPANS);
-  assert_true(drain.spans + dropped >= sum && drain.spans + dropped <= sum + 3); // killed before it was counted
+  assert_int_equal(drain->wrong, 0);
+  assert_true(drain->spans > ENOUGH_SPANS);
+  assert_true(drain->spans + dropped >= sum && drain->spans + dropped <= sum + 3); // killed before it was counted
+}
+
+static void test_drained_threads(void **state)
+{
+  (void)state;
+  struct drain drain = {.keep_records = 128};
+  drain_endless("3", &drain);
+}
+
+// The limit leaves two rings, one of them of the guest that made the session, and no growth.
+static void test_drained_without_growth(void **state)
+{
+  (void)state;
+  struct drain drain = {.limit = "XSP_SESSION_LIMIT_BYTES=80000", .waits_for_drops = true};
+  drain_endless("1", &drain);
+  assert_int_equal(drain.sizes, 2);
+}
+
+static void test_growth_is_tried_again(void **state)
+{
+  (void)state;
+  struct drain drain = {.limit = "XSP_SESSION_LIMIT_BYTES=80000", .waits_for_drops = true, .waits_for_growth = true};
+  drain_endless("1", &drain);
 }
 
 static void test_drained_storm(void **state)
@@ -216,6 +271,21 @@ static void check_full_memory(const char *size, bool expect_spans)
   assert_true(kept + tags + result.dropped + result.lost >= 160000);
   assert_true(kept + tags + result.dropped + result.lost <= 160000 + 5000);
   session_read_done(&result);
+}
+
+// The ring's last growth fails on the way, in a file system of 2 MiB; it goes on as it is.
+static void test_growth_fails_on_the_way(void **state)
+{
+  (void)state;
+  mkdir(session, 0700);
+  if (mount("xsp-test", session, "tmpfs", 0, "size=2m,mode=0700") != 0) {
+    print_message("mounting is not permitted here\n");
+    skip();
+  }
+  struct drain drain = {.limit = "XSP_SESSION_LIMIT_BYTES=1000000000", .waits_for_drops = true};
+  drain_endless("1", &drain);
+  umount(session);
+  assert_true(drain.has_part);
 }
 
 static void test_full_memory(void **state)
@@ -327,6 +397,35 @@ static void test_sandbox(void **state)
   assert_int_equal(count_spans(&result, "inner"), 20000);
 }
 
+// The addresses of a ring that may grow to a gigabyte are the parent's alone.
+static void test_fork_takes_no_addresses(void **state)
+{
+  (void)state;
+  assert_int_equal(RUN("fork-addresses", "50000"), 0);
+  read_result();
+  assert_int_equal(count_spans(&result, "inner"), 50000);
+  assert_int_equal(count_spans(&result, "third"), 1);
+}
+
+// A program that locks all of its memory, now and later, does not fill its rings' files by it.
+static void test_locked_memory(void **state)
+{
+  (void)state;
+#if XSP_TEST_SANITIZER
+  skip(); // theirs is too large
+#endif
+  int status = RUN("locked", "50000");
+  if (status == 77) {
+    print_message("locking is not permitted here\n");
+    skip();
+  }
+  assert_int_equal(status, 0);
+  read_result();
+  assert_int_equal(count_spans(&result, "inner"), 50000);
+  assert_int_equal(count_spans(&result, "outer"), 1);
+  assert_true(stored_bytes("ring-") < UINT64_C(16) << 20); // 65,536 records, and as many for the next growth: 4 MiB
+}
+
 static void test_joining_together(void **state)
 {
   (void)state;
@@ -352,6 +451,11 @@ int main(int count, char **arguments)
   const struct CMUnitTest tests[] = {
       RUN_TEST(drained_threads),
       RUN_TEST(drained_storm),
+      RUN_TEST(drained_without_growth),
+      RUN_TEST(growth_is_tried_again),
+      RUN_TEST(growth_fails_on_the_way),
+      RUN_TEST(fork_takes_no_addresses),
+      RUN_TEST(locked_memory),
       RUN_TEST(no_place),
       RUN_TEST(read_only_home),
       RUN_TEST(full_memory),

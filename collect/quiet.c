@@ -14,7 +14,8 @@ static void call_owner(struct ring_head *head, uint64_t position, uint64_t tail)
 {
   uint64_t limit = __atomic_load_n(&head->producer.limit, __ATOMIC_RELAXED);
   if (position == tail && limit > position)
-    (void)__atomic_compare_exchange_n(&head->producer.limit, &limit, position, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    (void)__atomic_compare_exchange_n(&head->producer.limit, &limit, position, false, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED);
 }
 
 // With the rights of an owner. False: not all is collected yet, or the file system cannot.

@@ -537,6 +537,42 @@ static int mode_sandbox(int spans)
   _exit(write(1, "done\n", 5) == 5 ? 0 : 3);
 }
 
+static long address_pages(void)
+{
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file == NULL || fscanf(file, "%ld", &pages) != 1)
+    _exit(4);
+  fclose(file);
+  return pages;
+}
+
+static int mode_fork_addresses(int spans)
+{
+  for (int i = 0; i < spans; i++)
+    one(&inner);
+  long before = address_pages();
+  pid_t child = bounded_fork();
+  if (child != 0)
+    return wait_for(child);
+  if (before - address_pages() < (512 << 20) / 4096)
+    return 3;
+  one(&third);
+  return 0;
+}
+
+static int mode_locked(int spans)
+{
+  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+    return 77;
+  for (int i = 0; i < spans; i++)
+    one(&inner);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, short_thread, NULL) != 0)
+    return 2;
+  return pthread_join(thread, NULL);
+}
+
 static int mode_trace_context(void)
 {
   char header[XSP_TRACEPARENT_SIZE], again[XSP_TRACEPARENT_SIZE];
@@ -597,6 +633,10 @@ int main(int count, char **arguments)
     return mode_storm(number);
   if (strcmp(mode, "fork") == 0)
     return mode_fork();
+  if (strcmp(mode, "fork-addresses") == 0)
+    return mode_fork_addresses(number);
+  if (strcmp(mode, "locked") == 0)
+    return mode_locked(number);
   if (strcmp(mode, "fork-handler") == 0)
     return mode_fork_handler();
   if (strcmp(mode, "vfork") == 0)
