@@ -303,7 +303,7 @@ static int mode_storm(int milliseconds)
       outer_count++;
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
-  } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+  } while (handled <= 100 || now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
   memset(&every, 0, sizeof every);
   setitimer(ITIMER_REAL, &every, NULL);
   signal(SIGALRM, SIG_IGN);

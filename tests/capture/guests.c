@@ -2,13 +2,16 @@
 // Tests only: see guests.h.
 #include "tests/capture/guests.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -76,9 +79,27 @@ void read_result(void)
   assert_true(ids_are_unique(&result));
 }
 
+// What tests left that were killed.
+static void remove_left_overs(void)
+{
+  glob_t found;
+  if (glob("/dev/shm/xsp-test-*", GLOB_NOSORT, NULL, &found) != 0)
+    return;
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    const char *path = found.gl_pathv[i];
+    if (kill(atoi(path + strlen("/dev/shm/xsp-test-")), 0) == 0 || errno != ESRCH)
+      continue;
+    (void)umount2(path, MNT_DETACH); // of tests of full file systems
+    remove_folder(path);
+    (void)unlink(path);
+  }
+  globfree(&found);
+}
+
 int run_set_up(void **state)
 {
   (void)state;
+  remove_left_overs();
   snprintf(session, sizeof session, "/dev/shm/xsp-test-%d", (int)getpid());
   remove_folder(session);
   return 0;
