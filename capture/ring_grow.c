@@ -199,7 +199,7 @@ bool ring_make_room(struct ring_head *ring, uint32_t records)
         return false;
       room = UINT64_MAX - head; // no memory: it overwrites what it has
     } else if (count > STEP_RECORDS) {
-      (void)grow(ring, waiting >= count / 2 ? 2 : 0); // ahead of time, so that no growth takes long
+      (void)grow(ring, waiting >= count / 4 * 3 ? 4 : 0); // ahead of time, so that no growth takes long
     }
     uint64_t check = count / 2 < CHECK_RECORDS ? count / 2 : CHECK_RECORDS;
     if (room != UINT64_MAX - head && room > check && check >= records)
