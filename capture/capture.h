@@ -86,9 +86,12 @@ void *file_create(const char *path, size_t bytes, size_t address_bytes);
 uint64_t file_address_share(void); // what one file may take where the program's addresses or files are limited
 void *file_map(const char *path, size_t bytes);    // existing file, at least `bytes` long; NULL and errno
 int file_extend(const char *path, uint64_t bytes); // storage for the first `bytes`; 0 or a negated errno
-// Storage for `bytes` from byte `from` on (multiples of the page's size) of the sparse file "name number", which is mapped
-// at `memory`. 0 or a negated errno. Two system calls, no descriptor, little stack: the thread may be in a signal handler,
-// the program may have forbidden itself other calls.
+// Makes the addresses of `bytes` from byte `from` on (multiples of the page's size) of a sparse file readable and writable, or
+// neither. 0 or a negated errno.
+int file_use(void *memory, uint64_t from, uint64_t bytes, bool is_used);
+// Storage for so many of the sparse file "name number", which is mapped at `memory` and may be used there. 0 or a negated
+// errno. No descriptor, little stack: the thread may be in a signal handler, the program may have forbidden itself other
+// calls.
 int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes);
 // The opposite. Not from locked memory, nor from file systems that cannot.
 int file_return(void *memory, uint64_t from, uint64_t bytes);

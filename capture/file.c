@@ -132,10 +132,13 @@ __attribute__((noinline)) static int back_by_name(const char *name, uint32_t num
   return file_extend(path, bytes);
 }
 
+int file_use(void *memory, uint64_t from, uint64_t bytes, bool is_used)
+{
+  return mprotect((char *)memory + from, bytes, is_used ? PROT_READ | PROT_WRITE : PROT_NONE) == 0 ? 0 : -errno;
+}
+
 int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes)
 {
-  if (mprotect((char *)memory + from, bytes, PROT_READ | PROT_WRITE) != 0)
-    return -errno;
   if (madvise((char *)memory + from, bytes, MADV_POPULATE_WRITE) == 0)
     return 0;
   int error = errno == EINVAL ? back_by_name(name, number, from + bytes) : -errno;
@@ -146,10 +149,7 @@ int file_back(const char *name, uint32_t number, void *memory, uint64_t from, ui
 
 int file_return(void *memory, uint64_t from, uint64_t bytes)
 {
-  if (madvise((char *)memory + from, bytes, MADV_REMOVE) != 0)
-    return -errno;
-  (void)mprotect((char *)memory + from, bytes, PROT_NONE);
-  return 0;
+  return madvise((char *)memory + from, bytes, MADV_REMOVE) == 0 ? 0 : -errno;
 }
 
 void *file_map(const char *path, size_t bytes)

@@ -73,7 +73,7 @@ static struct ring_head *create_sized(const char *path, uint32_t records, uint32
     return NULL;
   ring->version = SESSION_VERSION;
   ring->head_size = sizeof *ring;
-  ring->backed = records;
+  ring->backed = ring->usable = records;
   ring->most_records = most;
   ring->producer.next_id = 1;
   ring_set_size(ring, 0, 0, records);

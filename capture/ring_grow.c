@@ -50,6 +50,16 @@ static bool is_largest(const struct ring_head *ring)
   return slots(ring) >= ring->most_records || !may_change_size(ring);
 }
 
+// Once for all slots of a growth: changes of the program's mappings hold up its other threads.
+static bool make_usable(struct ring_head *ring, uint64_t records)
+{
+  uint64_t usable = ring->usable;
+  if (usable < records && file_use(ring, ring_bytes(usable), (records - usable) * sizeof(struct record), true) != 0)
+    return false;
+  ring->usable = (uint32_t)(usable < records ? records : usable);
+  return true;
+}
+
 // Storage for more of the slots that the next growth adds. The first step pays for all of them.
 static bool back_more(struct ring_head *ring)
 {
@@ -57,7 +67,8 @@ static bool back_more(struct ring_head *ring)
   bool is_first = ring->backed == count;
   if (is_first && !ring_spend(count * sizeof(struct record), true))
     return false;
-  if (file_back("ring-", ring->number, ring, ring_bytes(ring->backed), records * sizeof(struct record)) == 0) {
+  if (make_usable(ring, 2 * count) &&
+      file_back("ring-", ring->number, ring, ring_bytes(ring->backed), records * sizeof(struct record)) == 0) {
     ring->backed += (uint32_t)records;
     return true;
   }
@@ -155,6 +166,9 @@ static void shrink(struct ring_head *ring)
       __atomic_store_n(&ring->producer.limit, head, __ATOMIC_RELEASE);
     }
     is_over = !is_returned || ring->backed == keep;
+    if (ring->backed == keep &&
+        file_use(ring, ring_bytes(keep), (ring->usable - keep) * sizeof(struct record), false) == 0)
+      ring->usable = (uint32_t)keep;
   }
   if (is_over)
     __atomic_store_n(&ring->keep_records, 0, __ATOMIC_RELAXED);

@@ -239,6 +239,8 @@ struct ring_head { // DIR/ring-N, offset 0
   uint32_t size_count;   // atomic; raised when its entry is there
   // Atomic: the slots that the collector asks the owner to keep, a power of two. 0: done, or refused by growing.
   uint32_t keep_records;
+  uint32_t usable; // slots that the owner's process may touch; those without storage it does not
+  uint32_t reserved_owners;
   struct ring_size size[RING_SIZES]; // the last ones; the n-th is in place n % RING_SIZES
 };
 

@@ -160,7 +160,7 @@ class Session:
         number, = struct.unpack_from("<I", data, 16)
         sizes, = struct.unpack_from("<I", data, 1232)
         # Nobody drained: the ring only grew, and no record has another slot than now.
-        record_count, = struct.unpack_from("<Q", data, 1240 + 24 * ((sizes - 1) % 32) + 16)
+        record_count, = struct.unpack_from("<Q", data, 1248 + 24 * ((sizes - 1) % 32) + 16)
         head, _, _, _, dropped = struct.unpack_from("<QQIIQ", data, 128)
         self.dropped += dropped
         spans = {}
