@@ -252,9 +252,9 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
                : recover_list(err);
   if (invocation->argument_count > SESSIONS_MAXIMUM)
     return error_set(err, STATUS_USE, "wrong use", "recover", NULL, "more than %d sessions at once", SESSIONS_MAXIMUM);
+  output_catch_signals(output_remove_unfinished); // the file or the rings stay, so that nothing is lost
   if (invocation->argument_count == 1 && is_file(invocation->arguments[0])) {
     snprintf(recovery->source, sizeof recovery->source, "%s", invocation->arguments[0]);
-    output_catch_signals(output_remove_unfinished); // the file stays, so that nothing is lost
     XSP_TRY(store_open_unfinished(invocation->arguments[0], &recovery->from, &recovery->has_left_out, err));
   } else {
     for (size_t i = 0; i < invocation->argument_count; i++)

@@ -156,6 +156,22 @@ class Journals(Files):
                 out.unlink(missing_ok=True)
                 self.assertEqual(list(self.scratch.iterdir()), [])
 
+    def test_a_signal_leaves_no_copy_of_what_a_session_names(self):
+        strangers.leave_hot_journal(self.trace)
+        with open(self.trace, "ab") as file:
+            file.write(bytes(1 << 26))
+        session, out = self.folder / "session", self.scratch / "out"
+        subprocess.run([BUILD / "test-programs" / "attach-guest"], stdin=subprocess.DEVNULL, check=True,
+                       env={**os.environ, "XSP_SESSION": str(session)}, timeout=TIMEOUT_S)
+        (session / "collector").write_text(f"run {1:27}\n1\t{self.trace}\n")
+        child = self.stop_in_copy([XSP, "recover", session, "--keep", "--force", "-o", out])
+        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGCONT)
+        self.assertEqual(child.wait(TIMEOUT_S), -signal.SIGINT)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+        self.run_xsp("recover", session, "-o", out)
+        self.assertIn("span", self.spans(out))
+
     @needs_root
     def test_another_users_journal_is_not_replayed(self):
         for shown, files in (("both", (self.trace, f"{self.trace}-journal")), ("journal", (f"{self.trace}-journal",))):
