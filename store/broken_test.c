@@ -144,7 +144,7 @@ static void test_files_that_are_no_trace(void **state)
   write_file(path, "{\"traceEvents\": []}", 19);
   check_refused(path, "not an .xsp file");
   assert_int_equal(store_open(path, &store, &failure), STATUS_INPUT);
-  assert_non_null(strstr(failure.advice, "xsp profile"));
+  assert_non_null(strstr(failure.advice, "xsp import"));
   write_file(path, good, 50);
   check_refused(path, "truncated");
   write_file(path, good, good_size / 2);
