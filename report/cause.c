@@ -111,7 +111,7 @@ static void put_outside_layers(const struct cause *of, struct buf *out)
 
 static void put_unrecorded(const struct cause *of, struct buf *out)
 {
-  buf_format(out, "nothing was recorded for %.3g %% of the time", of->part_pct[TIME_REST]);
+  buf_format(out, "%.3g %% of the time is in no recorded range, layer or kernel", of->part_pct[TIME_REST]);
 }
 
 static const struct sentence {

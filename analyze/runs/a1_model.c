@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MARK_STEPS "p.step() in the loop of torch.profiler, or --model-range PATTERN of xsp run and xsp import"
+#define MARK_STEPS                                                                                                     \
+  "torch.profiler with schedule=... and p.step() after each step, or --model-range PATTERN of xsp run and xsp import"
 
 // A run without model spans is one observation.
 static void note_whole_runs(struct question *question, const struct view_set *set)

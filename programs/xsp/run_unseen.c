@@ -6,6 +6,8 @@
 
 #define LABEL "%-9s"
 #define WAYS_MOST 2
+#define FUNCTIONS                                                                                                      \
+  "xsp run --functions FILE   with a function of a library on each line, such as cblas_sgemm (docs/functions.md)"
 
 struct unseen {
   const struct run_experiment_options *options;
@@ -17,8 +19,8 @@ struct unseen {
 // Options that limit what is recorded: nobody needs a hint that it is not.
 static bool is_limited(const struct launch_options *options)
 {
-  return options->capture_range != NULL || options->delay_s > 0 || options->duration_s > 0 ||
-         (options->tracers[0] != NULL && strcmp(options->tracers[0], "auto") != 0);
+  return options->process_id != 0 || options->capture_range != NULL || options->delay_s > 0 ||
+         options->duration_s > 0 || (options->tracers[0] != NULL && strcmp(options->tracers[0], "auto") != 0);
 }
 
 static bool wants_layers(const struct run_experiment_options *options)
@@ -55,6 +57,16 @@ static bool lacks_code(const struct unseen *of)
   return of->is_unrecorded && wants_layers(of->options) && !is_limited(&of->options->run);
 }
 
+static bool lacks_code_in_steps(const struct unseen *of)
+{
+  return lacks_code(of) && of->options->run.model_range != NULL;
+}
+
+static bool lacks_steps(const struct unseen *of)
+{
+  return lacks_code(of) && !lacks_code_in_steps(of);
+}
+
 static const struct hint {
   bool (*applies)(const struct unseen *of);
   const char *what;
@@ -72,10 +84,13 @@ static const struct hint {
      "TensorFlow's operations: none ran while it was recorded, or this version is not known",
      {"docs/tracers.md has the versions, and what is recorded: sessions, tf.function, model.predict, eager "
       "operations"}},
-    {lacks_code,
+    {lacks_code_in_steps,
+     "what the steps do, where no library announces it (NVTX, ITT, OpenCL, ONNX Runtime ...). One of",
+     {"with nvtx.annotate(\"load\"): ... inside them (pip install nvtx; in C xsp/span.h)", FUNCTIONS}},
+    {lacks_steps,
      "the program's own code, where no library announces it (NVTX, ITT, OpenCL, ONNX Runtime ...). One of",
      {"with nvtx.annotate(\"step\"): ... (pip install nvtx; in C xsp/span.h)   and xsp run --model-range step",
-      "xsp run --functions FILE   with a function of a library on each line, such as cblas_sgemm (docs/functions.md)"}},
+      FUNCTIONS}},
 };
 
 void run_unseen(const struct run_experiment_options *options, const struct run_experiment_result *result,

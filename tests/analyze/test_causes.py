@@ -161,7 +161,7 @@ class RulesTest(HandCase):
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name) / "program.xsp"
         script.write(path)
-        self.assertEqual(causes(path), [("unrecorded", "nothing was recorded for 57 % of the time")])
+        self.assertEqual(causes(path), [("unrecorded", "57 % of the time is in no recorded range, layer or kernel")])
 
     def test_batch_sizes(self):
         tiny = Tiny()

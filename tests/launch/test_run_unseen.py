@@ -68,7 +68,7 @@ class Unseen(unittest.TestCase):
         text = self.summary("libtorch_cpu.so")
         for way in ("emit_itt()", "xsp report trace.json", "nvtx.annotate", "--model-range step", "--functions FILE"):
             self.assertIn(way, text)
-        self.assertIn("\ncause    nothing was recorded for 100 % of the time\n", text)
+        self.assertIn("\ncause    100 % of the time is in no recorded range, layer or kernel\n", text)
 
     def test_other_libraries(self):
         text = self.summary("libtorchvision.so")
