@@ -110,7 +110,10 @@ struct collect_workload collect_workload(const struct collect_session *session, 
 const char *collect_trace(const struct collect_session *session); // the session's W3C trace id, 32 hex digits
 // Span ids that are stored already, ascending: drained again they are left out and counted. Borrowed until the close.
 void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count);
-// The session's processes run on, everything is drained, and the levels are off: xsp run --pid may adopt it again. It is
+// Whether an adopted session holds nothing of an earlier time: it was kept, or nobody has joined it.
+bool collect_is_empty(const struct collect_session *session);
+bool collect_has_process(const struct collect_session *session); // that joined, and lives
+// The session's processes run on, all that was drained is stored for good, and the levels are off: xsp run --pid may adopt it again. It is
 // no leftover for recovery. The next collect_create removes it when its processes have ended.
 void collect_keep(struct collect_session *session);
 // Closes; removes the folder where `remove`. NULL is fine.

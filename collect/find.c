@@ -35,7 +35,7 @@ static bool is_kept(int file)
 }
 
 // Whether a process that joined is there still, or another one that got its number.
-static bool has_process(int folder)
+bool find_has_process(int folder)
 {
   struct process_head process;
   struct stat facts;
@@ -66,7 +66,7 @@ static void look(const char *path, const struct look *look)
   bool is_in_use = is_new && flock(lock, (look->found != NULL ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0;
   if (is_new && is_kept(lock)) {
     is_new = false;
-    if (look->found == NULL && !is_in_use && !has_process(folder)) {
+    if (look->found == NULL && !is_in_use && !find_has_process(folder)) {
       place_remove(folder, real);
       folder = -1;
     }

@@ -251,6 +251,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
   if (problem)
     return error_set(err, STATUS_INPUT, adopting, directory, NULL, "%s", problem);
   session->head->collector_pid = (uint32_t)getpid();
+  session->was_kept = (session->head->flags & SESSION_KEPT) != 0;
   __atomic_and_fetch(&session->head->flags, ~(uint32_t)SESSION_KEPT, __ATOMIC_RELAXED);
   return STATUS_OK;
 }

@@ -110,8 +110,20 @@ enum status collect_create(const struct collect_options *options, struct collect
   return STATUS_OK;
 }
 
+bool collect_is_empty(const struct collect_session *session)
+{
+  return session->was_kept || __atomic_load_n(&session->head->next_process, __ATOMIC_ACQUIRE) <= 1;
+}
+
+bool collect_has_process(const struct collect_session *session)
+{
+  return find_has_process(session->folder);
+}
+
 void collect_keep(struct collect_session *session)
 {
+  if (!session->has_failed)
+    session_give_back(session);
   __atomic_or_fetch(&session->head->flags, SESSION_KEPT, __ATOMIC_RELAXED);
 }
 

@@ -112,6 +112,7 @@ struct collect_session {
   struct store *store;         // of the last drain; borrowed, compared only
   uint32_t run_trace;          // the session's trace id in that run
   uint32_t outside_spans;      // ids given by collect_add_span
+  bool was_kept;               // adopted after collect_keep
   int origin_file;             // DIR/collector; -1: none
   VECTOR(int64_t) origin_runs; // runs of `store` that are named in it
   const int64_t *known;        // span ids that a dead collector's file has already, ascending; borrowed
@@ -137,7 +138,8 @@ enum status folder_open(struct collect_session *session, const char *directory, 
 // `store_path` NULL: the run is in the file already, only the present run changes.
 void folder_write_origin(int file, const char *store_path, int64_t run_id);
 // find.c
-void find_remove_ended(void); // sessions that were kept (collect_keep), and whose processes have ended
+bool find_has_process(int folder); // of those that joined
+void find_remove_ended(void);      // sessions that were kept (collect_keep), and whose processes have ended
 // session.c
 void session_calibrate(struct collect_session *session, bool write_always);
 void session_write_origin(struct collect_session *session);

@@ -261,7 +261,12 @@ static enum status adopt(struct capture *capture)
 {
   XSP_TRY(collect_adopt(capture->attached.session, &capture->session, capture->err));
   collect_counts(capture->session, &capture->before);
-  return STATUS_OK;
+  if (collect_is_empty(capture->session))
+    return STATUS_OK;
+  char advice[128];
+  snprintf(advice, sizeof advice, "xsp recover %.80s -o OUT.xsp, then again", collect_directory(capture->session));
+  return error_set(capture->err, STATUS_INPUT, "cannot attach to the process", collect_directory(capture->session),
+                   advice, "its session holds spans that were never read: the xsp that recorded it was killed");
 }
 
 static enum status start(struct capture *capture)
@@ -329,9 +334,10 @@ enum status launch_execute(const struct launch_options *options, struct store *s
   if (is_kept && err != NULL)
     snprintf(err->advice, sizeof err->advice, "xsp recover %.150s -o another path", collect_directory(capture.session));
   bool may_adopt = status == STATUS_OK && ret_result->goes_on && ret_result->processes > 0;
-  if (may_adopt)
+  bool was_refused = !ret_result->was_started && capture.attached.session[0] != '\0' && capture.session != NULL;
+  if (may_adopt || (was_refused && collect_is_empty(capture.session)))
     collect_keep(capture.session);
-  collect_close(capture.session, !is_kept && !may_adopt);
+  collect_close(capture.session, !is_kept && !may_adopt && !was_refused);
   arena_done(&capture.arena);
   return status;
 }

@@ -30,6 +30,7 @@ struct recovery {
   struct recovered sessions[SESSIONS_MAXIMUM];
   size_t session_count;
   char source[4200];  // the file that holds what was committed; "": none
+  bool keeps;         // --keep: the sessions stay as they are
   bool has_left_out;  // a journal of another user lies next to it
   struct store *from; // the same, open
   struct store *to;
@@ -148,6 +149,8 @@ static enum status drain(struct recovery *recovery, struct recovered *recovered,
     collect_set_known(recovered->session, ids, count);
   }
   recovered->run_id = origin->path ? origin->run_id : ++recovery->last_run_id;
+  if (!recovery->keeps)
+    collect_set_levels(recovered->session, 0); // of a program that runs on
   enum status status = collect_drain_final(recovered->session, recovery->to, recovered->run_id, err);
   collect_counts(recovered->session, &recovered->counts);
   return status;
@@ -252,6 +255,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
                : recover_list(err);
   if (invocation->argument_count > SESSIONS_MAXIMUM)
     return error_set(err, STATUS_USE, "wrong use", "recover", NULL, "more than %d sessions at once", SESSIONS_MAXIMUM);
+  recovery->keeps = invocation_has(invocation, "keep");
   output_catch_signals(output_remove_unfinished); // the file or the rings stay, so that nothing is lost
   if (invocation->argument_count == 1 && is_file(invocation->arguments[0])) {
     snprintf(recovery->source, sizeof recovery->source, "%s", invocation->arguments[0]);
@@ -283,9 +287,14 @@ static enum status run(const struct invocation *invocation, struct error *err)
 {
   struct recovery *recovery = memory_new(1, sizeof *recovery);
   enum status status = recover(recovery, invocation, err);
-  bool remove = status == STATUS_OK && !invocation_has(invocation, "keep");
-  for (size_t i = 0; i < recovery->session_count; i++)
-    collect_close(recovery->sessions[i].session, remove);
+  bool remove = status == STATUS_OK && !recovery->keeps;
+  for (size_t i = 0; i < recovery->session_count; i++) {
+    struct collect_session *session = recovery->sessions[i].session;
+    bool goes_on = remove && collect_has_process(session);
+    if (goes_on) // without a collector; xsp run --pid may record it again
+      collect_keep(session);
+    collect_close(session, remove && !goes_on);
+  }
   store_close(recovery->from);
   store_close(recovery->to);
   arena_done(&recovery->arena);

@@ -164,6 +164,25 @@ class Joining(AttachTest):
         subprocess.run([XSP, "recover", session, "-o", "saved.xsp"], cwd=self.folder, check=True, capture_output=True)
         self.assertEqual(self.names("saved.xsp"), {"span": 51})
 
+    def test_again_after_xsp_was_killed(self):
+        """What the killed one did not read goes into a file of its own, not into the next recording."""
+        xsp = self.start()
+        self.guest.does("s" * 50)
+        [session] = sessions(xsp.pid)
+        xsp.kill()
+        self.ended(xsp, -signal.SIGKILL)
+        self.guest.does("ss")
+        for _ in range(2):
+            self.assertIn(f"xsp recover {session}", self.refused(self.guest.pid))
+            self.assertTrue(pathlib.Path(session).exists())
+        subprocess.run([XSP, "recover", session, "-o", "saved.xsp"], cwd=self.folder, check=True, capture_output=True)
+        self.assertEqual(self.names("saved.xsp"), {"span": 52})
+        self.guest.does("s")
+        xsp = self.start("--force")
+        self.guest.does("sss")
+        self.end(xsp)
+        self.assertEqual(self.names(), {"span": 3})
+
 
 class Nothing(AttachTest):
     def test_question_is_taken_back(self):
