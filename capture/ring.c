@@ -130,7 +130,7 @@ static void close_open(struct ring_head *ring)
   for (uint32_t i = 0; i < RING_OPEN_SPANS; i++) {
     if (lines->open[i].start == 0)
       continue;
-    if (room(ring) > 0)
+    if (room(ring) > 0 || ring_make_room(ring, 1))
       put(ring, lines->open[i].start, 0, lines->open[i].site_id, RECORD_OPEN);
     else
       (void)xsp_inline_add_v1(&lines->dropped, 1);

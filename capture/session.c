@@ -80,7 +80,7 @@ static bool put_in_place(const char *temporary, const char *path)
   return done;
 }
 
-static bool create_session(const char *session_path)
+__attribute__((noinline)) static bool create_session(const char *session_path) // large; not for a join
 {
   char temporary[PATH_MAX], path[PATH_MAX];
   file_path_number(temporary, ".catalog-", (uint32_t)getpid());
@@ -286,11 +286,20 @@ int xsp_attach(const char *directory)
   return *directory == '\0' ? -ENOENT : join(directory, true);
 }
 
+// Joining takes some 6 KiB of stack, which a handler on a stack of its own may not have.
+static bool is_on_signal_stack(void)
+{
+  stack_t stack;
+  return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
 // One thread takes the request. A folder that is gone is not made again: its xsp does not wait any more.
 static void join_by_request(void)
 {
   struct attach_block *block = &capture_attach_block;
   uint32_t state = ATTACH_ASKED;
+  if (is_on_signal_stack())
+    return;
   if (!__atomic_compare_exchange_n(&block->state, &state, ATTACH_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return;
   block->directory[sizeof block->directory - 1] = '\0';
@@ -316,6 +325,8 @@ void session_attach_if_asked(void)
 // The child has one thread, the forking one. Nothing it inherited may be written as its own any more.
 void session_start_clean(void)
 {
+  uint32_t busy = CAPTURE_BUSY; // another thread of the parent was joining
+  (void)__atomic_compare_exchange_n(&capture.state, &busy, CAPTURE_NONE, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   if (!capture_attached())
     return;
   ring_start_clean();
