@@ -112,6 +112,7 @@ const char *collect_trace(const struct collect_session *session); // the session
 void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count);
 // Whether an adopted session holds nothing of an earlier time: it was kept, or nobody has joined it.
 bool collect_is_empty(const struct collect_session *session);
+bool collect_overwrites(const struct collect_session *session);  // it is a flight recorder
 bool collect_has_process(const struct collect_session *session); // that joined, and lives
 // The session's processes run on, all that was drained is stored for good, and the levels are off: xsp run --pid may adopt it again. It is
 // no leftover for recovery. The next collect_create removes it when its processes have ended.

@@ -7,9 +7,7 @@
 #include "collect/state.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,22 +32,29 @@ static bool is_kept(int file)
          (flags & SESSION_KEPT) != 0;
 }
 
-// Whether a process that joined is there still, or another one that got its number.
-bool find_has_process(int folder)
+// Whether another process has the session mapped. Not by the process files: one that was only forked has none yet.
+bool find_has_process(const char *directory)
 {
-  struct process_head process;
-  struct stat facts;
-  for (uint32_t number = 1;; number++) {
-    char name[32];
-    snprintf(name, sizeof name, "process-%u", number);
-    int file = place_file(folder, name, O_RDONLY, &facts);
-    if (file < 0)
-      return errno != ENOENT;
-    bool is_read = pread(file, &process, sizeof process, 0) == (ssize_t)sizeof process;
-    close(file);
-    if (!is_read || process.pid == 0 || kill((pid_t)process.pid, 0) == 0 || errno != ESRCH)
-      return true;
+  char wanted[4200], path[300];
+  bool is_found = false;
+  const struct dirent *entry;
+  DIR *all = opendir("/proc");
+  int length = snprintf(wanted, sizeof wanted, " %s/session\n", directory);
+  while (all != NULL && !is_found && (entry = readdir(all)) != NULL) {
+    long process = strtol(entry->d_name, NULL, 10); // 0: not a process
+    char *line = NULL;
+    size_t room = 0;
+    snprintf(path, sizeof path, "/proc/%s/maps", entry->d_name);
+    FILE *maps = process > 0 && process != getpid() ? fopen(path, "re") : NULL;
+    for (ssize_t got; maps != NULL && !is_found && (got = getline(&line, &room, maps)) > 0;)
+      is_found = got > length && memcmp(line + got - length, wanted, (size_t)length) == 0;
+    free(line);
+    if (maps != NULL)
+      fclose(maps);
   }
+  if (all != NULL)
+    closedir(all);
+  return is_found;
 }
 
 // ---- looking ---------------------------------------------------------------------------------------------------------
@@ -63,10 +68,10 @@ static void look(const char *path, const struct look *look)
     return;
   int lock = place_file(folder, "session", O_RDONLY, &facts);
   bool is_new = lock >= 0;
-  bool is_in_use = is_new && flock(lock, (look->found != NULL ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0;
+  bool is_in_use = is_new && look->found != NULL && flock(lock, LOCK_SH | LOCK_NB) != 0;
   if (is_new && is_kept(lock)) {
     is_new = false;
-    if (look->found == NULL && !is_in_use && !find_has_process(folder)) {
+    if (look->found == NULL && !find_has_process(real) && flock(lock, LOCK_EX | LOCK_NB) == 0) {
       place_remove(folder, real);
       folder = -1;
     }

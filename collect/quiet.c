@@ -76,12 +76,13 @@ static void ask(struct collect_session *session, uint32_t number, uint64_t keep)
 void session_look_for_quiet(struct collect_session *session, uint32_t number, uint64_t position, int64_t now_ns)
 {
   struct ring_file *ring = &session->rings.items[number];
-  uint64_t waiting = position > ring->resume ? position - ring->resume : 0, keep = session->head->ring_records;
+  uint64_t waiting = position > ring->resume ? position - ring->resume : 0, least = session->head->ring_records,
+           keep = RING_RECORDS_LEAST;
   ring->most_waiting = waiting > ring->most_waiting ? waiting : ring->most_waiting;
   if (ring->quiet_since_ns == 0)
     ring->quiet_since_ns = now_ns;
   if (now_ns - ring->quiet_since_ns >= session->quiet_ns) {
-    while (keep < 4 * ring->most_waiting && keep < RING_RECORDS_MOST)
+    while ((keep < least || keep < 4 * ring->most_waiting) && keep < RING_RECORDS_MOST)
       keep *= 2;
     ask(session, number, keep);
     ring->quiet_since_ns = now_ns;

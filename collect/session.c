@@ -115,9 +115,14 @@ bool collect_is_empty(const struct collect_session *session)
   return session->was_kept || __atomic_load_n(&session->head->next_process, __ATOMIC_ACQUIRE) <= 1;
 }
 
+bool collect_overwrites(const struct collect_session *session)
+{
+  return session->flight_recorder;
+}
+
 bool collect_has_process(const struct collect_session *session)
 {
-  return find_has_process(session->folder);
+  return find_has_process(session->directory);
 }
 
 void collect_keep(struct collect_session *session)
@@ -145,7 +150,7 @@ enum status collect_adopt(const char *directory, struct collect_session **ret_se
     collect_close(session, false);
     return status;
   }
-  session_find_files(session, false);
+  session_find_files(session, true);
   *ret_session = session;
   return STATUS_OK;
 }

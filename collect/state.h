@@ -138,8 +138,8 @@ enum status folder_open(struct collect_session *session, const char *directory, 
 // `store_path` NULL: the run is in the file already, only the present run changes.
 void folder_write_origin(int file, const char *store_path, int64_t run_id);
 // find.c
-bool find_has_process(int folder); // of those that joined
-void find_remove_ended(void);      // sessions that were kept (collect_keep), and whose processes have ended
+bool find_has_process(const char *directory); // that has the session mapped, other than this one
+void find_remove_ended(void);                 // sessions that were kept (collect_keep), and whose processes have ended
 // session.c
 void session_calibrate(struct collect_session *session, bool write_always);
 void session_write_origin(struct collect_session *session);
