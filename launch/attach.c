@@ -19,13 +19,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define DATA_MOST (UINT64_C(64) << 20) // of one library or program
 #define SLICE_NS INT64_C(50000000)
+#define WITHDRAW_PAUSE_NS 2000000
+#define WITHDRAW_PAUSES 500 // a thread that takes the question needs some 100 µs
 #define WHAT "cannot attach to the process"
 
 // ---- its memory --------------------------------------------------------------------------------------------------------
@@ -124,6 +128,9 @@ static enum status check_place(pid_t process, const char *name, struct error *er
     if (!is_same(path, own))
       return error_set(err, STATUS_INPUT, WHAT, name, "xsp inside the container", "it is in a container");
   }
+  if (proc_seccomp(process) > proc_seccomp(getpid())) // joining opens files: what it may do is not known here
+    return error_set(err, STATUS_INPUT, WHAT, name, "a start with `xsp run`, which joins before the filter",
+                     "it has a seccomp filter, which may end it when it joins");
   return STATUS_OK;
 }
 
@@ -140,12 +147,27 @@ static enum status refuse_without_library(const char *name, struct error *err)
                    "libxsp.so of this version is not in it, and xsp cannot look into it from outside");
 }
 
+// Held until attach_close: two xsp that write into one block would undo each other. The kernel forgets the name with its xsp.
+static enum status lock_process(struct attached *attached, const char *name, struct error *err)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX}; // the name begins with a zero byte: it is in no folder
+  int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "xsp-attach-%s", name);
+  attached->lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (attached->lock >= 0 && bind(attached->lock, (struct sockaddr *)&address,
+                                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
+    return STATUS_OK;
+  return errno == EADDRINUSE
+             ? error_set(err, STATUS_SYSTEM, WHAT, name, "again when that xsp has ended", "another xsp records it")
+             : error_set_errno(err, STATUS_SYSTEM, WHAT, name, NULL);
+}
+
 enum status attach_open(pid_t process, struct attached *ret_attached, struct error *err)
 {
   char name[24], path[64];
-  *ret_attached = (struct attached){.process = process, .handle = -1};
+  *ret_attached = (struct attached){.process = process, .handle = -1, .lock = -1};
   snprintf(name, sizeof name, "%ld", (long)process);
   XSP_TRY(check_place(process, name, err));
+  XSP_TRY(lock_process(ret_attached, name, err));
   ret_attached->handle = (int)syscall(SYS_pidfd_open, process, 0);
   if (ret_attached->handle < 0)
     return error_set_errno(err, STATUS_INPUT, WHAT, name, NULL);
@@ -222,7 +244,6 @@ enum status attach_begin(struct attached *attached, const char *session, struct 
       (!copy_out(attached, offsetof(struct attach_block, directory), session, size) ||
        !PUT(attached, state, ATTACH_ASKED) || !PUT(attached, before_session, UINT32_MAX)))
     return refuse_access(name, errno, err);
-  attached->may_record = true;
   DEBUG(launch, "recording of process %s in %s", name, session);
   return STATUS_OK;
 }
@@ -240,7 +261,7 @@ enum status attach_check(const struct attached *attached, const char *session, b
     errno = -block.error;
     return error_set_errno(err, STATUS_SYSTEM, WHAT, name, NULL);
   }
-  if (*ret_has_joined && strcmp(block.directory, session) != 0)
+  if (*ret_has_joined && !is_same(block.directory, session))
     return error_set(err, STATUS_SYSTEM, WHAT, name, NULL, "it joined another session meanwhile: %.200s",
                      block.directory);
   return STATUS_OK;
@@ -261,14 +282,28 @@ void attach_wait(const struct attached *attached, struct process *process, int64
   process->end_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 }
 
-void attach_close(struct attached *attached)
+// The state stays, so that a thread that has taken the question is seen: without a folder it fails.
+bool attach_withdraw(const struct attached *attached)
 {
   struct attach_block block;
-  if (attached->may_record && is_block(attached, attached->address, &block) && block.state == ATTACH_ASKED) {
-    (void)PUT(attached, before_session, 0);
-    (void)PUT(attached, state, ATTACH_NONE); // one that joins at this moment finds no folder
+  const struct timespec pause_time = {0, WITHDRAW_PAUSE_NS};
+  if (!is_block(attached, attached->address, &block))
+    return false;
+  if (block.state == ATTACH_ASKED)
+    (void)(PUT(attached, before_session, 0) && PUT(attached, directory, 0));
+  for (int i = 0; i < WITHDRAW_PAUSES && block.state != ATTACH_JOINED; i++) {
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
+    if (!is_block(attached, attached->address, &block) || (i > 0 && block.state != ATTACH_BUSY))
+      break;
   }
+  return block.state == ATTACH_JOINED;
+}
+
+void attach_close(struct attached *attached)
+{
   if (attached->handle >= 0)
     close(attached->handle);
-  attached->handle = -1;
+  if (attached->lock >= 0)
+    close(attached->lock);
+  attached->handle = attached->lock = -1;
 }

@@ -16,7 +16,7 @@ struct attached {
   pid_t process;
   int handle;                           // pidfd; -1: none
   uint64_t address;                     // of the block in the process
-  bool may_record;                      // no other xsp does
+  int lock;                             // socket whose name no other xsp has meanwhile; -1: none
   char session[ATTACH_DIRECTORY_BYTES]; // folder of the session that it is in, or was asked to join; "": none
 };
 
@@ -34,7 +34,9 @@ enum status attach_check(const struct attached *attached, const char *session, b
                          struct error *err) MUST_CHECK;
 // Until the process has ended, a signal asked xsp to end, or `timeout_ns` are over: has_ended and was_interrupted say which.
 void attach_wait(const struct attached *attached, struct process *process, int64_t timeout_ns);
-// Takes the question back where it was not answered, and closes.
+// Takes the question back where it was not answered. Whether the process is in the session, also by a thread that was about
+// to answer.
+bool attach_withdraw(const struct attached *attached);
 void attach_close(struct attached *attached);
 
 #endif

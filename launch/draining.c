@@ -75,7 +75,7 @@ int64_t draining_look(struct draining *draining)
 {
   int64_t next_ns = switch_levels(draining);
   next_ns = next_ns < LOOK_NS ? next_ns : LOOK_NS;
-  if (draining->options->flight_recorder_bytes != 0 || draining->status != STATUS_OK)
+  if (collect_overwrites(draining->session) || draining->status != STATUS_OK)
     return next_ns;
   bool is_half_full;
   uint64_t waiting = collect_waiting(draining->session, &is_half_full);

@@ -164,7 +164,7 @@ __attribute__((format(printf, 2, 3))) static void add_message(struct launch_resu
 
 static void explain_counts(struct capture *capture, const struct collect_counts *counts)
 {
-  if (capture->options->flight_recorder_bytes != 0 && counts->overwritten > 0)
+  if (collect_overwrites(capture->session) && counts->overwritten > 0)
     add_message(capture->result, "xsp: %" PRIu64 " older records were overwritten, as a flight recorder does",
                 counts->overwritten);
   if (counts->clock_step_ns != 0)
@@ -217,7 +217,7 @@ static void fill_result(struct capture *capture)
   counts.misused -= capture->before.misused;
   result->spans = counts.spans;
   // A flight recorder is meant to overwrite.
-  uint64_t overwritten = capture->options->flight_recorder_bytes != 0 ? 0 : counts.overwritten;
+  uint64_t overwritten = collect_overwrites(capture->session) ? 0 : counts.overwritten;
   result->dropped = counts.dropped + counts.lost + overwritten;
   result->open = counts.open;
   capture->run->dropped_count = (int64_t)result->dropped;
@@ -306,9 +306,14 @@ static enum status start(struct capture *capture)
 enum status launch_execute(const struct launch_options *options, struct store *store, struct store_run *run,
                            struct launch_result *ret_result, struct error *err)
 {
-  struct capture capture = {
-      .options = options, .store = store, .run = run, .result = ret_result, .err = err, .attached = {.handle = -1}};
+  struct capture capture = {.options = options,
+                            .store = store,
+                            .run = run,
+                            .result = ret_result,
+                            .err = err,
+                            .attached = {.handle = -1, .lock = -1}};
   *ret_result = (struct launch_result){0};
+  bool may_adopt = false; // by a later --pid
   enum status status = start(&capture);
   if (status == STATUS_OK) {
     uint64_t before_ns = own_ns();
@@ -325,6 +330,8 @@ enum status launch_execute(const struct launch_options *options, struct store *s
     ret_result->was_interrupted = capture.process.was_interrupted && options->process_id == 0;
     ret_result->start_ns = capture.process.start_ns;
     ret_result->end_ns = capture.process.end_ns;
+    bool is_in = options->process_id != 0 && attach_withdraw(&capture.attached);
+    may_adopt = is_in && ret_result->goes_on;
     if (status == STATUS_OK)
       status = finish(&capture);
     fill_result(&capture);
@@ -333,7 +340,7 @@ enum status launch_execute(const struct launch_options *options, struct store *s
   bool is_kept = ret_result->was_started && status != STATUS_OK; // the rings are all that is left of the execution
   if (is_kept && err != NULL)
     snprintf(err->advice, sizeof err->advice, "xsp recover %.150s -o another path", collect_directory(capture.session));
-  bool may_adopt = status == STATUS_OK && ret_result->goes_on && ret_result->processes > 0;
+  may_adopt = may_adopt && status == STATUS_OK;
   bool was_refused = !ret_result->was_started && capture.attached.session[0] != '\0' && capture.session != NULL;
   if (may_adopt || (was_refused && collect_is_empty(capture.session)))
     collect_keep(capture.session);

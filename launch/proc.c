@@ -135,6 +135,14 @@ uint64_t proc_pending(pid_t process)
   return read_proc(process, "status", text, sizeof text) ? status_number(text, "\nShdPnd:", 16) : 0;
 }
 
+uint64_t proc_seccomp(pid_t process)
+{
+  char text[4096];
+  if (!read_proc(process, "status", text, sizeof text))
+    return 0;
+  return (status_number(text, "\nSeccomp:", 10) != 0 ? 1000u : 0u) + status_number(text, "\nSeccomp_filters:", 10);
+}
+
 uint64_t proc_stop(pid_t process)
 {
   char text[4096];

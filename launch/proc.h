@@ -22,6 +22,8 @@ uint32_t proc_mapped(pid_t process, const char *const *names, size_t count);
 size_t proc_children(pid_t process, pid_t *ret_children, size_t most);
 // Signals that were sent to the whole process and not delivered yet: bit N - 1 is signal N.
 uint64_t proc_pending(pid_t process);
+// Its seccomp filters. 0: none; more than one's own: it has others than those that it inherited.
+uint64_t proc_seccomp(pid_t process);
 // 0: not stopped. Else a number that changes when the process goes on, however shortly, and stops again.
 uint64_t proc_stop(pid_t process);
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-from run_guests import BUILD, WAIT_S, XSP, guest, sessions
+from run_guests import BUILD, SANITIZED, WAIT_S, XSP, guest, sessions, wait_until
 from strangers import STRANGER
 
 
@@ -37,6 +37,14 @@ class Guest:
 def reads_from(process, file):
     with contextlib.suppress(OSError):
         return os.stat(f"/proc/{process}/fd/0").st_ino == os.fstat(file).st_ino
+    return False
+
+
+def maps(session):
+    for entry in pathlib.Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if str(session) in entry.read_text():
+                return True
     return False
 
 
@@ -138,6 +146,31 @@ class Joining(AttachTest):
         self.end(xsp)
         self.assertEqual(self.names(), {"span": 2})
 
+    @unittest.skipIf(SANITIZED, "a sanitizer's frames need more stack")
+    def test_from_a_thread_with_little_stack(self):
+        xsp = self.start()
+        self.guest.does("t")
+        self.end(xsp)
+        self.assertEqual(self.names(), {"span": 1})
+
+    @unittest.skipIf(SANITIZED, "a sanitizer's frames need more stack")
+    def test_not_from_a_handler_on_a_stack_of_its_own(self):
+        xsp = self.start()
+        self.guest.does("hsh")
+        self.end(xsp)
+        self.assertEqual(self.names(), {"span": 2})
+
+    def test_session_that_the_program_made(self):
+        program = Guest(cwd=self.folder, env={**os.environ, "XSP_SESSION": "./own"})
+        self.addCleanup(program.ends)
+        program.does("s")
+        self.assertIn("xsp recover", self.refused(program.pid))
+        subprocess.run([XSP, "recover", "own", "-o", "before.xsp"], cwd=self.folder, check=True, capture_output=True)
+        xsp = self.start(pid=program.pid)
+        program.does("ss")
+        self.end(xsp)
+        self.assertEqual(self.names(), {"span": 2})
+
     def test_open_span(self):
         xsp = self.start()
         self.guest.does("so")
@@ -224,7 +257,14 @@ class Nothing(AttachTest):
         self.addCleanup(another.ends)
         self.end(self.start(pid=another.pid, file="another.xsp"))
         self.assertTrue(pathlib.Path(session).exists())
-        self.guest.ends()
+        self.guest.does("x")  # the child has the session, and no span yet
+        self.guest.process.wait(WAIT_S)
+        self.end(self.start(pid=another.pid, file="fourth.xsp"))
+        self.assertTrue(pathlib.Path(session).exists())
+        self.guest.process.stdin.close()
+        self.assertEqual(self.guest.process.stdout.read(), b"")  # it has ended
+        self.guest.process.stdout.close()
+        wait_until(lambda: not maps(session), "it still ends")
         self.end(self.start(pid=another.pid, file="third.xsp"))
         self.assertFalse(pathlib.Path(session).exists())
 
@@ -243,6 +283,12 @@ class Refusals(AttachTest):
         self.assertIn("libxsp.so of this version is not in it", said)
         self.assertIn("LD_PRELOAD=", said)
 
+    def test_sandbox(self):
+        self.guest.does("p")
+        self.assertIn("seccomp", self.refused(self.guest.pid))
+        self.guest.does("s")
+        self.guest.process.kill()
+
     def test_options_of_a_start(self):
         for options in (["--leveled"], ["-r", "3"], ["-t", "nvtx"], ["--wait", "all"], ["--levels", "M,M/L"],
                         ["--capture-range", "a"]):
@@ -252,9 +298,9 @@ class Refusals(AttachTest):
 
     def test_another_xsp_records_it(self):
         xsp = self.start()
-        self.assertIn("another xsp drains it", self.refused(self.guest.pid, status=3))
+        self.assertIn("another xsp records it", self.refused(self.guest.pid, status=3))
         self.guest.does("s")
-        self.assertIn("another xsp drains it", self.refused(self.guest.pid, status=3))
+        self.assertIn("another xsp records it", self.refused(self.guest.pid, status=3))
         self.end(xsp)
 
     def test_session_that_has_ended(self):
