@@ -21,6 +21,7 @@ class Guest:
     def __init__(self, **options):
         self.process = subprocess.Popen(guest("attach-guest"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
         self.pid = self.process.pid
+        self.does("n")  # nothing, once its libraries are there
 
     def does(self, orders):
         os.write(self.process.stdin.fileno(), orders.encode())
