@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calling contexts: spans of equal chains of names, from the top down, share one. Flame graphs and folded stacks are
-// made of them. One thread at a time.
+// made of them. One thread at a time. Parents are the caller's: timeline_nest (report/exports/timeline.h) makes those that
+// count time once.
 #ifndef XSP_CORRELATE_CONTEXTS_H
 #define XSP_CORRELATE_CONTEXTS_H
 

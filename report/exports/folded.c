@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folded stacks, as flame graph tools read them: "model;layer;kernel NANOSECONDS", one line a context. A context's
-// time is its spans' time without that of spans nested in them on their track. Executions count in full, launches not
+// time is its spans' time without that of spans nested in them on their track (timeline_nest). Executions count in full, launches not
 // at all (their time is their execution's). Where a file has several runs, the outermost name is the run's level set
 // and batch size: level sets are never pooled.
 #include "report/exports/exports.h"
@@ -12,17 +12,20 @@
 #define CONTEXTS_MOST (UINT32_MAX - 3) // their spans take more memory
 #define DEPTH_MOST 513                 // names of a line; longer chains are cut at the top
 
-// By row. Spans of tracks with a clock of their own are in no lane: their times cannot be added to the others'.
-static int64_t *own_times(const struct timeline_run *run, struct arena *arena)
+// By row; changes `parent` to that of contexts. Spans of tracks with a clock of their own are in no lane: their times
+// cannot be added to the others'.
+static int64_t *own_times(const struct timeline_run *run, uint32_t *parent, struct arena *arena)
 {
   int64_t *own_ns = arena_alloc_array(arena, run->spans.count, sizeof *own_ns);
   for (size_t lane = 0; lane < run->lane_count; lane++)
-    for (size_t i = run->lanes[lane].first; i < run->lanes[lane].first + run->lanes[lane].count; i++) {
-      uint32_t row = run->order[i];
-      uint8_t kind = run->derived.kind != NULL ? run->derived.kind[row] : run->spans.kind[row];
-      bool counts = kind != XSP_KIND_LAUNCH && !timeline_is_open(run, row) && run->derived.self_ns[row] > 0;
-      own_ns[row] = counts ? run->derived.self_ns[row] : 0;
-    }
+    for (size_t i = run->lanes[lane].first; i < run->lanes[lane].first + run->lanes[lane].count; i++)
+      own_ns[run->order[i]] = run->derived.self_ns[run->order[i]];
+  timeline_nest(run, parent, own_ns);
+  for (uint32_t row = 0; row < run->spans.count; row++) {
+    uint8_t kind = run->derived.kind != NULL ? run->derived.kind[row] : run->spans.kind[row];
+    if (kind == XSP_KIND_LAUNCH || timeline_is_open(run, row) || own_ns[row] < 0)
+      own_ns[row] = 0;
+  }
   return own_ns;
 }
 
@@ -33,8 +36,8 @@ static void fold(const struct timeline_run *run, struct contexts *contexts)
   uint32_t *parent = arena_alloc_array(&arena, run->spans.count, sizeof *parent);
   for (size_t i = 0; i < run->spans.count; i++)
     parent[i] = timeline_row_of(run, by_id, run->derived.parent_id[i]);
-  const struct context_spans spans = {run->spans.count,      parent, run->spans.name, NULL, run->spans.start_ns,
-                                      own_times(run, &arena)};
+  const int64_t *own_ns = own_times(run, parent, &arena);
+  const struct context_spans spans = {run->spans.count, parent, run->spans.name, NULL, run->spans.start_ns, own_ns};
   contexts_add(contexts, &spans);
   arena_done(&arena);
 }

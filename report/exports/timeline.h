@@ -130,6 +130,12 @@ int64_t timeline_new_tid(struct timeline *timeline, size_t process);
 // The place of a track in sorted tracks; `count`: not there.
 size_t timeline_find_track(const struct store_track *tracks, size_t count, int64_t track_id);
 
+// timeline_nest.c. For calling contexts: `parent`, rows by row (TIMELINE_NO_ROW: none), as recorded. A finished host span
+// takes the innermost such span around it in its lane instead, where that one lies between it and its parent, or where it
+// has no parent. `self_ns`, by row, follows: without the children under `parent` in a lane, as a union; NULL: not needed.
+// Takes 4 bytes a span for the call.
+void timeline_nest(const struct timeline_run *run, uint32_t *parent, int64_t *self_ns);
+
 struct timeline_sink {
   void *context;
   void (*begin)(void *context, const struct timeline_lane *lane, uint32_t row);
@@ -148,6 +154,12 @@ static inline int64_t timeline_end(const struct timeline_run *run, uint32_t row)
 static inline bool timeline_is_open(const struct timeline_run *run, uint32_t row)
 {
   return (run->spans.flags[row] & STORE_SPAN_OPEN) != 0;
+}
+
+// Where the row's span ends in its lane: one that never finished encloses all after its start.
+static inline int64_t timeline_drawn_end(const struct timeline_run *run, uint32_t row)
+{
+  return timeline_is_open(run, row) ? INT64_MAX : timeline_end(run, row);
 }
 
 // ---- timeline_writer.c, for exports: reads the store run by run and writes the output

@@ -13,11 +13,6 @@ static int compare(int64_t a, int64_t b)
   return (a > b) - (a < b);
 }
 
-static int64_t drawn_end(const struct timeline_run *run, uint32_t row)
-{
-  return timeline_is_open(run, row) ? INT64_MAX : timeline_end(run, row);
-}
-
 // By track, then start, the longer first, the higher level first, then file order (which makes the order total).
 static int by_place(const void *left, const void *right, void *context)
 {
@@ -28,7 +23,7 @@ static int by_place(const void *left, const void *right, void *context)
   if (order == 0)
     order = compare(spans->start_ns[a], spans->start_ns[b]);
   if (order == 0)
-    order = compare(drawn_end(run, b), drawn_end(run, a));
+    order = compare(timeline_drawn_end(run, b), timeline_drawn_end(run, a));
   if (order == 0)
     order = compare(spans->level[a], spans->level[b]);
   return order != 0 ? order : compare(a, b);
@@ -135,7 +130,7 @@ static size_t choose_lanes(const struct timeline_run *run, const uint32_t *rows,
 {
   struct lane_tree tree = {0};
   for (size_t i = 0; i < count; i++) {
-    int64_t end_ns = drawn_end(run, rows[i]);
+    int64_t end_ns = timeline_drawn_end(run, rows[i]);
     end_spans(&tree, run->spans.start_ns[rows[i]]);
     size_t lane = first_lane(&tree, end_ns);
     *vector_add(&tree.lanes[lane].ends) = end_ns;
@@ -251,7 +246,7 @@ void timeline_walk(const struct timeline_run *run, const struct timeline_lane *l
   size_t depth = 0;
   for (size_t i = 0; i <= lane->count; i++) {
     uint32_t row = i < lane->count ? run->order[lane->first + i] : 0;
-    while (depth > 0 && (i == lane->count || drawn_end(run, stack[depth - 1]) <= run->spans.start_ns[row])) {
+    while (depth > 0 && (i == lane->count || timeline_drawn_end(run, stack[depth - 1]) <= run->spans.start_ns[row])) {
       depth--;
       if (sink->end != NULL && !timeline_is_open(run, stack[depth]))
         sink->end(sink->context, lane, stack[depth]);

@@ -155,14 +155,36 @@ static void put_totals(struct json_writer *json, const struct totals *totals)
   json_object_end(json);
 }
 
-void page_put_contexts(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                       struct page_names *names, struct buf *out)
+// Replaces places of parents by those of parents for contexts. Spans that are not shown take no part.
+static void nest(const struct timeline_run *run, const struct page_rows *rows, uint32_t *parent)
 {
+  uint32_t *by_row = memory_new(run->spans.count, sizeof *by_row);
+  memset(by_row, 0xff, run->spans.count * sizeof *by_row);
+  for (size_t i = 0; i < rows->span_count; i++)
+    if (parent[i] != PAGE_NOWHERE)
+      by_row[rows->source[i]] = rows->source[parent[i]];
+  timeline_nest(run, by_row, NULL);
+  for (size_t i = 0; i < rows->span_count; i++) {
+    uint32_t around = by_row[rows->source[i]];
+    if (around != TIMELINE_NO_ROW && rows->place[around] != PAGE_NOWHERE)
+      parent[i] = rows->place[around];
+  }
+  free(by_row);
+}
+
+void page_put_contexts(const struct timeline_run *run, const struct page_spans *all, const struct page_rows *rows,
+                       int64_t first_ns, struct page_names *names, struct buf *out)
+{
+  struct page_spans nested = *all, *spans = &nested;
+  nested.parent = memory_new(all->count, sizeof *nested.parent);
+  memcpy(nested.parent, all->parent, all->count * sizeof *nested.parent);
+  nest(run, rows, nested.parent);
   struct contexts contexts = {.most = CONTEXTS_MOST};
   struct totals totals = {0};
   struct json_writer json;
   bool are_joined = fill_contexts(spans, rows, names, &contexts);
   fill_totals(&totals, spans);
+  free(nested.parent);
   json_start(&json, out);
   json_object(&json);
   put_contexts(&json, &contexts, are_joined, first_ns);

@@ -63,8 +63,8 @@ void page_merge(const struct page_spans *spans, const struct page_rows *rows, in
                 struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
                 struct page_rows *ret_rows);
 // contexts.c: contexts and names of all spans, as JSON.
-void page_put_contexts(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                       struct page_names *names, struct buf *out);
+void page_put_contexts(const struct timeline_run *run, const struct page_spans *all, const struct page_rows *rows,
+                       int64_t first_ns, struct page_names *names, struct buf *out);
 // tags.c: the parts of a run's tags, as far as they fit. Returns how many tags were left out.
 size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
                      const struct page_spans *spans);

@@ -102,25 +102,25 @@ static void put_parts(struct page *page, struct shown *shown, const struct timel
   shown->tags_left_out = page_put_tags(page, shown->run, run, &shown->spans);
 }
 
-static void put_contexts(struct page *page, const struct shown *shown)
+static void put_contexts(struct page *page, const struct shown *shown, const struct timeline_run *run)
 {
   struct buf text;
   char id[48];
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   snprintf(id, sizeof id, "%zu-contexts", shown->run);
-  page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &page->names, &text);
+  page_put_contexts(run, &shown->spans, &shown->rows, shown->first_ns, &page->names, &text);
   page_put_part(&page->file.out, id, PAGE_PACK_SMALL, &text);
 }
 
 // Replaces the spans by an overview of as many rectangles as there is room for. False: even that has no room.
-static bool merge(struct page *page, struct shown *shown, struct arena *arena)
+static bool merge(struct page *page, struct shown *shown, const struct timeline_run *run, struct arena *arena)
 {
   size_t room = page->runs[shown->run].room, count = 0;
   const struct page_spans spans = shown->spans;
   const struct page_rows rows = shown->rows;
   if (!page_merge_resolution(&spans, &rows, room, &shown->merged_below_ns, &count))
     return false;
-  put_contexts(page, shown);
+  put_contexts(page, shown, run);
   page_merge(&spans, &rows, shown->merged_below_ns, count, &page->names, arena, &shown->spans, &shown->rows);
   return true;
 }
@@ -142,7 +142,7 @@ static void lay(struct page *page, struct shown *shown, const struct timeline_ru
     int64_t end_ns = saturate_subtract(timeline_end(run, shown->rows.source[i]), shown->first_ns);
     page->last_ns = end_ns > page->last_ns ? end_ns : page->last_ns;
   }
-  shown->is_shown = shown->is_shown || merge(page, shown, arena);
+  shown->is_shown = shown->is_shown || merge(page, shown, run, arena);
   if (shown->is_shown)
     put_parts(page, shown, run);
 }

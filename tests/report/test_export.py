@@ -10,7 +10,8 @@ import subprocess
 import unittest
 
 import scripted
-from scripted import UNIX_START, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
+from scripted import (RANGES_IN_STEPS, UNIX_START, Script, asynchronous, kept_parents, leveled, ranges_in_steps,
+                      temporary_folder, xsp, xsp_json)
 
 try:
     from perfetto.protos.perfetto.trace import perfetto_trace_pb2
@@ -340,15 +341,27 @@ class FlameTest(ExportTest):
             times[tuple(chain)] = times.get(tuple(chain), 0) + row["self_ns"]
         return times
 
+    def folded(self, script):
+        source, target = self.export(script, "folded", "folded")
+        lines = [line.rpartition(" ") for line in target.read_text().splitlines()]
+        self.assertEqual(len({chain for chain, _, _ in lines}), len(lines))
+        return source, {tuple(chain.split(";")): int(value) for chain, _, value in lines}
+
     def test_folded_is_own_time_by_context(self):
         for script in (leveled(), asynchronous()):
-            source, target = self.export(script, "folded", "folded")
-            found = {}
-            for line in target.read_text().splitlines():
-                chain, _, value = line.rpartition(" ")
-                found[tuple(chain.split(";"))] = found.get(tuple(chain.split(";")), 0) + int(value)
+            source, found = self.folded(script)
             self.assertEqual(found, self.own_times(source))
             self.assertGreater(len(found), 3)
+
+    def test_a_span_inside_one_of_a_lower_level_counts_once(self):
+        _, found = self.folded(ranges_in_steps())
+        self.assertEqual(found, {chain: own for chain, (_, own) in RANGES_IN_STEPS.items() if own > 0})
+        self.assertEqual(sum(found.values()), 3000 + 100)  # the tracks' covered time
+
+    def test_a_span_moves_only_where_it_is_between_host_spans_of_its_lane(self):
+        _, found = self.folded(kept_parents())
+        self.assertEqual(found, {("program",): 70, ("task",): 50, ("program", "range"): 30, ("early",): 60,
+                                 ("crossed",): 60, ("program", "other"): 20, ("parent", "child"): 70})
 
     def test_folded_names_cannot_break_lines(self):
         script = Script()

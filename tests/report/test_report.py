@@ -12,7 +12,8 @@ import signal
 import subprocess
 import unittest
 
-from scripted import UNIX_START, XSP, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
+from scripted import (RANGES_IN_STEPS, UNIX_START, XSP, Script, asynchronous, leveled, ranges_in_steps,
+                      temporary_folder, xsp, xsp_json)
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 LEVELS = ("application", "model", "layer", "library", "kernel")
@@ -282,6 +283,11 @@ class ReportTest(unittest.TestCase):
                     expected.setdefault((row["name"], row["level"], row["kind"]), []).append(row["duration_ns"] or 0)
                 self.assertEqual(found, {key: [len(times), sum(times), min(times), max(times)]
                                          for key, times in expected.items()})
+
+    def test_contexts_of_an_overview_nest_by_time(self):
+        _, page = self.report(ranges_in_steps(), "--max-spans", "8")
+        run, = page.document["runs"]
+        self.assertEqual((run["detail"], contexts_of(page, run)), ("merged", RANGES_IN_STEPS))
 
     def test_room_is_shared_and_zero_leaves_tables_only(self):
         for most in ("0", "1"):

@@ -5,7 +5,7 @@ import unittest
 import browser
 import report_files
 from browser import rows_of
-from scripted import UNIX_START, Script
+from scripted import RANGES_IN_STEPS, UNIX_START, Script, ranges_in_steps
 
 MS = 10**6
 
@@ -53,6 +53,11 @@ class ReportFlameTest(browser.BrowserTest):
         window.page.get_by_role("button", name="On the timeline").click()
         window.page.locator("main#page-timeline").wait_for()
         self.assertIn("span", window.state())
+
+    def test_a_span_inside_one_of_a_lower_level_counts_once(self):
+        window = self.open(report_files.written(ranges_in_steps, "ranges")[1], "#page=flame")
+        self.assertEqual(self.contexts(window), {(chain[-1], chain[-2] if len(chain) > 1 else "all"): (count, own)
+                                                 for chain, (count, own) in RANGES_IN_STEPS.items()})
 
     def test_a_file_without_steps_has_no_such_choice(self):
         window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=flame")

@@ -8,7 +8,7 @@ import unittest
 import browser
 import report_files
 from browser import rows_of
-from scripted import asynchronous, leveled, xsp, xsp_json
+from scripted import asynchronous, kept_parents, leveled, ranges_in_steps, xsp, xsp_json
 
 
 IDS = [*(f"A{number}" for number in range(1, 16)), "L0"]
@@ -94,7 +94,8 @@ class ReportLinksTest(browser.BrowserTest):
         return target.read_text(encoding="utf-8")
 
     def test_folded_stacks_are_those_of_export(self):
-        for make, name in ((report_files.many_kernels, "kernels"), (asynchronous, "asynchronous")):
+        for make, name in ((report_files.many_kernels, "kernels"), (asynchronous, "asynchronous"),
+                           (ranges_in_steps, "ranges"), (kept_parents, "kept")):
             path, page = report_files.written(make, name)
             window = self.open(page, "#page=timeline", accept_downloads=True)
             self.assertEqual(sorted(self.saved(window, "Folded").splitlines()),

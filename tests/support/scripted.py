@@ -123,6 +123,60 @@ def asynchronous():
     return script
 
 
+def ranges_in_steps():
+    """Two model steps of 900 ns with application ranges inside, and calls recorded twice: in a program of 3,000 ns and,
+    without a parent, on a track of their own."""
+    script = Script()
+    script.experiment("steps")
+    script.run(1, "A/M/K", 1)
+    script.track(1, "main")
+    script.track(2, "worker", thread=101)
+    script.span("program", UNIX_START, 3000, "application")
+    for start in (UNIX_START, UNIX_START + 1000):
+        script.span("step", start, 900)
+        script.span("load", start + 10, 700, "application")
+        script.span("shuffle", start + 20, 500, "application")
+    for name in ("cudaFree", "cudaFree_v3020"):
+        script.span(name, UNIX_START + 2100, 50, "kernel")
+    for name in ("cudaMalloc", "cudaMalloc_v3020"):
+        script.span(name, UNIX_START + 100, 100, "kernel", track=2)
+    return script
+
+
+# Its contexts: spans and own time by chain. 1150 = 3000 - 2 * 900 - 50; 400 = 2 * (900 - 700) = 2 * (700 - 500).
+RANGES_IN_STEPS = {
+    ("program",): [1, 1150],
+    ("program", "step"): [2, 400],
+    ("program", "step", "load"): [2, 400],
+    ("program", "step", "load", "shuffle"): [2, 1000],
+    ("program", "cudaFree"): [1, 0],
+    ("program", "cudaFree", "cudaFree_v3020"): [1, 50],
+    ("cudaMalloc",): [1, 0],
+    ("cudaMalloc", "cudaMalloc_v3020"): [1, 100],
+}
+
+
+def kept_parents():
+    """Spans that lie in others of their track and keep their parents in contexts."""
+    script = Script()
+    script.experiment()
+    script.run(1, "A/M/K")
+    for track in (1, 2, 3):
+        script.track(track, f"thread {track}", thread=track)
+    # An execution stays at the top and is not subtracted from the program. What is inside it stays in the program.
+    script.span("program", UNIX_START, 100, "application")
+    script.span("task", UNIX_START + 10, 50, "model", "execution")
+    script.span("range", UNIX_START + 20, 30, "application")
+    # "crossed" starts inside "early" and ends after it; "other" is the child of a span on another track.
+    script.span("early", UNIX_START, 60, "model", track=2)
+    script.span("crossed", UNIX_START + 40, 60, "application", track=2)
+    script.span("other", UNIX_START + 10, 20, "application", track=2, parent=1)
+    # The source names a parent with the times of its child, which comes first.
+    script.span("child", UNIX_START, 70, "model", track=3, parent=8)
+    script.span("parent", UNIX_START, 70, "model", track=3)
+    return script
+
+
 def xsp(*arguments, environment=None, check=None, **options):
     """Runs xsp; returns the completed process with text output. `check`: the exit status that must come back."""
     result = subprocess.run([XSP, *arguments], capture_output=True, timeout=TIMEOUT_S,

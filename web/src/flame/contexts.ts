@@ -5,6 +5,7 @@
 import { countOf, kindOf, levelOf, loadContexts, type Contexts, type Spans } from "../data";
 import { isInside } from "../find";
 import { documentData, type Range } from "../state";
+import { contextParents } from "./nesting";
 import { ownTimes, tracksOf } from "./own_time";
 
 const EXECUTION = 2;
@@ -67,7 +68,8 @@ export class Children {
 
 // Of one track (all its lanes), or of all.
 export function* contextsOfSpans(data: Spans, range: Range | null, track: number | null): Generator<number, Tree> {
-  const own = yield* ownTimes(data, range);
+  const parents = yield* contextParents(data),
+    own = yield* ownTimes(data, parents, range);
   const tree = emptyTree(),
     children = new Children(tree, documentData.value!.names.length + 1),
     of = new Int32Array(data.count).fill(-1),
@@ -81,7 +83,7 @@ export function* contextsOfSpans(data: Spans, range: Range | null, track: number
     let at = i;
     while (at >= 0 && of[at] < 0 && chain.length < CHAIN_MOST) {
       chain.push(at);
-      at = data.parent[at];
+      at = parents[at];
     }
     let node = at >= 0 && of[at] >= 0 ? of[at] : 0;
     while (chain.length > 0) {

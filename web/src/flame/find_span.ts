@@ -3,6 +3,8 @@
 import { type Spans } from "../data";
 import { isInside } from "../find";
 import type { Range } from "../state";
+import { contextParents } from "./nesting";
+import { atOnce } from "./shape";
 
 export function findSpan(
   data: Spans,
@@ -11,6 +13,7 @@ export function findSpan(
   isCollapsed: boolean,
   nameOf: (span: number) => number,
 ): number {
+  const parents = atOnce(contextParents(data));
   let best = -1;
   for (let i = 0; i < data.count; i++) {
     if (nameOf(i) !== names[0] || (best >= 0 && data.duration[i] <= data.duration[best])) continue;
@@ -19,8 +22,8 @@ export function findSpan(
       matched = 0;
     while (at >= 0 && matched < names.length && nameOf(at) === names[matched]) {
       const name = names[matched++];
-      at = data.parent[at];
-      while (isCollapsed && at >= 0 && nameOf(at) === name) at = data.parent[at];
+      at = parents[at];
+      while (isCollapsed && at >= 0 && nameOf(at) === name) at = parents[at];
     }
     if (matched === names.length) best = i;
   }

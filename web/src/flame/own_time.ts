@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self times: a span's duration less the union of its children on its own track. An execution's is its duration; a
-// launch has none. The same in `xsp sql`:
+// launch has none. By recorded parents the same as in `xsp sql`:
 //   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
 import { busyOf, kindOf, type RunFacts, type Spans } from "../data";
 import type { Range } from "../state";
@@ -30,7 +30,7 @@ export function unionOf(intervals: [number, number][], from: number, to: number)
 }
 
 // Inside the range only. Siblings of one row never overlap and are subtracted; children in several rows need the union.
-export function* ownTimes(data: Spans, range: Range | null): Generator<number, Float64Array> {
+export function* ownTimes(data: Spans, parents: Int32Array, range: Range | null): Generator<number, Float64Array> {
   const own = new Float64Array(data.count),
     rowOfChild = new Int32Array(data.count).fill(-1),
     several = new Map<number, [number, number][]>(),
@@ -47,7 +47,7 @@ export function* ownTimes(data: Spans, range: Range | null): Generator<number, F
   };
   for (let i = 0; i < data.count; i++) {
     own[i] += timeOf(i);
-    const parent = data.parent[i];
+    const parent = parents[i];
     if (i % SLICE === 0) yield i / data.count / 2;
     if (parent < 0 || kindOf(data, parent) === EXECUTION) continue;
     if (trackOfRow[data.row[parent]] !== trackOfRow[data.row[i]]) continue;
@@ -55,7 +55,7 @@ export function* ownTimes(data: Spans, range: Range | null): Generator<number, F
     else if (rowOfChild[parent] !== data.row[i]) several.set(parent, []);
   }
   for (let i = 0; i < data.count; i++) {
-    const parent = data.parent[i];
+    const parent = parents[i];
     if (i % SLICE === 0) yield 0.5 + i / data.count / 2;
     if (parent < 0 || kindOf(data, parent) === EXECUTION) continue;
     if (trackOfRow[data.row[parent]] !== trackOfRow[data.row[i]]) continue;
