@@ -116,6 +116,21 @@ class ReportOverviewTest(browser.BrowserTest):
         for name in ("layers", "kernels", "batch", "memory"):
             self.assertIsNone(self.reason(window, name))
 
+    def test_a_run_at_all_levels_lacks_none(self):
+        """`xsp run` without --levels has all levels on: the reason is the program, whatever options its own command has.
+        With --levels M the reason is the option, given once for layers and kernels."""
+        def overview(name, *options):
+            path = report_files.folder() / f"{name}.xsp"
+            xsp("run", *options, "-q", "--force", "-o", path, "--", "sh", "-c", "true", "sh", "--levels", "M", check=0)
+            window = self.open(report_files.report(path))
+            return window, window.page.locator("main p.note").all_inner_texts()
+        window, notes = overview("silent")
+        self.assertEqual(notes, ["The program announced no layers. No tracer recorded a kernel: the program used no device, or "
+                                 "one that xsp does not trace."])
+        self.assertEqual(self.reason(window, "layers"), "The program announced no layers.")
+        _, notes = overview("model_only", "--levels", "M")
+        self.assertEqual(notes, ["Recorded at M only. With layers and kernels: --levels M,M/L,M/L/K."])
+
     def test_no_overhead_is_found_under_drift(self):
         window = self.open(report_files.written(drifting, "drifting")[1])
         self.assertIn("it became slower during the measurement", window.text())

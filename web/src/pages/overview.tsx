@@ -8,7 +8,7 @@ import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { Lead } from "./lead";
 import { NoisePanel } from "./noise_panel";
 import { AnalysisNotes, Recorded } from "./recorded";
-import { reasonOf, withRows } from "./reasons";
+import { noLayersOrKernels, withRows } from "./reasons";
 import { BatchNote, finite, Panel, percent, positive, RangeNote, Stack, type Part } from "./shown";
 import { TopList, targetOf } from "./top_list";
 import { Waterfall } from "./waterfall";
@@ -89,8 +89,7 @@ function deviceRows(): Row[] {
 function Lists({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
   const a6 = answer("A6"),
     device = deviceRows();
-  if (a2 === undefined && a10 === undefined)
-    return <p class="note">{[reasonOf("layers"), reasonOf("kernels")].join(" ")}</p>;
+  if (a2 === undefined && a10 === undefined) return <p class="note">{noLayersOrKernels()}</p>;
   return (
     <div class="overview-lists">
       {device.length > 0 ? (

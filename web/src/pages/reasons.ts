@@ -12,7 +12,10 @@ function origin(): Origin {
   return command === null ? "import" : /^\S*\s+profile\b/.test(command) ? "profile" : "run";
 }
 const levels = () => [...new Set(experimentRuns.value.map((facts) => facts.levels))];
-const recordsLevel = (letter: string) => levels().some((set) => set.split(/[/@+]/).includes(letter));
+// A run without --levels has all levels on, and lists those with spans: the others were silent, not off.
+const hadAllLevels = () =>
+  origin() === "run" && !/ --levels[ =]/.test((experiment.value?.command ?? "").split(" -- ")[0]);
+const recordsLevel = (letter: string) => hadAllLevels() || levels().some((set) => set.split(/[/@+]/).includes(letter));
 const framework = () =>
   [experiment.value?.framework, experiment.value?.framework_version].filter(Boolean).join(" ") || "The program";
 const isOf = (name: string) => experiment.value?.framework?.toLowerCase() === name;
@@ -25,10 +28,19 @@ function noLayers(): string {
 function noKernels(): string {
   if (origin() === "import")
     return "The trace has no kernels: its program used no device, or the profiler recorded none.";
-  if (recordsLevel("K")) return `Kernels were to be recorded and none ran: ${framework()} used the CPU.`;
+  if (recordsLevel("K"))
+    return origin() === "profile"
+      ? `Kernels were to be recorded and none ran: ${framework()} used the CPU.`
+      : "No tracer recorded a kernel: the program used no device, or one that xsp does not trace.";
   return origin() === "profile"
     ? `Recorded at ${levels().join(", ")} only. On a CPU ${framework()} has no kernels; on a device --levels M,M/L,M/L/K records them.`
     : `Recorded at ${levels().join(", ")} only. With kernels: --levels M,M/L,M/L/K.`;
+}
+// For a place that lists both.
+export function noLayersOrKernels(): string {
+  return origin() === "import" || recordsLevel("L") || recordsLevel("K")
+    ? `${noLayers()} ${noKernels()}`
+    : `Recorded at ${levels().join(", ")} only. With layers and kernels: --levels M,M/L,M/L/K.`;
 }
 const points = ["arithmetic", "analytic"].map((kind) => [`${kind}_intensity`, `${kind}_throughput_flops_per_s`]);
 const hasPoints = () =>
