@@ -10,6 +10,8 @@
 
 #define NAME_COLUMNS 60
 
+#define LEAST_HOST_PCT 1
+
 static void put_name(const struct cause *of, struct buf *out)
 {
   struct arena arena = {0};
@@ -69,8 +71,12 @@ static void put_program(const struct cause *of, struct buf *out)
   if (of->has_layers)
     buf_format(out, ", mostly while the program runs outside of layers (%.3g %% of the time)",
                of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST]);
-  else if (of->part_pct[TIME_RANGES] < of->part_pct[TIME_REST])
+  else if (of->host == NULL)
     buf_text(out, "; what the host does meanwhile was not recorded");
+  else if (of->host_pct >= LEAST_HOST_PCT) {
+    buf_format(out, ", %.3g %% of the time while the host is in ", of->host_pct);
+    display_cut(out, of->host, strlen(of->host), NAME_COLUMNS);
+  }
 }
 
 static void put_copies(const struct cause *of, struct buf *out)

@@ -19,6 +19,17 @@ static const char *const loader_names[] = {
     "*load[ _-]data*",
 };
 
+struct parts_names { // by name: nanoseconds
+  struct map calls;  // what calls take beyond the parts before them, of all observations
+  struct map hosts;  // by name and place: the host's spans while no device works
+};
+
+struct host_span { // within its observation
+  uint32_t name;
+  size_t place;
+  int64_t start_ns, end_ns;
+};
+
 struct parts_run {
   const struct view_run *run;
   struct run_columns columns;
@@ -197,7 +208,53 @@ static void add_calls(const struct parts_run *of, const struct busy *covered, st
   }
 }
 
-static void measure_run(struct parts_run *of, size_t first, struct time_parts *ret, struct map *calls_ns)
+static int compare_host_spans(const void *left, const void *right)
+{
+  const struct host_span *a = left, *b = right;
+  if (a->name != b->name)
+    return a->name < b->name ? -1 : 1;
+  if (a->place != b->place)
+    return a->place < b->place ? -1 : 1;
+  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static size_t find_host_spans(const struct parts_run *of, struct host_span *items)
+{
+  size_t count = 0, place;
+  for (size_t i = 0; i < of->columns.spans.count; i++) {
+    if (of->part_of[i] < TIME_LOADER || of->part_of[i] > TIME_RANGES || !place_of(of, i, &place))
+      continue;
+    const struct store_observation *observation = &of->run->observations[of->columns.derived.observation[i]];
+    struct busy_interval span = interval_of(&of->columns.spans, i);
+    int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
+    items[count++] = (struct host_span){of->columns.spans.name[i], place,
+                                        span.start_ns > observation->start_ns ? span.start_ns : observation->start_ns,
+                                        span.end_ns < end_ns ? span.end_ns : end_ns};
+  }
+  qsort(items, count, sizeof *items, compare_host_spans);
+  return count;
+}
+
+// Spans of one name that overlap count once.
+static void add_hosts(const struct parts_run *of, const struct busy *devices, size_t first, struct map *hosts_ns)
+{
+  struct host_span *items = arena_alloc_array(of->columns.arena, of->columns.spans.count + 1, sizeof *items);
+  size_t count = find_host_spans(of, items);
+  int64_t reach_ns = INT64_MIN;
+  for (size_t i = 0; i < count; i++) {
+    const struct host_span *item = &items[i];
+    if (i == 0 || item->name != items[i - 1].name || item->place != items[i - 1].place)
+      reach_ns = INT64_MIN;
+    int64_t start_ns = item->start_ns > reach_ns ? item->start_ns : reach_ns;
+    if (item->end_ns <= start_ns)
+      continue;
+    reach_ns = item->end_ns;
+    int64_t idle_ns = item->end_ns - start_ns - busy_within_ns(devices, start_ns, item->end_ns);
+    *map_at(hosts_ns, (struct map_key){item->name, first + item->place}, NULL) += (uint64_t)idle_ns;
+  }
+}
+
+static void measure_run(struct parts_run *of, size_t first, struct time_parts *ret, struct parts_names *names)
 {
   struct arena *arena = of->columns.arena;
   size_t spans_of[TIME_PARTS + 1] = {0};
@@ -210,7 +267,9 @@ static void measure_run(struct parts_run *of, size_t first, struct time_parts *r
     ret->has_program = of->columns.spans.category[i] == of->program;
   for (enum time_part part = 0; part < TIME_PARTS; part++) {
     if (part == TIME_CALLS)
-      add_calls(of, &covered, calls_ns);
+      add_calls(of, &covered, &names->calls);
+    if (part == TIME_LOADER && spans_of[TIME_LAYERS] == 0)
+      add_hosts(of, &covered, first, &names->hosts);
     struct busy_interval *room = arena_alloc_array(arena, covered.count + spans_of[part] + 1, sizeof *room);
     covered = join(of, covered, part, room);
     measure(of, &covered, ret->parts[part] + first); // with all parts before it
@@ -235,6 +294,33 @@ static const char *main_call(struct store *store, const struct map *calls_ns)
   return most_ns > sum_ns / 2 ? store_text(store, (uint32_t)name, NULL) : NULL;
 }
 
+// The name with most time, and its time in each observation.
+static void find_host(const struct view *view, const struct view_set *set, const struct map *hosts_ns,
+                      struct time_parts *ret)
+{
+  struct map sums_ns = {0};
+  uint64_t most_ns = 0, name = 0;
+  for (size_t i = 0; i < hosts_ns->slot_count; i++) {
+    uint64_t *sum_ns = map_at(&sums_ns, map_number(hosts_ns->slots[i].key.a), NULL);
+    *sum_ns += hosts_ns->slots[i].value;
+  }
+  for (size_t i = 0; i < sums_ns.slot_count; i++) {
+    const struct map_slot *slot = &sums_ns.slots[i];
+    if (slot->value > most_ns || (slot->value == most_ns && slot->key.a < name)) {
+      most_ns = slot->value;
+      name = slot->key.a;
+    }
+  }
+  map_done(&sums_ns);
+  if (most_ns == 0)
+    return;
+  ret->host_name = store_text(view->store, (uint32_t)name, NULL);
+  for (size_t k = 0; k < set->observation_count; k++) {
+    const uint64_t *ns = map_find(hosts_ns, (struct map_key){name, k});
+    ret->host[k] = ns == NULL ? 0 : (double)*ns / 1e6;
+  }
+}
+
 static void start(const struct view_set *set, struct arena *arena, struct time_parts *ret)
 {
   *ret = (struct time_parts){0};
@@ -242,6 +328,7 @@ static void start(const struct view_set *set, struct arena *arena, struct time_p
   for (size_t part = 0; part < TIME_PARTS; part++)
     ret->parts[part] = arena_alloc_array(arena, count, sizeof *ret->parts[part]);
   ret->loader = arena_alloc_array(arena, count, sizeof *ret->loader);
+  ret->host = arena_alloc_array(arena, count, sizeof *ret->host);
   ret->work = arena_alloc_array(arena, count, sizeof *ret->work);
   ret->kernels = arena_alloc_array(arena, count, sizeof *ret->kernels);
   ret->kernel_sums = arena_alloc_array(arena, count, sizeof *ret->kernel_sums);
@@ -251,14 +338,14 @@ enum status time_parts_load(const struct view *view, const struct view_set *set,
                             struct time_parts *ret, struct error *err)
 {
   enum status status = STATUS_OK;
-  struct map calls_ns = {0};
+  struct parts_names names = {0};
   start(set, arena, ret);
   for (size_t i = 0, first = 0; i < set->run_count && status == STATUS_OK; i++) {
     struct arena scratch = {0};
     struct parts_run of = {.run = set->runs[i]};
     status = load(view->store, &scratch, &of, err);
     if (status == STATUS_OK)
-      measure_run(&of, first, ret, &calls_ns);
+      measure_run(&of, first, ret, &names);
     for (size_t k = 0; k < of.run->observation_count; k++)
       first += !of.run->observations[k].warmup;
     ret->has_devices |= of.devices.count > 1;
@@ -272,7 +359,9 @@ enum status time_parts_load(const struct view *view, const struct view_set *set,
     for (size_t part = TIME_REST; part > 0; part--)
       ret->parts[part][k] -= ret->parts[part - 1][k];
   }
-  ret->call = main_call(view->store, &calls_ns);
-  map_done(&calls_ns);
+  ret->call = main_call(view->store, &names.calls);
+  find_host(view, set, &names.hosts, ret);
+  map_done(&names.calls);
+  map_done(&names.hosts);
   return status;
 }

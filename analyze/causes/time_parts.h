@@ -9,11 +9,14 @@ struct time_parts {              // values: one per observation of the set, in m
   double *parts[TIME_PARTS];     // each without those before it
   double *loader;                // in a data loader, whether or not a device works
   double *work;                  // of devices for the observation, also after its end
+  double *host;                  // in `host_name`, while no device works
   double *kernels, *kernel_sums; // how many kernels were executed; their durations added up
   bool has_device;               // something was executed
   bool has_devices;              // several of them
   bool has_layers;
   bool has_program; // there is the span of a program, of `xsp run`
+  const char
+      *host_name; // without layers: the host's span with most time while no device works, by name; NULL: there is none
   const char
       *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cause above every summary: each rule on an experiment of a few spans, computed by hand, and three real traces, with
+"""The cause above every summary: each rule on an experiment of a few spans, computed by hand, and four real traces, with
 figures that are computed here from the profilers' files and from the programs' spans."""
 import collections
 import gzip
@@ -19,6 +19,7 @@ from tiny_experiment import HandCase, Tiny, kernel, layer
 
 DATA = pathlib.Path(os.environ["XSP_TEST_DATA"])
 RESNET = "kineto/kineto__tb_plugin__samples__resnet50_num_workers_0__worker0.1623143089861.pt.trace.json.gz"
+PIPIT = "nsys/pipit__saxpy-mpi-cuda_nsys_perlmutter0.sqlite"
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 
@@ -96,6 +97,16 @@ class RulesTest(HandCase):
         tiny.run("M/K").predict(100, kernels=[kernel("k", 30)])
         self.assertEqual(self.cause(tiny), [("program", "the device is idle 70 % of the time; what the host does meanwhile was "
                                              "not recorded")])
+
+    def test_host_is_in_a_range(self):
+        """Without layers: 50 of 100 ms in `setup`, twice and nested, and 10 more in `send`; the device works for 30, 10 of them
+        during `setup`. So the host is in it for 40 of the 70 ms without the device; nothing was recorded for 20."""
+        tiny = Tiny()
+        run = tiny.run("A/M/K").predict(100, kernels=[kernel("k", 30, at=40)])
+        for name, at, ms in (("setup", 0, 50), ("setup", 10, 20), ("send", 70, 10)):
+            run.span("application", name, at, ms, Track(11, 1, 11))
+        self.assertEqual(self.cause(tiny), [("program", "the device is idle 70 % of the time, 40 % of the time while the host is "
+                                             "in setup")])
 
     def test_copies(self):
         """A copy of 60 ms, 10 of which a kernel runs; the kernel runs 40."""
@@ -231,6 +242,17 @@ class RealTraces(unittest.TestCase):
         scripted.xsp("import", DATA / RESNET, "-o", self.path, check=0)
         self.assertEqual(causes(self.path), [("data_loader", f"{waits:.3g} % of the time is spent in the data loader; the device "
                                               f"is idle {idle:.3g} % of the time")])
+
+    @unittest.skipUnless((DATA / PIPIT).exists(), "the folder of real traces is absent (XSP_TEST_DATA)")
+    def test_saxpy_starts_mpi(self):
+        """No step is marked: the observation is the whole trace. No device works during MPI_Init."""
+        scripted.xsp("import", DATA / PIPIT, "-o", self.path, check=0)
+        sql = lambda text: scripted.xsp_json("sql", self.path, text, "--json")
+        whole = sql("select duration_ns from observation")[0]["duration_ns"]
+        executions = union((row["start_ns"], row["end_ns"]) for row in sql("select * from span where kind = 'execution'"))
+        init = sql("select * from span where name = 'MPI_Init'")[0]["duration_ns"]
+        self.assertEqual(causes(self.path), [("program", f"the device is idle {100 - 100 * executions / whole:.3g} % of the time, "
+                                              f"{100 * init / whole:.3g} % of the time while the host is in MPI_Init")])
 
     def shares(self, path):
         """What layers, and devices, take of the counted inferences. Devices: within them, or of the inferences' own work."""
