@@ -95,7 +95,7 @@ struct cause {
   double kernel_ms;    // what a kernel takes on average; NaN: there is none
   double slower_times; // an observation's latency, over that of the runs at the model level alone; NaN: none
   const char *name;    // what the rule blames: a call, a type of layers, a layer, a kernel; NULL: nothing particular
-  double name_pct;     // its share of all layers' or kernels' time; NaN: unknown
+  double name_pct;     // its share of the layers' time (rule `kernels`: on devices), or of the kernels'; NaN: unknown
   const char *host;    // without layers: the host's span, by name, with most time while no device works; NULL: none
   double host_pct;     // of the time
   double unattributed_pct;                      // of the kernels' time, in no layer; NaN: not asked

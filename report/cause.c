@@ -85,20 +85,20 @@ static void put_copies(const struct cause *of, struct buf *out)
              of->part_pct[TIME_KERNELS]);
 }
 
-static void put_share(const struct cause *of, struct buf *out)
+static void put_share(const struct cause *of, const char *of_what, struct buf *out)
 {
   if (of->name == NULL || isnan(of->name_pct))
     return;
   buf_text(out, "; ");
   put_name(of, out);
-  buf_format(out, " takes %.3g %% of the %s' time", of->name_pct, of->name_is_kernel ? "kernels" : "layers");
+  buf_format(out, " takes %.3g %% of the %s", of->name_pct, of_what);
 }
 
 static void put_kernels(const struct cause *of, struct buf *out)
 {
   buf_format(out, of->has_devices ? "a device is busy %.3g %% of the time" : "the device is busy %.3g %% of the time",
              100 - of->idle_pct);
-  put_share(of, out);
+  put_share(of, of->name_is_kernel ? "kernels' time" : "layers' device time", out);
   if (of->has_layers && of->unattributed_pct >= 50)
     buf_format(out, ", of which %.3g %% belongs to no layer", of->unattributed_pct);
 }
@@ -106,7 +106,7 @@ static void put_kernels(const struct cause *of, struct buf *out)
 static void put_layers(const struct cause *of, struct buf *out)
 {
   buf_format(out, "layers take %.3g %% of the time", of->part_pct[TIME_LAYERS]);
-  put_share(of, out);
+  put_share(of, "layers' time", out);
 }
 
 static void put_outside_layers(const struct cause *of, struct buf *out)

@@ -6,6 +6,7 @@
 #include "analyze/experiments.h"
 #include "analyze/kernels/kernels.h"
 #include "analyze/layers/a6_type_latency.h"
+#include "base/interner.h"
 
 #include <math.h>
 #include <string.h>
@@ -130,6 +131,33 @@ static void name_kernel(struct question *question, const struct kernels *kernels
   of->name_pct = share_pct(most_ms, kernels_figures_of_all(question, kernels).latency.value);
 }
 
+// The type with most device time of layers, else the layer: what the page lists by operator.
+static enum status name_operators(struct question *question, struct cause *of, struct error *err)
+{
+  struct kernels kernels;
+  struct interner names = {0};
+  XSP_TRY(kernels_load(question, question->batch_size, KERNELS_IN_LAYER, &kernels, err));
+  double *sums_ms = arena_alloc_array(question->scratch, kernels.layers_listed + 1, sizeof *sums_ms);
+  double all_ms = 0, most_ms = 0;
+  for (size_t i = 0; i < kernels.layers_listed; i++) {
+    const struct layer *layer = &kernels.layers.items[i];
+    const char *name = layer->type != NULL && layer->type[0] != '\0' ? layer->type : layer->name_text;
+    double ms = kernels_layer_gpu_ms(question, &kernels, i);
+    if (name == NULL || !(ms > 0))
+      continue;
+    double *sum_ms = &sums_ms[interner_at(&names, name, strlen(name))];
+    *sum_ms += ms;
+    all_ms += ms;
+    if (*sum_ms > most_ms) { // sums only grow: the largest is the last to exceed all others
+      most_ms = *sum_ms;
+      of->name = name;
+    }
+  }
+  interner_done(&names);
+  of->name_pct = share_pct(most_ms, all_ms);
+  return STATUS_OK;
+}
+
 // Layers, unless most of the kernels' time belongs to none.
 static enum status name_work(struct question *question, struct cause *of, struct error *err)
 {
@@ -138,7 +166,7 @@ static enum status name_work(struct question *question, struct cause *of, struct
   double kernels_ms = kernels_figures_of_all(question, &kernels).latency.value;
   of->unattributed_pct = share_pct(question_value(question, kernels.set, kernels.outside_ms), kernels_ms);
   if (of->has_layers && of->unattributed_pct < 50)
-    return name_layers(question, of, err);
+    return name_operators(question, of, err);
   name_kernel(question, &kernels, of);
   return STATUS_OK;
 }

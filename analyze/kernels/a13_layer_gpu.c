@@ -45,14 +45,13 @@ static void note_negative(struct question *question, const struct kernels *kerne
 // layer.
 static void find_gpu(struct question *question, const struct kernels *kernels, size_t index, struct row *row)
 {
+  row->gpu_ms = kernels_layer_gpu_ms(question, kernels, index);
   if (kernels->source.on_device) {
     const struct layers *layers = &kernels->layer_side;
-    row->gpu_ms = layer_value(question, layers, row->layer, LAYER_EXECUTED);
     row->non_gpu_ms = layer_value(question, layers, row->layer, LAYER_ALONE);
     row->latency = kernels_layer(question, kernels, index);
     return;
   }
-  row->gpu_ms = kernels_layer_gpu_ms(question, kernels, index);
   row->latency = kernels_layer(question, kernels, index);
   row->non_gpu_ms = difference_of_runs_ms(row->latency.value, row->gpu_ms);
 }

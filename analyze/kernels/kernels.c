@@ -377,5 +377,7 @@ struct figure kernels_layer(struct question *question, const struct kernels *ker
 
 double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer)
 {
+  if (kernels->source.on_device)
+    return layer_value(question, &kernels->layer_side, &kernels->layers.items[layer], LAYER_EXECUTED);
   return question_value(question, kernels->set, kernels->layer_gpu_ms + layer * kernels->observation_count);
 }

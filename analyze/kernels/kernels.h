@@ -94,7 +94,7 @@ void kernels_summarize_outside(struct question *question, const struct kernels *
 const char *kernels_from(const struct kernels *kernels);
 
 struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer); // of layer_set
-double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer); // union; of `set`
+double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer); // union; as A13
 
 // ---- groups ---------------------------------------------------------------------------------------------------------
 enum groups_kind { GROUPS_EACH, GROUPS_NAMES, GROUPS_LAYERS, GROUPS_THIRDS, GROUPS_ALL_LAYERS, GROUPS_ALL };
