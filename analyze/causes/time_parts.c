@@ -262,13 +262,16 @@ static void measure_run(struct parts_run *of, size_t first, struct time_parts *r
   for (size_t i = 0; i < of->columns.spans.count; i++)
     spans_of[of->part_of[i]]++;
   ret->has_device |= spans_of[TIME_KERNELS] + spans_of[TIME_COPIES] > 0;
-  ret->has_layers |= spans_of[TIME_LAYERS] > 0;
+  bool has_layers = false;
+  for (size_t i = 0, place; i < of->columns.spans.count && !has_layers; i++)
+    has_layers = of->part_of[i] == TIME_LAYERS && place_of(of, i, &place);
+  ret->has_layers |= has_layers;
   for (size_t i = 0; i < of->columns.spans.count && !ret->has_program; i++)
     ret->has_program = of->columns.spans.category[i] == of->program;
   for (enum time_part part = 0; part < TIME_PARTS; part++) {
     if (part == TIME_CALLS)
       add_calls(of, &covered, &names->calls);
-    if (part == TIME_LOADER && spans_of[TIME_LAYERS] == 0)
+    if (part == TIME_LOADER && !has_layers)
       add_hosts(of, &covered, first, &names->hosts);
     struct busy_interval *room = arena_alloc_array(arena, covered.count + spans_of[part] + 1, sizeof *room);
     covered = join(of, covered, part, room);

@@ -13,8 +13,8 @@ struct time_parts {              // values: one per observation of the set, in m
   double *kernels, *kernel_sums; // how many kernels were executed; their durations added up
   bool has_device;               // something was executed
   bool has_devices;              // several of them
-  bool has_layers;
-  bool has_program; // there is the span of a program, of `xsp run`
+  bool has_layers;               // in observations, on any thread
+  bool has_program;              // there is the span of a program, of `xsp run`
   const char
       *host_name; // without layers: the host's span with most time while no device works, by name; NULL: there is none
   const char

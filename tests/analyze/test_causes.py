@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cause above every summary: each rule on an experiment of a few spans, computed by hand, and five real traces, with
+"""The cause above every summary: each rule on an experiment of a few spans, computed by hand, and six real traces, with
 figures that are computed here from the profilers' files and from the programs' spans."""
 import collections
 import gzip
@@ -20,6 +20,7 @@ from tiny_experiment import HandCase, Tiny, kernel, layer
 DATA = pathlib.Path(os.environ["XSP_TEST_DATA"])
 RESNET = "kineto/kineto__tb_plugin__samples__resnet50_num_workers_0__worker0.1623143089861.pt.trace.json.gz"
 CONTROL = "kineto/hta__trace_diff__control__control.json.gz"
+CPU_ONLY = "kineto/hta__cpu_only__rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz"
 PIPIT = "nsys/pipit__saxpy-mpi-cuda_nsys_perlmutter0.sqlite"
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
@@ -149,6 +150,18 @@ class RulesTest(HandCase):
         tiny.run("M/L").predict(100, layer("a", 40))
         self.assertEqual(self.cause(tiny), [("outside_layers", "60 % of the time is spent outside of layers")])
 
+    def test_layers_in_no_observation_show_nothing(self):
+        """A layer after the only step: that the step's time is outside of layers says nothing about the step."""
+        tiny = Tiny()
+        tiny.run("M/L").predict(100).span("layer", "late", 150, 10, Track(11, 1, 11))
+        self.assertEqual(self.cause(tiny), [])
+
+    def test_layers_of_other_threads_count(self):
+        """20 ms of the observation's own thread and 70 of another one's, 10 of them at the same time."""
+        tiny = Tiny()
+        tiny.run("M/L").predict(100, layer("a", 20)).span("layer", "b", 10, 70, Track(99, 1, 99))
+        self.assertEqual(self.cause(tiny)[0][1][:33], "layers take 80 % of the time; b t")
+
     def test_recording(self):
         """The shares of a run that takes 2.5 times as long as without layers would be those of the recording."""
         tiny = Tiny()
@@ -265,6 +278,14 @@ class RealTraces(unittest.TestCase):
         init = sql("select * from span where name = 'MPI_Init'")[0]["duration_ns"]
         self.assertEqual(causes(self.path), [("program", f"the device is idle {100 - 100 * executions / whole:.3g} % of the time, "
                                               f"{100 * init / whole:.3g} % of the time while the host is in MPI_Init")])
+
+    @unittest.skipUnless((DATA / CPU_ONLY).exists(), "the folder of real traces is absent (XSP_TEST_DATA)")
+    def test_a_step_whose_layers_were_not_recorded(self):
+        """Its four operators begin after the step; another thread exchanges gradients for most of it."""
+        scripted.xsp("import", DATA / CPU_ONLY, "-o", self.path, check=0)
+        layers = scripted.xsp_json("sql", self.path, "select observation from span where level = 'layer'", "--json")
+        self.assertEqual(layers, [{"observation": None}] * 4)
+        self.assertEqual(causes(self.path), [])
 
     @unittest.skipUnless((DATA / CONTROL).exists(), "the folder of real traces is absent (XSP_TEST_DATA)")
     def test_a_step_of_several_devices_waits_for_its_exchange(self):
