@@ -96,6 +96,8 @@ struct cause {
   double slower_times; // an observation's latency, over that of the runs at the model level alone; NaN: none
   const char *name;    // what the rule blames: a call, a type of layers, a layer, a kernel; NULL: nothing particular
   double name_pct;     // its share of the layers' time (rule `kernels`: on devices), or of the kernels'; NaN: unknown
+  const char *launch;  // one call that takes more than half of launches and layers; NULL: none does
+  double launch_ms;    // what it takes while no device works
   const char *host;    // without layers: the host's span, by name, with most time while no device works; NULL: none
   double host_pct;     // of the time
   double unattributed_pct;                      // of the kernels' time, in no layer; NaN: not asked

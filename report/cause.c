@@ -12,6 +12,11 @@
 
 #define LEAST_HOST_PCT 1
 
+static void put_ms(double ms, struct buf *out)
+{
+  buf_format(out, ms < 1 ? "%.3g µs" : "%.3g ms", ms < 1 ? ms * 1e3 : ms);
+}
+
 static void put_name(const struct cause *of, struct buf *out)
 {
   struct arena arena = {0};
@@ -60,9 +65,16 @@ static void put_operators(const struct cause *of, struct buf *out)
   put_idle(of, out);
   buf_format(out, ", mostly while the host runs layers and launches work (%.3g %% of the time)",
              of->part_pct[TIME_LAYERS] + of->part_pct[TIME_LAUNCHES]);
-  if (!isnan(of->kernel_ms))
-    buf_format(out, of->kernel_ms < 1 ? "; a kernel takes %.3g µs on average" : "; a kernel takes %.3g ms on average",
-               of->kernel_ms < 1 ? of->kernel_ms * 1e3 : of->kernel_ms);
+  if (of->launch != NULL) { // then it is not the size of the kernels
+    buf_text(out, ", above all in one call of ");
+    display_cut(out, of->launch, strlen(of->launch), NAME_COLUMNS);
+    buf_text(out, ", which takes ");
+    put_ms(of->launch_ms, out);
+  } else if (!isnan(of->kernel_ms)) {
+    buf_text(out, "; a kernel takes ");
+    put_ms(of->kernel_ms, out);
+    buf_text(out, " on average");
+  }
 }
 
 static void put_program(const struct cause *of, struct buf *out)

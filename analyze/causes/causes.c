@@ -244,6 +244,8 @@ static enum status load_figures(struct question *question, const struct view_set
   of->has_layers = parts.has_layers;
   of->has_devices = parts.has_devices;
   of->name = parts.call;
+  of->launch = parts.launch;
+  of->launch_ms = parts.launch_ms;
   of->host = parts.host_name;
   of->host_pct = share_pct(question_value(question, set, parts.host), all_ms);
   of->levels = set->levels_text;

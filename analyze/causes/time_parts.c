@@ -19,9 +19,11 @@ static const char *const loader_names[] = {
     "*load[ _-]data*",
 };
 
-struct parts_names { // by name: nanoseconds
-  struct map calls;  // what calls take beyond the parts before them, of all observations
-  struct map hosts;  // by name and place: the host's spans while no device works
+struct parts_names {  // by name: nanoseconds
+  struct map calls;   // what calls take beyond the parts before them, of all observations
+  int64_t longest_ns; // of one launch beyond the parts before it
+  uint32_t longest;   // its name
+  struct map hosts;   // by name and place: the host's spans while no device works
 };
 
 struct host_span { // within its observation
@@ -208,6 +210,22 @@ static void add_calls(const struct parts_run *of, const struct busy *covered, st
   }
 }
 
+static void find_longest_launch(const struct parts_run *of, const struct busy *covered, struct parts_names *names)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  size_t place;
+  for (size_t i = 0; i < spans->count; i++) {
+    if (of->part_of[i] != TIME_LAUNCHES || !place_of(of, i, &place))
+      continue;
+    struct busy_interval launch = interval_of(spans, i);
+    int64_t alone_ns = spans->duration_ns[i] - busy_within_ns(covered, launch.start_ns, launch.end_ns);
+    if (alone_ns > names->longest_ns) {
+      names->longest_ns = alone_ns;
+      names->longest = spans->name[i];
+    }
+  }
+}
+
 static int compare_host_spans(const void *left, const void *right)
 {
   const struct host_span *a = left, *b = right;
@@ -269,6 +287,8 @@ static void measure_run(struct parts_run *of, size_t first, struct time_parts *r
   for (size_t i = 0; i < of->columns.spans.count && !ret->has_program; i++)
     ret->has_program = of->columns.spans.category[i] == of->program;
   for (enum time_part part = 0; part < TIME_PARTS; part++) {
+    if (part == TIME_LAUNCHES)
+      find_longest_launch(of, &covered, names);
     if (part == TIME_CALLS)
       add_calls(of, &covered, &names->calls);
     if (part == TIME_LOADER && !has_layers)
@@ -361,6 +381,13 @@ enum status time_parts_load(const struct view *view, const struct view_set *set,
     ret->parts[TIME_REST][k] = set->latencies_ms[k];
     for (size_t part = TIME_REST; part > 0; part--)
       ret->parts[part][k] -= ret->parts[part - 1][k];
+  }
+  double operators_ms = 0, longest_ms = (double)names.longest_ns / 1e6;
+  for (size_t k = 0; k < set->observation_count; k++)
+    operators_ms += ret->parts[TIME_LAUNCHES][k] + ret->parts[TIME_LAYERS][k];
+  if (longest_ms > operators_ms / 2) {
+    ret->launch = store_text(view->store, names.longest, NULL);
+    ret->launch_ms = longest_ms;
   }
   ret->call = main_call(view->store, &names.calls);
   find_host(view, set, &names.hosts, ret);

@@ -11,10 +11,12 @@ struct time_parts {              // values: one per observation of the set, in m
   double *work;                  // of devices for the observation, also after its end
   double *host;                  // in `host_name`, while no device works
   double *kernels, *kernel_sums; // how many kernels were executed; their durations added up
-  bool has_device;               // something was executed
-  bool has_devices;              // several of them
-  bool has_layers;               // in observations, on any thread
-  bool has_program;              // there is the span of a program, of `xsp run`
+  double launch_ms;              // of `launch`
+  const char *launch; // one call that is more than half of the launches and layers of all observations; NULL: none is
+  bool has_device;    // something was executed
+  bool has_devices;   // several of them
+  bool has_layers;    // in observations, on any thread
+  bool has_program;   // there is the span of a program, of `xsp run`
   const char
       *host_name; // without layers: the host's span with most time while no device works, by name; NULL: there is none
   const char

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cause above every summary: each rule on an experiment of a few spans, computed by hand, and six real traces, with
+"""The cause above every summary: each rule on an experiment of a few spans, computed by hand, and seven real traces, with
 figures that are computed here from the profilers' files and from the programs' spans."""
 import collections
 import gzip
@@ -21,6 +21,7 @@ DATA = pathlib.Path(os.environ["XSP_TEST_DATA"])
 RESNET = "kineto/kineto__tb_plugin__samples__resnet50_num_workers_0__worker0.1623143089861.pt.trace.json.gz"
 CONTROL = "kineto/hta__trace_diff__control__control.json.gz"
 CPU_ONLY = "kineto/hta__cpu_only__rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz"
+AMD = "kineto/hta__amd_trace__mi250_minitoy_train_ROCm6_2_kineto.json.gz"
 PIPIT = "nsys/pipit__saxpy-mpi-cuda_nsys_perlmutter0.sqlite"
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
@@ -63,6 +64,19 @@ class RulesTest(HandCase):
         self.assertEqual(self.cause(tiny), [
             ("operators", "the device is idle 80 % of the time, mostly while the host runs layers and launches work (60 % of "
              "the time); a kernel takes 10 ms on average")])
+
+    def test_one_launch(self):
+        """Of 80 ms of the layer without the device, one of three launches takes 50: the kernels' size is not the cause. With 30
+        in it, it is one of several."""
+        for ms, end in ((50, ", above all in one call of hipLaunchKernel, which takes 50 ms"),
+                        (30, "; a kernel takes 5 ms on average")):
+            tiny = Tiny()
+            run = tiny.run("M/L/K").predict(100, layer("a", 90, kernel("k", 5, at=80), kernel("k", 5, at=85)))
+            for at, length in ((0, ms), (60, 1), (70, 1)):
+                self.call(run, "hipLaunchKernel", at, length, "launch")
+            self.assertEqual(self.cause(tiny), [
+                ("operators", "the device is idle 90 % of the time, mostly while the host runs layers and launches work (80 % of "
+                 "the time)" + end)])
 
     def test_calls(self):
         """70 ms in cudaMalloc and 5 in cudaFree, both within the layer, which has 5 more; the device works for 10."""
@@ -286,6 +300,15 @@ class RealTraces(unittest.TestCase):
         layers = scripted.xsp_json("sql", self.path, "select observation from span where level = 'layer'", "--json")
         self.assertEqual(layers, [{"observation": None}] * 4)
         self.assertEqual(causes(self.path), [])
+
+    @unittest.skipUnless((DATA / AMD).exists(), "the folder of real traces is absent (XSP_TEST_DATA)")
+    def test_a_first_launch_is_not_a_cost_of_small_kernels(self):
+        """The first launch of twelve takes 6.5 of the step's 9.3 ms, while no device works."""
+        scripted.xsp("import", DATA / AMD, "-o", self.path, check=0)
+        launches = scripted.xsp_json("sql", self.path, "select duration_ns from span where name = 'hipLaunchKernel'", "--json")
+        longest = max(row["duration_ns"] for row in launches)
+        self.assertEqual(causes(self.path)[0][1].split("of the time), ")[1],
+                         f"above all in one call of hipLaunchKernel, which takes {longest / 1e6:.3g} ms")
 
     @unittest.skipUnless((DATA / CONTROL).exists(), "the folder of real traces is absent (XSP_TEST_DATA)")
     def test_a_step_of_several_devices_waits_for_its_exchange(self):
