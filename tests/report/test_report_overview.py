@@ -81,7 +81,8 @@ class ReportOverviewTest(browser.BrowserTest):
         self.assertIn("Each of the 2 kernels of an observation is in a layer", window.text())
         window = self.open(report_files.written(lambda: launching("M/L"), "launching_host")[1])
         self.assertIn("outside of layers\n98 ms, 98 %", window.text())
-        self.assertIn("If these only launch work, a run with kernels shows whose it is", window.text())
+        self.assertIn("If these only launch work, a run with kernels shows whose it is.", window.text())
+        self.assertNotIn("--levels", window.text())  # no option of an import
         self.assertNotIn("unattributed", window.text())
 
     def test_figures_without_a_value_are_left_out(self):
@@ -109,6 +110,7 @@ class ReportOverviewTest(browser.BrowserTest):
         script.write_text(report_files.MODEL)
         xsp("profile", script, "--batch", "4", "--levels", "M", "--runs", "2", "--warmup", "0", "-o", path, "--force", check=0)
         window = self.open(report_files.report(path))
+        self.assertIn("To measure it: --levels M,M/L", window.text())
         self.assertEqual(self.reason(window, "layers"), "Recorded at M only. With layers: --levels M,M/L.")
         self.assertEqual(self.reason(window, "batch"), "Only batch size 4 was measured: --batch 1,2,4,8 measures several.")
         self.assertIn("--levels M,M/L,M/L/K", self.reason(window, "kernels"))

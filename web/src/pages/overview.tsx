@@ -8,7 +8,7 @@ import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { Lead } from "./lead";
 import { NoisePanel } from "./noise_panel";
 import { AnalysisNotes, Recorded } from "./recorded";
-import { noLayersOrKernels, withRows } from "./reasons";
+import { noLayersOrKernels, origin, withRows } from "./reasons";
 import { BatchNote, finite, Panel, percent, positive, RangeNote, Stack, type Part } from "./shown";
 import { TopList, targetOf } from "./top_list";
 import { Waterfall } from "./waterfall";
@@ -274,7 +274,14 @@ function Launches() {
     return (
       <p class="quiet">
         Most of the time is outside of the layers' calls. If these only launch work, a run with kernels shows whose it
-        is: <code>--levels M,M/L,M/L/K</code>
+        is
+        {origin() === "import" ? (
+          "."
+        ) : (
+          <>
+            : <code>--levels M,M/L,M/L/K</code>
+          </>
+        )}
       </p>
     );
   return finite(a11!.kernels_without_layer) === 0 ? (

@@ -7,7 +7,7 @@ import { number, text } from "../widgets/answers";
 import { answer, answers, batches } from "../widgets/parts";
 
 type Origin = "profile" | "run" | "import";
-function origin(): Origin {
+export function origin(): Origin {
   const command = experiment.value?.command ?? null;
   return command === null ? "import" : /^\S*\s+profile\b/.test(command) ? "profile" : "run";
 }

@@ -8,6 +8,7 @@ import { experimentRuns } from "../state";
 import { text, type Row } from "../widgets/answers";
 import { answers } from "../widgets/parts";
 import { Notes } from "../widgets/table";
+import { origin } from "./reasons";
 import { finite, Panel, percent, positive } from "./shown";
 
 const LETTERS: Record<string, [name: string, level: number]> = {
@@ -47,8 +48,13 @@ export function Waterfall({ answer, size }: { answer: Answer; size: number | nul
       </div>
       {rows.length === 1 && (
         <p class="quiet">
-          Only {text(rows[0].levels)} was recorded, so the cost of recording is unknown. To measure it:{" "}
-          <code>--levels M,M/L</code>
+          Only {text(rows[0].levels)} was recorded, so the cost of recording is unknown.
+          {origin() !== "import" && (
+            <>
+              {" "}
+              To measure it: <code>{origin() === "run" ? "--leveled" : "--levels M,M/L"}</code>
+            </>
+          )}
         </p>
       )}
       <Notes notes={notes} />
