@@ -97,7 +97,8 @@ class ReportOverviewTest(browser.BrowserTest):
     def test_pages_without_data_have_a_reason(self):
         window = self.open(report_files.written(lambda: launching("M/L"), "launching_host")[1])
         self.assertEqual(self.reason(window, "kernels"),
-                         "The trace has no kernels: its program used no device, or the profiler recorded none.")
+                         "No span of the trace is marked as a kernel: no device was used, or the profiler recorded none or marks "
+                         "none.")
         self.assertIn("layers have no shapes", self.reason(window, "roofline"))
         self.assertIn("xsp import --batch N", self.reason(window, "batch"))
         self.assertIn("no allocations of operators", self.reason(window, "memory"))

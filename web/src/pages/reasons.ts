@@ -27,7 +27,7 @@ function noLayers(): string {
 }
 function noKernels(): string {
   if (origin() === "import")
-    return "The trace has no kernels: its program used no device, or the profiler recorded none.";
+    return "No span of the trace is marked as a kernel: no device was used, or the profiler recorded none or marks none.";
   if (recordsLevel("K"))
     return origin() === "profile"
       ? `Kernels were to be recorded and none ran: ${framework()} used the CPU.`
