@@ -44,6 +44,18 @@ def drifting():
     return script
 
 
+def late_layers():
+    """Two layers after the only step."""
+    script = Script()
+    script.experiment("late")
+    script.run(1, "M/L", None)
+    script.track(1, "main")
+    script.span("step", UNIX_START, 100 * MS)
+    for number in range(2):
+        script.span("empty", UNIX_START + (200 + number) * MS, 1 * MS, "layer")
+    return script
+
+
 class ReportOverviewTest(browser.BrowserTest):
     def reason(self, window, name):
         """The link's title if it is grey; the page then has the same text."""
@@ -118,6 +130,10 @@ class ReportOverviewTest(browser.BrowserTest):
         window = self.open(report_files.profiled()[1])
         for name in ("layers", "kernels", "batch", "memory"):
             self.assertIsNone(self.reason(window, name))
+
+    def test_layers_outside_of_all_steps_are_counted(self):
+        window = self.open(report_files.written(late_layers, "late_layers")[1])
+        self.assertEqual(self.reason(window, "layers"), "2 layers are in no prediction or step.")
 
     def test_a_run_at_all_levels_lacks_none(self):
         """`xsp run` without --levels has all levels on: the reason is the program, whatever options its own command has.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a page has nothing to show, for the program at hand: the pages' links are grey then, and the pages have the reason in
 // the place of their figures.
-import type { Answer } from "../data";
+import { LEVELS, type Answer } from "../data";
+import { plural } from "../format";
 import { experiment, experimentRuns, run, type Page } from "../state";
 import { number, text } from "../widgets/answers";
 import { answer, answers, batches } from "../widgets/parts";
@@ -21,6 +22,8 @@ const framework = () =>
 const isOf = (name: string) => experiment.value?.framework?.toLowerCase() === name;
 
 function noLayers(): string {
+  const outside = experimentRuns.value.reduce((sum, facts) => sum + facts.levels_counted[LEVELS.indexOf("layer")], 0);
+  if (outside > 0) return `${plural(outside, "layer")} ${outside === 1 ? "is" : "are"} in no prediction or step.`;
   if (origin() === "import") return "The trace names no operators.";
   if (!recordsLevel("L")) return `Recorded at ${levels().join(", ")} only. With layers: --levels M,M/L.`;
   return origin() === "profile" ? `${framework()} announced no layers.` : "The program announced no layers.";
