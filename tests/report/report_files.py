@@ -66,10 +66,10 @@ def imported(name):
     return path, report(path)
 
 
-def many_kernels(levels="M/L/K", observations=4, layers=5, kernels=30):
+def many_kernels(levels="M/L/K", observations=4, layers=5, kernels=30, peak=1e12):
     """Layers that launch kernels on two streams: more rows than a table shows at once."""
     script = Script()
-    script.system(peak_flops_per_s=1e12, memory_bandwidth_bytes_per_s=1e11)
+    script.system(peak_flops_per_s=peak, memory_bandwidth_bytes_per_s=1e11)
     script.experiment("kernels")
     script.run(1, levels, 2)
     script.track(1, "main")

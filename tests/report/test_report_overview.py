@@ -131,6 +131,13 @@ class ReportOverviewTest(browser.BrowserTest):
         for name in ("layers", "kernels", "batch", "memory"):
             self.assertIsNone(self.reason(window, name))
 
+    def test_points_above_their_roof_blame_no_counter(self):
+        """A peak of one flop per second: every point is above it."""
+        window = self.open(report_files.written(lambda: report_files.many_kernels("M/L/K+metrics", peak=1), "low_roof")[1])
+        window.open_page("roofline")
+        self.assertIn("above the roofs that are listed", window.page.locator(".plot-legend").first.inner_text())
+        self.assertNotIn("counters", window.text())
+
     def test_layers_outside_of_all_steps_are_counted(self):
         window = self.open(report_files.written(late_layers, "late_layers")[1])
         self.assertEqual(self.reason(window, "layers"), "2 layers are in no prediction or step.")

@@ -77,7 +77,7 @@ function pointsOf(rows: Row[], what: What): PlotPoint[] {
             : [`${cell("x_ms", took)}${all > 0 ? ` (${cell("x_pct", (100 * took) / all)})` : ""}`]),
           ...(typeof bound === "string" ? [`${bound}-bound`] : []),
           ...(isHollow ? ["analytic"] : []),
-          ...(isSuspect ? ["above its roof: suspect counting"] : []),
+          ...(isSuspect ? ["above the roofs that are listed"] : []),
         ],
         isHollow,
         isSuspect,

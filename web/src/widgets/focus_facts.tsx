@@ -68,7 +68,7 @@ function Work({ row, target }: { row: Row | undefined; target: Focus }) {
         <Bound row={row} prefix={prefix} />
       </dl>
       {(row.above_roof === true || (isAnalytic && row.analytic_above_roof === true)) && (
-        <p class="warn">Above its roof: the counters are probably wrong.</p>
+        <p class="warn">Above the roofs that are listed.</p>
       )}
       {page.value !== "roofline" && (
         <p>

@@ -106,7 +106,7 @@ export function RooflineLegend({ points }: { points: PlotPoint[] }) {
     ],
     [
       points.some((point) => point.isSuspect),
-      "above its roof: the counters are probably wrong",
+      "above the roofs that are listed",
       <path class="plot-suspect" d="M2,11L7,3L12,11Z" />,
     ],
   ];
