@@ -335,12 +335,17 @@ class OpenCV(Case):
             self.assertEqual(span["level"], "application")  # by contract: only operators are layers
 
     def test_work_of_other_threads_has_the_parent_that_opencv_names(self):
-        trace, _ = self.run_models("squeezenet")
-        bodies = trace.named("parallel_for_body")
-        if not bodies:
-            self.skipTest("OpenCV used one thread only")
-        self.assertEqual({(span["basis"], name_of(span["parent"])) for span in bodies}, {("explicit", "parallel_for")})
-        self.assertGreater(len({span["thread_id"] for span in bodies}), 1)
+        threads = set()
+        for _ in range(20):  # on a busy machine one thread may do all of the work
+            trace, _ = self.run_models("squeezenet")
+            bodies = trace.named("parallel_for_body")
+            if not bodies:
+                self.skipTest("OpenCV used one thread only")
+            self.assertEqual({(span["basis"], name_of(span["parent"])) for span in bodies}, {("explicit", "parallel_for")})
+            threads = {span["thread_id"] for span in bodies}
+            if len(threads) > 1:
+                break
+        self.assertGreater(len(threads), 1)
 
     def test_two_networks_in_turns(self):
         trace, answer = self.run_models("tiny", "squeezenet")
