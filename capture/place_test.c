@@ -257,7 +257,7 @@ static void check_full_memory(const char *size, bool expect_spans)
   int status = run_guest(&(struct guest_run){.arguments = {"parallel", "4", "20000"}});
   bool is_read = session_read(session, &result);
   assert_int_equal(umount2(session, MNT_DETACH), 0); // a process that was killed may not be gone yet
-  assert_int_equal(status, 0); // no SIGBUS above all
+  assert_int_equal(status, 0);                       // no SIGBUS above all
   if (!expect_spans)
     return;
   assert_true(is_read);
