@@ -94,8 +94,9 @@ struct cause {
   double loader_pct;   // in a data loader, whether or not a device works
   double kernel_ms;    // what a kernel takes on average; NaN: there is none
   double slower_times; // an observation's latency, over that of the runs at the model level alone; NaN: none
-  const char *name;    // what the rule blames: a call, a type of layers, a layer, a kernel; NULL: nothing particular
+  const char *name;    // what the rule blames: a type of layers, a layer, a kernel; NULL: nothing particular
   double name_pct;     // its share of the layers' time (rule `kernels`: on devices), or of the kernels'; NaN: unknown
+  const char *call;    // the call with most of TIME_CALLS; NULL: none has most
   const char *launch;  // one call that takes more than half of launches and layers; NULL: none does
   double launch_ms;    // what it takes while no device works
   const char *host;    // without layers: the host's span, by name, with most time while no device works; NULL: none
@@ -104,6 +105,15 @@ struct cause {
   bool has_devices, has_layers, name_is_kernel; // has_devices: several
   bool is_of_program;                           // `xsp run` recorded it
 };
+// While no device works: the host runs layers and launches what they need, or is outside of them.
+static inline double cause_operators_pct(const struct cause *of)
+{
+  return of->part_pct[TIME_LAUNCHES] + of->part_pct[TIME_LAYERS];
+}
+static inline double cause_outside_pct(const struct cause *of)
+{
+  return of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST];
+}
 // The cause of each experiment for which a rule holds, in the order of the files; fewer than experiments where the figures show
 // none. Of the request, `batch` and `cache` count.
 enum status analyze_causes(struct store *const *stores, size_t store_count, const struct analyze_request *request,

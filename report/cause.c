@@ -9,12 +9,16 @@
 #include <string.h>
 
 #define NAME_COLUMNS 60
-
 #define LEAST_HOST_PCT 1
 
 static void put_ms(double ms, struct buf *out)
 {
   buf_format(out, ms < 1 ? "%.3g µs" : "%.3g ms", ms < 1 ? ms * 1e3 : ms);
+}
+
+static void put_text(const char *text, struct buf *out)
+{
+  display_cut(out, text, strlen(text), NAME_COLUMNS);
 }
 
 static void put_name(const struct cause *of, struct buf *out)
@@ -23,7 +27,7 @@ static void put_name(const struct cause *of, struct buf *out)
   const char *name = of->name;
   if (of->name_is_kernel)
     kernel_names_short(&of->name, 1, &arena, &name);
-  display_cut(out, name, strlen(name), NAME_COLUMNS);
+  put_text(name, out);
   arena_done(&arena);
 }
 
@@ -54,20 +58,20 @@ static void put_calls(const struct cause *of, struct buf *out)
   put_idle(of, out);
   buf_format(out, ", mostly while the host calls the device's interface (%.3g %% of the time)",
              of->part_pct[TIME_CALLS]);
-  if (of->name == NULL)
+  if (of->call == NULL)
     return;
   buf_text(out, ", above all ");
-  put_name(of, out);
+  put_text(of->call, out);
 }
 
 static void put_operators(const struct cause *of, struct buf *out)
 {
   put_idle(of, out);
   buf_format(out, ", mostly while the host runs layers and launches work (%.3g %% of the time)",
-             of->part_pct[TIME_LAYERS] + of->part_pct[TIME_LAUNCHES]);
+             cause_operators_pct(of));
   if (of->launch != NULL) { // then it is not the size of the kernels
     buf_text(out, ", above all in one call of ");
-    display_cut(out, of->launch, strlen(of->launch), NAME_COLUMNS);
+    put_text(of->launch, out);
     buf_text(out, ", which takes ");
     put_ms(of->launch_ms, out);
   } else if (!isnan(of->kernel_ms)) {
@@ -81,13 +85,12 @@ static void put_program(const struct cause *of, struct buf *out)
 {
   put_idle(of, out);
   if (of->has_layers)
-    buf_format(out, ", mostly while the program runs outside of layers (%.3g %% of the time)",
-               of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST]);
+    buf_format(out, ", mostly while the program runs outside of layers (%.3g %% of the time)", cause_outside_pct(of));
   else if (of->host == NULL)
     buf_text(out, "; what the host does meanwhile was not recorded");
   else if (of->host_pct >= LEAST_HOST_PCT) {
     buf_format(out, ", %.3g %% of the time while the host is in ", of->host_pct);
-    display_cut(out, of->host, strlen(of->host), NAME_COLUMNS);
+    put_text(of->host, out);
   }
 }
 
@@ -123,8 +126,7 @@ static void put_layers(const struct cause *of, struct buf *out)
 
 static void put_outside_layers(const struct cause *of, struct buf *out)
 {
-  buf_format(out, "%.3g %% of the time is spent outside of layers",
-             of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST]);
+  buf_format(out, "%.3g %% of the time is spent outside of layers", cause_outside_pct(of));
 }
 
 static void put_unrecorded(const struct cause *of, struct buf *out)

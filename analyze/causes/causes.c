@@ -18,21 +18,11 @@
 #define MOST_SLOWER_TIMES 1.5 // beyond this, shares are those of the recording
 
 // ---- the rules -------------------------------------------------------------------------------------------------------
-static double operators_pct(const struct cause *of) // the host runs layers, and launches what they need
-{
-  return of->part_pct[TIME_LAUNCHES] + of->part_pct[TIME_LAYERS];
-}
-
-static double outside_pct(const struct cause *of)
-{
-  return of->part_pct[TIME_RANGES] + of->part_pct[TIME_REST];
-}
-
 // Is this the largest part of the time without the device?
 static bool is_main(const struct cause *of, double pct)
 {
-  return pct > 0 && pct >= of->part_pct[TIME_LOADER] && pct >= operators_pct(of) && pct >= of->part_pct[TIME_CALLS] &&
-         pct >= outside_pct(of);
+  return pct > 0 && pct >= of->part_pct[TIME_LOADER] && pct >= cause_operators_pct(of) &&
+         pct >= of->part_pct[TIME_CALLS] && pct >= cause_outside_pct(of);
 }
 
 static bool is_idle_in(const struct cause *of, double pct)
@@ -57,12 +47,12 @@ static bool waits_for_calls(const struct cause *of)
 
 static bool waits_for_operators(const struct cause *of)
 {
-  return is_idle_in(of, operators_pct(of));
+  return is_idle_in(of, cause_operators_pct(of));
 }
 
 static bool waits_for_program(const struct cause *of)
 {
-  return is_idle_in(of, outside_pct(of));
+  return is_idle_in(of, cause_outside_pct(of));
 }
 
 static bool copies(const struct cause *of)
@@ -82,7 +72,7 @@ static bool is_in_layers(const struct cause *of)
 
 static bool is_outside_layers(const struct cause *of)
 {
-  return isnan(of->idle_pct) && of->has_layers && outside_pct(of) >= 50;
+  return isnan(of->idle_pct) && of->has_layers && cause_outside_pct(of) >= 50;
 }
 
 // Of programs: a model that was measured without layers was so on purpose.
@@ -243,7 +233,7 @@ static enum status load_figures(struct question *question, const struct view_set
   of->slower_times = slower_times(question, set);
   of->has_layers = parts.has_layers;
   of->has_devices = parts.has_devices;
-  of->name = parts.call;
+  of->call = parts.call;
   of->launch = parts.launch;
   of->launch_ms = parts.launch_ms;
   of->host = parts.host_name;
@@ -259,12 +249,10 @@ static enum status find_cause(struct question *question, struct cause *of, struc
   XSP_TRY(question_batch(question, has_set, "layers, kernels or ranges", err));
   XSP_TRY(load_figures(question, set_of(question->view, question->batch_size), of, err));
   of->batch_size = has_several_batches(question->view) ? question->batch_size : 0;
-  const char *call = of->name;
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     if (!rules[i].holds(of))
       continue;
     of->rule = rules[i].key;
-    of->name = rules[i].holds == waits_for_calls ? call : NULL;
     return rules[i].blame == NULL ? STATUS_OK : rules[i].blame(question, of, err);
   }
   return STATUS_NO;

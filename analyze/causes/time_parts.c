@@ -41,7 +41,6 @@ struct parts_run {
   uint32_t api, sync, program; // categories
   size_t *places;              // by observation: its place among those that are no warm-up
   uint8_t *part_of;            // by row: enum time_part; TIME_PARTS: none
-  bool *is_loader;             // by row
 };
 
 static bool names_loader(struct parts_run *of, uint32_t name)
@@ -71,14 +70,14 @@ static bool is_loader(struct parts_run *of, size_t row)
 }
 
 // A wait of the host that is recorded among executions is not work of the device.
-static enum time_part part_of(const struct parts_run *of, size_t row)
+static enum time_part part_of(struct parts_run *of, size_t row)
 {
   const struct run_columns *columns = &of->columns;
   const struct store_spans *spans = &columns->spans;
   uint32_t category = spans->category[row];
   if (spans->kind[row] == XSP_KIND_EXECUTION && category != of->sync)
     return category == columns->memcpy || category == columns->memset ? TIME_COPIES : TIME_KERNELS;
-  if (of->is_loader[row])
+  if (is_loader(of, row))
     return TIME_LOADER;
   if (spans->level[row] == XSP_LEVEL_KERNEL && category == of->api)
     return spans->kind[row] == XSP_KIND_LAUNCH ? TIME_LAUNCHES : TIME_CALLS;
@@ -118,11 +117,9 @@ static enum status load(struct store *store, struct arena *arena, struct parts_r
   }
   const struct store_spans *spans = &of->columns.spans;
   of->part_of = arena_alloc_array(arena, spans->count + 1, sizeof *of->part_of);
-  of->is_loader = arena_alloc_array(arena, spans->count + 1, sizeof *of->is_loader);
   for (size_t i = 0; i < spans->count; i++) {
     bool has_times =
         !(spans->flags[i] & STORE_SPAN_OPEN) && map_find(&of->foreign, map_number(spans->track_id[i])) == NULL;
-    of->is_loader[i] = has_times && is_loader(of, i);
     of->part_of[i] = (uint8_t)(has_times ? part_of(of, i) : TIME_PARTS);
   }
   return STATUS_OK;
@@ -146,7 +143,7 @@ static struct busy join(const struct parts_run *of, struct busy covered, enum ti
   return busy_of(room, count);
 }
 
-// The time of each observation that is no warm-up within `covered`, from `values` on.
+// How much of each observation `covered` covers, in ms; warm-ups are left out.
 static void measure(const struct parts_run *of, const struct busy *covered, double *values)
 {
   for (size_t k = 0; k < of->run->observation_count; k++) {
@@ -195,6 +192,13 @@ static void measure_work(const struct parts_run *of, size_t first, struct time_p
   }
 }
 
+// What a span takes beyond `covered`.
+static int64_t alone_ns(const struct parts_run *of, size_t row, const struct busy *covered)
+{
+  struct busy_interval span = interval_of(&of->columns.spans, row);
+  return of->columns.spans.duration_ns[row] - busy_within_ns(covered, span.start_ns, span.end_ns);
+}
+
 // Adds up by name what calls take beyond `covered`, of all observations.
 static void add_calls(const struct parts_run *of, const struct busy *covered, struct map *calls_ns)
 {
@@ -203,10 +207,8 @@ static void add_calls(const struct parts_run *of, const struct busy *covered, st
   for (size_t i = 0; i < spans->count; i++) {
     if (of->part_of[i] != TIME_CALLS || !place_of(of, i, &place))
       continue;
-    struct busy_interval call = interval_of(spans, i);
-    int64_t alone_ns = spans->duration_ns[i] - busy_within_ns(covered, call.start_ns, call.end_ns);
     uint64_t *sum_ns = map_at(calls_ns, map_number(spans->name[i]), NULL);
-    *sum_ns = (uint64_t)saturate_add((int64_t)*sum_ns, alone_ns);
+    *sum_ns = (uint64_t)saturate_add((int64_t)*sum_ns, alone_ns(of, i, covered));
   }
 }
 
@@ -217,10 +219,9 @@ static void find_longest_launch(const struct parts_run *of, const struct busy *c
   for (size_t i = 0; i < spans->count; i++) {
     if (of->part_of[i] != TIME_LAUNCHES || !place_of(of, i, &place))
       continue;
-    struct busy_interval launch = interval_of(spans, i);
-    int64_t alone_ns = spans->duration_ns[i] - busy_within_ns(covered, launch.start_ns, launch.end_ns);
-    if (alone_ns > names->longest_ns) {
-      names->longest_ns = alone_ns;
+    int64_t launch_ns = alone_ns(of, i, covered);
+    if (launch_ns > names->longest_ns) {
+      names->longest_ns = launch_ns;
       names->longest = spans->name[i];
     }
   }
