@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the caller's sessions where xsp makes them: for `xsp recover`, and to remove those that were kept for processes
 // which have ended since.
+#include "base/proc.h"
 #include "base/vector.h"
 #include "collect/collect.h"
 #include "collect/place.h"
@@ -35,26 +36,9 @@ static bool is_kept(int file)
 // Whether another process has the session mapped. Not by the process files: one that was only forked has none yet.
 bool find_has_process(const char *directory)
 {
-  char wanted[4200], path[300];
-  bool is_found = false;
-  const struct dirent *entry;
-  DIR *all = opendir("/proc");
-  int length = snprintf(wanted, sizeof wanted, " %s/session\n", directory);
-  while (all != NULL && !is_found && (entry = readdir(all)) != NULL) {
-    long process = strtol(entry->d_name, NULL, 10); // 0: not a process
-    char *line = NULL;
-    size_t room = 0;
-    snprintf(path, sizeof path, "/proc/%s/maps", entry->d_name);
-    FILE *maps = process > 0 && process != getpid() ? fopen(path, "re") : NULL;
-    for (ssize_t got; maps != NULL && !is_found && (got = getline(&line, &room, maps)) > 0;)
-      is_found = got > length && memcmp(line + got - length, wanted, (size_t)length) == 0;
-    free(line);
-    if (maps != NULL)
-      fclose(maps);
-  }
-  if (all != NULL)
-    closedir(all);
-  return is_found;
+  pid_t processes[2] = {0};
+  size_t count = proc_in(directory, PROC_MAPPED, processes, 2);
+  return count > 1 || (count == 1 && processes[0] != getpid());
 }
 
 // ---- looking ---------------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "base/small_file.h"
 #include "launch/install.h"
-#include "launch/proc.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/map.h"
+#include "base/proc.h"
 #include "collect/collect.h"
 #include "launch/attach.h"
 #include "launch/draining.h"
@@ -14,7 +15,6 @@
 #include "launch/file_name.h"
 #include "launch/functions.h"
 #include "launch/libraries.h"
-#include "launch/proc.h"
 #include "launch/process.h"
 
 #include <inttypes.h>
@@ -112,7 +112,7 @@ static struct processes count_processes(const struct capture *capture)
       (void)map_at(&living, map_number((uint64_t)process.process_id), NULL);
   }
   pid_t numbers[FORKED_MOST]; // forked ones join with their first span, which for these has not come yet
-  size_t forked = proc_in(collect_directory(capture->session), true, numbers, FORKED_MOST);
+  size_t forked = proc_in(collect_directory(capture->session), PROC_GIVEN | PROC_MAPPED, numbers, FORKED_MOST);
   for (size_t i = 0; i < forked; i++) {
     if (numbers[i] == capture->process.process)
       continue;
@@ -136,7 +136,7 @@ static void wait_for_others(struct capture *capture)
     (void)draining_look(&capture->draining);
     pid_t one;
     bool is_alone =
-        proc_in(collect_directory(capture->session), false, &one, 1) == 0 && count_processes(capture).living == 0;
+        proc_in(collect_directory(capture->session), PROC_GIVEN, &one, 1) == 0 && count_processes(capture).living == 0;
     looks_left = is_alone ? looks_left - 1 : 2;
     if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);

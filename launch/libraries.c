@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/debug.h"
-#include "launch/proc.h"
+#include "base/proc.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 #include "launch/process.h"
 
 #include "base/clock.h"
-#include "launch/proc.h"
+#include "base/proc.h"
 #include "launch/watch.h"
 
 #include <errno.h>

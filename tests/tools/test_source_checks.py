@@ -81,13 +81,12 @@ class Openers(unittest.TestCase):
 
     ALLOWED = {
         "base/input_file.c",       # what a person names, and what lies next to it
+        "base/proc.c",             # /proc
         "base/small_file.c",       # files of the system
-        "collect/find.c",          # /proc
         "collect/place.c",         # session folders
         "frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
         "launch/attach.c",         # /proc
         "launch/executable.c",     # the program that is started
-        "launch/proc.c",           # /proc
         "launch/streams.c",        # its own copy, by /proc/self/fd
         "manifests/package.c",     # of installed packages
         "report/exports/file.c",   # outputs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What /proc says about processes.
-#ifndef XSP_LAUNCH_PROC_H
-#define XSP_LAUNCH_PROC_H
+#ifndef XSP_BASE_PROC_H
+#define XSP_BASE_PROC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,9 +12,11 @@
 char proc_state(pid_t process, unsigned long long *ret_start_ticks);
 // Whether a process that existed at `start_ns` (Unix epoch) still runs; zombies do not.
 bool proc_lives(pid_t process, int64_t start_ns);
-// Processes that were given this session's folder by their environment; with `is_mapped`, of these only those that have it
-// mapped: they joined, or were forked by one that did. Their numbers go to `ret_numbers`, at most `most`. Returns how many.
-size_t proc_in(const char *session, bool is_mapped, pid_t *ret_numbers, size_t most);
+// How a process is in a session: its folder is in the process's environment; its file is mapped, so the process joined or was
+// forked by one that did. To look for the second alone takes a look at the maps of all of the caller's processes.
+enum proc_by { PROC_GIVEN = 1, PROC_MAPPED = 2 };
+// Processes that are in the session in all of these ways. Their numbers go to `ret_numbers`, at most `most`. Returns how many.
+size_t proc_in(const char *session, unsigned by, pid_t *ret_numbers, size_t most);
 // Which of `count` names, at most 32, begin the names of files that the process has mapped: bit I is names[I]. 0 for those of
 // other users.
 uint32_t proc_mapped(pid_t process, const char *const *names, size_t count);

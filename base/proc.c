@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc for process.c and execution.c. Races are the callers' business: a process may end at any time.
-#include "launch/proc.h"
+// Reads /proc; see proc.h. Called by launch/ and collect/. Races are the callers' business: a process may end at any time.
+#include "base/proc.h"
 
 #include "base/clock.h"
 #include "base/small_file.h"
@@ -69,7 +69,7 @@ static bool has_piece(pid_t process, const char *name, int separator, const char
 }
 
 // Not by who has a process file: a process that was only forked makes one with its first span.
-size_t proc_in(const char *session, bool is_mapped, pid_t *ret_numbers, size_t most)
+size_t proc_in(const char *session, unsigned by, pid_t *ret_numbers, size_t most)
 {
   char variable[PATH_MAX + 16], file[PATH_MAX + 16];
   size_t count = 0;
@@ -79,8 +79,8 @@ size_t proc_in(const char *session, bool is_mapped, pid_t *ret_numbers, size_t m
   snprintf(file, sizeof file, "%s/session", session);
   while (all != NULL && count < most && (entry = readdir(all)) != NULL) {
     pid_t process = (pid_t)strtol(entry->d_name, NULL, 10); // 0: not a process
-    if (process > 0 && has_piece(process, "environ", '\0', variable) &&
-        (!is_mapped || has_piece(process, "maps", '\n', file)))
+    if (process > 0 && (!(by & PROC_GIVEN) || has_piece(process, "environ", '\0', variable)) &&
+        (!(by & PROC_MAPPED) || has_piece(process, "maps", '\n', file)))
       ret_numbers[count++] = process;
   }
   if (all != NULL)
