@@ -31,7 +31,7 @@ static bool is_recorded(const struct xsp_span *span)
   return span != NULL && span->start != 0;
 }
 
-static void annotate(const struct xsp_span *span, uint32_t type, uint64_t start, uint32_t site)
+void annotate(const struct xsp_span *span, uint32_t type, uint64_t start, uint32_t site)
 {
   if (may_annotate(span, 1))
     ring_put(start, 0, site | (uint64_t)span->id << 32, type);

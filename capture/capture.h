@@ -116,6 +116,8 @@ uint32_t catalog_string(const char *text, size_t length);
 uint32_t catalog_text(const char *text); // NULL and "": 0
 uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category, uint32_t variant);
 bool catalog_site_tag(uint32_t site, uint32_t key, enum value_type type, uint64_t value);
+uint32_t catalog_frame(const struct catalog_frame *frame); // without its entry
+uint32_t catalog_path(uint32_t caller, uint32_t frame, uint32_t depth);
 uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id, uint32_t thread_id);
 
 // ---- ring.c
@@ -150,7 +152,12 @@ bool ring_spend(uint64_t bytes, bool leave_some);
 bool ring_make_room(struct ring_head *ring, uint32_t records);
 bool ring_is_complete(struct ring_head *ring); // no record is half-written. The owner's
 
+// ---- annotate.c
+// One record about a span of this thread; a handle that is not one is counted.
+void annotate(const struct xsp_span *span, uint32_t type, uint64_t start, uint32_t site);
+
 // ---- site.c
+uint32_t site_id(struct xsp_site *site); // after registering it where that has not happened; 0: it has none
 bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted
 int tracer_slot(const char *tracer);     // claims one where the name is new; -1: no room
 

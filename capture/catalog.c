@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session's catalog: strings, sites, site tags and tracks, appended by all processes without locks, and the
-// process's own table of what it has appended already. Signal-safe; a handler that interrupts an insertion at worst
+// The session's catalog: strings, sites, site tags, tracks, frames and call paths, appended by all processes without locks,
+// and the process's own table of what it has appended already. Signal-safe; a handler that interrupts an insertion at worst
 // appends the same text twice.
 #include "capture/capture.h"
 
@@ -164,29 +164,33 @@ static uint32_t hash_bytes(const void *bytes, size_t length)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-static bool same_string(uint32_t id, const void *text, size_t length)
-{
-  const struct catalog_string *string = catalog_entry(id, CATALOG_STRING);
-  return string != NULL && string->length == length && memcmp(string->text, text, length) == 0;
-}
+// What makes an entry the same as another: a string's text, else the words that follow the head of the entry.
+struct wanted {
+  enum catalog_type type;
+  const void *key;
+  size_t length;
+};
 
-static bool same_site(uint32_t id, const void *key, size_t length)
+static bool is_wanted(uint32_t id, const struct wanted *wanted)
 {
-  const struct catalog_site *site = catalog_entry(id, CATALOG_SITE);
-  return site != NULL && memcmp(&site->level, key, length) == 0; // level to variant lie together
+  const struct catalog_entry *entry = catalog_entry(id, wanted->type);
+  if (entry == NULL)
+    return false;
+  const struct catalog_string *string = (const struct catalog_string *)entry;
+  bool is_string = wanted->type == CATALOG_STRING;
+  return (!is_string || string->length == wanted->length) &&
+         memcmp(is_string ? (const void *)string->text : (const void *)(entry + 1), wanted->key, wanted->length) == 0;
 }
-
-typedef bool (*same_fn)(uint32_t id, const void *key, size_t length);
 
 // The id in the table, or 0 and the free place where it belongs (TABLE_ENTRIES: the table is full).
-static uint32_t look_up(uint32_t hash, same_fn same, const void *key, size_t length, uint32_t *ret_place)
+static uint32_t look_up(uint32_t hash, const struct wanted *wanted, uint32_t *ret_place)
 {
   uint32_t place = hash % TABLE_ENTRIES;
   for (;; place = (place + 1) % TABLE_ENTRIES) {
     uint64_t found = __atomic_load_n(&table[place], __ATOMIC_ACQUIRE);
     if (found == 0)
       break;
-    if (found >> 32 == hash && same((uint32_t)found, key, length)) {
+    if (found >> 32 == hash && is_wanted((uint32_t)found, wanted)) {
       *ret_place = place;
       return (uint32_t)found;
     }
@@ -197,12 +201,12 @@ static uint32_t look_up(uint32_t hash, same_fn same, const void *key, size_t len
 
 // Enters a completed entry. Of two threads that came together the later takes the earlier's id; its own entry stays,
 // unused.
-static uint32_t enter(uint32_t id, uint32_t hash, uint32_t place, same_fn same, const void *key, size_t length)
+static uint32_t enter(uint32_t id, uint32_t hash, uint32_t place, const struct wanted *wanted)
 {
   uint64_t free_place = 0;
   while (!__atomic_compare_exchange_n(&table[place], &free_place, (uint64_t)hash << 32 | id, false, __ATOMIC_RELEASE,
                                       __ATOMIC_ACQUIRE)) {
-    if (free_place >> 32 == hash && same((uint32_t)free_place, key, length))
+    if (free_place >> 32 == hash && is_wanted((uint32_t)free_place, wanted))
       return (uint32_t)free_place;
     free_place = 0;
     place = (place + 1) % TABLE_ENTRIES;
@@ -218,8 +222,9 @@ uint32_t catalog_string(const char *text, size_t length)
     while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) // not inside a UTF-8 sequence
       length--;
   }
+  const struct wanted wanted = {CATALOG_STRING, text, length};
   uint32_t hash = hash_bytes(text, length), place, id;
-  if ((id = look_up(hash, same_string, text, length, &place)) != 0 || place == TABLE_ENTRIES)
+  if ((id = look_up(hash, &wanted, &place)) != 0 || place == TABLE_ENTRIES)
     return id;
   size_t bytes = sizeof(struct catalog_string) + length + 1;
   struct catalog_string *string = append(bytes, CATALOG_STRING, &id);
@@ -229,7 +234,7 @@ uint32_t catalog_string(const char *text, size_t length)
   string->hash = hash;
   memcpy(string->text, text, length);
   complete(string, bytes);
-  return enter(id, hash, place, same_string, text, length);
+  return enter(id, hash, place, &wanted);
 }
 
 uint32_t catalog_text(const char *text)
@@ -237,18 +242,36 @@ uint32_t catalog_text(const char *text)
   return text == NULL || *text == '\0' ? 0 : catalog_string(text, strnlen(text, STRING_LENGTH_MOST + 1));
 }
 
+// An entry of `bytes` that begins with the key; what follows it is zero.
+static uint32_t intern(struct wanted wanted, size_t bytes)
+{
+  uint32_t hash = hash_bytes(wanted.key, wanted.length), place, id;
+  if ((id = look_up(hash, &wanted, &place)) != 0 || place == TABLE_ENTRIES)
+    return id;
+  struct catalog_entry *entry = append(bytes, wanted.type, &id);
+  if (entry == NULL)
+    return 0;
+  memcpy(entry + 1, wanted.key, wanted.length);
+  complete(entry, bytes);
+  return enter(id, hash, place, &wanted);
+}
+
 uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category, uint32_t variant)
 {
-  const uint32_t key[5] = {level, tracer, name, category, variant};
-  uint32_t hash = hash_bytes(key, sizeof key), place, id;
-  if ((id = look_up(hash, same_site, key, sizeof key, &place)) != 0 || place == TABLE_ENTRIES)
-    return id;
-  struct catalog_site *site = append(sizeof *site, CATALOG_SITE, &id);
-  if (site == NULL)
-    return 0;
-  memcpy(&site->level, key, sizeof key);
-  complete(site, sizeof *site);
-  return enter(id, hash, place, same_site, key, sizeof key);
+  const uint32_t key[] = {level, tracer, name, category, variant};
+  return intern((struct wanted){CATALOG_SITE, key, sizeof key}, sizeof(struct catalog_site));
+}
+
+uint32_t catalog_frame(const struct catalog_frame *frame)
+{
+  size_t key_bytes = sizeof *frame - sizeof frame->entry;
+  return intern((struct wanted){CATALOG_FRAME, &frame->kind, key_bytes}, sizeof *frame);
+}
+
+uint32_t catalog_path(uint32_t caller, uint32_t frame, uint32_t depth)
+{
+  const uint32_t key[] = {caller, frame, depth};
+  return intern((struct wanted){CATALOG_PATH, key, sizeof key}, sizeof(struct catalog_path));
 }
 
 bool catalog_site_tag(uint32_t site_id, uint32_t key, enum value_type type, uint64_t value)

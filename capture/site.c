@@ -17,7 +17,9 @@ _Static_assert(offsetof(struct xsp_site, levels) == 8 && offsetof(struct xsp_sit
 _Static_assert(sizeof(struct xsp_span) == 16 && offsetof(struct xsp_span, id) == 12, "frozen, version 1");
 _Static_assert(sizeof(struct xsp_context) == 8, "frozen, version 1");
 _Static_assert(sizeof(struct xsp_track_options) == 40 && offsetof(struct xsp_track_options, stream_id) == 32, "v1");
-_Static_assert(sizeof(struct xsp_interval) == 40 && offsetof(struct xsp_interval, parent) == 32, "frozen, version 1");
+_Static_assert(offsetof(struct xsp_interval, parent) == 32 &&
+                   offsetof(struct xsp_interval, call_path) == XSP_INTERVAL_SIZE_V1,
+               "frozen, version 1");
 
 // ---- tracers
 static bool same_name(const struct session_tracer *tracer, const char *name)
@@ -195,8 +197,7 @@ struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level leve
 }
 
 // ---- tags of sites
-// The site's id, after registering it where that has not happened; 0: it has none.
-static uint32_t site_id(struct xsp_site *site)
+uint32_t site_id(struct xsp_site *site)
 {
   if (site == NULL)
     return 0;

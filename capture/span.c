@@ -90,7 +90,7 @@ static bool track_fits(const struct xsp_interval *interval)
 
 static bool makes_sense(const struct xsp_interval *interval)
 {
-  return interval->size >= sizeof(struct xsp_interval) && interval->end >= interval->start &&
+  return interval->size >= XSP_INTERVAL_SIZE_V1 && interval->end >= interval->start &&
          interval->kind <= XSP_KIND_EXECUTION && interval->clock <= XSP_CLOCK_FOREIGN && track_fits(interval);
 }
 
@@ -103,7 +103,8 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
     errno = saved_errno;
     return span;
   }
-  uint32_t records = 1u + (interval->parent.id != 0) + (interval->correlation_id != 0);
+  uint32_t path = interval->size >= sizeof *interval ? interval->call_path : 0;
+  uint32_t records = 1u + (interval->parent.id != 0) + (interval->correlation_id != 0) + (path != 0);
   if (!makes_sense(interval)) {
     session_count_misused();
   } else if (ring_room(records)) { // all or nothing: a span without its parent would be a wrong span
@@ -114,6 +115,8 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
       ring_put((uint64_t)interval->parent.ring << 32 | interval->parent.id, 0, id << 32, RECORD_PARENT);
     if (interval->correlation_id != 0)
       ring_put(interval->correlation_id, 0, id << 32, RECORD_CORRELATION | (uint32_t)interval->kind << 8);
+    if (path != 0)
+      ring_put(path, 0, id << 32, RECORD_PATH);
     uint32_t kind_clock = interval->kind | (uint32_t)interval->clock << 4;
     ring_put(interval->start, interval->end - interval->start, site_id,
              RECORD_SPAN | kind_clock << 8 | (uint32_t)interval->track << 16);

@@ -27,7 +27,7 @@ static int make(void **state)
   memcpy(string->text, "hello", 6);
   site_id = (512 - sizeof(struct catalog_site)) / 8; // the last bytes of the file
   site = (void *)(bytes + site_id * 8);
-  *site = (struct catalog_site){{sizeof *site, CATALOG_SITE}, 2, 1, string_id, 0, 0, 0};
+  *site = (struct catalog_site){{sizeof *site, CATALOG_SITE}, 2, 1, string_id, 0, 0, 0, 0, 0};
   return 0;
 }
 

@@ -2,7 +2,8 @@
 // The bytes that capture (in a traced process) and collect (in xsp) share: a session folder of memory-mapped files.
 //
 //   DIR/session      one page group: identity, control (levels on and off), counters, calibration
-//   DIR/catalog      strings, sites, site tags, tracks: append-only, addressed by offset/8, shared by all processes
+//   DIR/catalog      strings, sites, site tags, tracks, frames, call paths: append-only, addressed by offset/8, shared by
+//                    all processes
 //   DIR/process-N    one per process image: who it is, what it dropped
 //   DIR/ring-N       one per thread at a time: producer state, open spans, records
 //   DIR/tracer-PID   of a tracer in that process, for a moment: what its framework writes about itself. Of nobody else's
@@ -14,7 +15,7 @@
 
 #include <stdint.h>
 
-#define SESSION_VERSION 3u
+#define SESSION_VERSION 4u
 #define SESSION_MAGIC UINT64_C(0x314e534553505358) // "XSPSESN1"
 #define CATALOG_MAGIC UINT64_C(0x31544c4143505358) // "XSPCALT1"
 #define PROCESS_MAGIC UINT64_C(0x31434f5250505358) // "XSPPROC1"
@@ -88,7 +89,7 @@ struct catalog_head {
 };
 #define CATALOG_MAXIMUM_BYTES (UINT64_C(1) << 30)
 
-enum catalog_type { CATALOG_STRING = 1, CATALOG_SITE, CATALOG_SITE_TAG, CATALOG_TRACK };
+enum catalog_type { CATALOG_STRING = 1, CATALOG_SITE, CATALOG_SITE_TAG, CATALOG_TRACK, CATALOG_FRAME, CATALOG_PATH };
 
 // An entry lies at offset id*8. `size` is written last (release); 0: not complete.
 struct catalog_entry {
@@ -109,6 +110,8 @@ struct catalog_site {
   uint32_t category;
   uint32_t variant;   // of xsp_site_create_variant; part of the identity, as the four before it
   uint32_t first_tag; // atomic: head of the list of site tags
+  uint32_t path;      // atomic: catalog id of its spans' call path; 0: none
+  uint32_t reserved;
 };
 enum value_type { VALUE_INT = 1, VALUE_DOUBLE, VALUE_STRING }; // string: catalog id
 struct catalog_site_tag {
@@ -126,6 +129,23 @@ struct catalog_track {
   int64_t device_id;
   int64_t stream_id;
   uint32_t thread_id; // the spans are on this thread's track; 0: the track is its own
+  uint32_t reserved;
+};
+struct catalog_frame {
+  struct catalog_entry entry;
+  uint32_t kind; // enum xsp_frame_kind
+  uint32_t line; // 0: unknown
+  uint32_t name; // catalog ids of strings; 0: unknown
+  uint32_t file;
+  uint32_t module;
+  uint32_t reserved;
+  uint64_t address; // 0: unknown
+};
+struct catalog_path { // a frame and the path of its caller, which is an earlier entry
+  struct catalog_entry entry;
+  uint32_t caller; // catalog id of a path; 0: the frame is the outermost
+  uint32_t frame;
+  uint32_t depth; // frames of the path, at most XSP_CALL_PATH_FRAMES
   uint32_t reserved;
 };
 
@@ -172,6 +192,7 @@ enum record_type {
   RECORD_THREAD,      // from here on the ring belongs to thread `start` of process number `duration`; site = name or 0
   RECORD_THREAD_NAME, // site = string id
   RECORD_OPEN,        // a span that its thread left open when it ended: start, site, id as in RECORD_SPAN; no duration
+  RECORD_PATH,        // start = catalog id of the call path of the span `id`
 };
 
 // 32 bytes. `commit` is written last (release) and is the slot's position + 1, cut to 32 bits: a reader that finds the

@@ -65,7 +65,7 @@ class Library(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_snippets_are_the_compiled_files(self):
-        for document, files in (("span-api", ["plain.c", "traced.c", "annotated.c"]),
+        for document, files in (("span-api", ["plain.c", "traced.c", "annotated.c", "call_paths.c"]),
                                 ("tracers", ["tracer/resources.c"])):
             text = (SOURCE / f"docs/{document}.md").read_text()
             for file in files:
