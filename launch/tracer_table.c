@@ -13,7 +13,7 @@
 #define LIB XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)
 #define K XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
 
-#define FRAMEWORK_ROW(tracer, how) {.name = #tracer, .door = DOOR_##how, .level_mask = M | L},
+#define FRAMEWORK_ROW(tracer, how, levels) {.name = #tracer, .door = DOOR_##how, .level_mask = levels},
 
 const struct known_tracer known_tracers[] = {
     {.name = "nvtx",

@@ -31,9 +31,11 @@ struct framework {
   const char *symbol_prefix;              // that all of `symbols` begin with
   const struct framework_symbol *symbols; // ends with a NULL name
   void (*prefix_found)(void);             // called when any name with this prefix was found; may be NULL
+  void (*program_starts)(void);           // called before main, where the framework is traced; may be NULL
   // An extension module of Python ("onnxruntime_pybind11_state"), or NULL. Called with the module complete and the
   // interpreter held; `module` is borrowed. May replace what is in it (python.h). Errors of Python must not be left set.
   const char *python_module;
+  const char *python_folder; // that the module's file is in, where other packages have modules of this name; NULL: any
   void (*python_loaded)(const struct python *python, void *module);
 };
 
@@ -71,6 +73,9 @@ struct framework_door {
   bool (*attach)(const void *real); // connects the tracer to the library of `real`; its answer stays
   uint32_t state;                   // atomic: enum framework_state
 };
+// Connects the tracer where that has not happened; `real` is an address in the framework's library. False: not traced, or
+// another thread is connecting it.
+bool framework_attach(struct framework_door *door, const void *real);
 // In an export of `name`: the framework's own function, cached in `place` (atomic); NULL: there is none. Adds 1 to `depth`,
 // a counter of this thread that the export decrements at its end. Only outermost calls are traced. The first call attaches
 // the tracer; other threads' calls meanwhile are not traced.

@@ -34,8 +34,10 @@ const void *framework_hooks(const struct framework *framework, const char *name)
   return get == NULL ? NULL : get();
 }
 
-static bool is_attached(struct framework_door *door, const void *real)
+bool framework_attach(struct framework_door *door, const void *real)
 {
+  if (framework_tracer(door->framework) == NULL)
+    return false;
   uint32_t now = __atomic_load_n(&door->state, __ATOMIC_ACQUIRE);
   if (now == FRAMEWORK_UNKNOWN &&
       __atomic_compare_exchange_n(&door->state, &now, FRAMEWORK_ATTACHING, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
@@ -50,8 +52,7 @@ void *framework_enter(struct framework_door *door, unsigned *depth, void **place
                       bool *ret_is_traced)
 {
   void *real = own_function(place, name, caller);
-  *ret_is_traced =
-      (*depth)++ == 0 && real != NULL && framework_tracer(door->framework) != NULL && is_attached(door, real);
+  *ret_is_traced = (*depth)++ == 0 && real != NULL && framework_attach(door, real);
   return real;
 }
 

@@ -26,6 +26,7 @@ struct entrance {
 static struct entrance entrances[ENTRANCES];
 
 static struct python the_python;
+static void *the_interpreter; // its library; NULL: the program itself
 static uint32_t python_state; // atomic: 0 not looked for, 1 being looked for, 2 found, 3 cannot be used
 
 // ---- the interpreter -------------------------------------------------------------------------------------------------
@@ -36,9 +37,16 @@ static void *look_up(void *interpreter, const char *name)
   return found != NULL || interpreter == NULL ? found : frameworks_lookup(interpreter, name);
 }
 
+static void *look_up_more(const char *name)
+{
+  return look_up(the_interpreter, name);
+}
+
 static bool find_functions(void *interpreter, struct python *python)
 {
   void *symbol;
+  the_interpreter = interpreter;
+  python->symbol = look_up_more;
 #define X(member, name, result, parameters)                                                                            \
   symbol = look_up(interpreter, #name);                                                                                \
   memcpy(&python->member, &symbol, sizeof symbol);                                                                     \

@@ -56,6 +56,8 @@ struct python {
   void *none;         // borrowed
   void *type_error;   // borrowed; the class
   size_t object_size; // of what every object begins with
+  void *(*symbol)(
+      const char *name); // a function or variable of the interpreter that is not in the list; NULL: it has none
 };
 
 // Replaces one of Python's functions: called with the same arguments, and with the function it replaces.

@@ -57,6 +57,9 @@ __attribute__((constructor)) static void read_environment(void)
     find_tracer(tracers, frameworks[i]->name, tracer_paths[i], sizeof tracer_paths[i]);
     any_traced = any_traced || tracer_paths[i][0] != 0;
   }
+  for (size_t i = 0; i < COUNT; i++)
+    if (tracer_paths[i][0] != 0 && frameworks[i]->program_starts != NULL)
+      frameworks[i]->program_starts();
 }
 
 const char *framework_model_range(void)
@@ -99,11 +102,23 @@ static const struct framework_symbol *find_symbol(const struct framework *framew
   return NULL;
 }
 
-static bool is_python_entrance(const struct framework *framework, const char *name)
+static bool is_in_folder(const void *function, const char *folder)
+{
+  Dl_info info;
+  if (dladdr(function, &info) == 0 || info.dli_fname == NULL)
+    return false;
+  const char *file = strrchr(info.dli_fname, '/');
+  size_t length = strlen(folder);
+  return file != NULL && (size_t)(file - info.dli_fname) > length && file[-(ptrdiff_t)length - 1] == '/' &&
+         memcmp(file - length, folder, length) == 0;
+}
+
+static bool is_python_entrance(const struct framework *framework, const char *name, const void *found)
 {
   const size_t prefix = sizeof PYTHON_ENTRANCE - 1;
   return framework->python_module != NULL && strncmp(name, PYTHON_ENTRANCE, prefix) == 0 &&
-         strcmp(name + prefix, framework->python_module) == 0;
+         strcmp(name + prefix, framework->python_module) == 0 &&
+         (framework->python_folder == NULL || is_in_folder(found, framework->python_folder));
 }
 
 void *framework_offer(void *handle, const char *name, void *found, const void *caller)
@@ -114,7 +129,7 @@ void *framework_offer(void *handle, const char *name, void *found, const void *c
     const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
     if (frameworks[i]->prefix_found != NULL && has_prefix(frameworks[i], name))
       frameworks[i]->prefix_found();
-    if (symbol == NULL && !is_python_entrance(frameworks[i], name))
+    if (symbol == NULL && !is_python_entrance(frameworks[i], name, found))
       continue;
     int saved_errno = errno;
     if (is_of_program(handle))

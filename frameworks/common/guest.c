@@ -19,6 +19,11 @@ void guest_report(const char *message)
     the_host->say(the_host, message);
 }
 
+const char *guest_option(const char *name)
+{
+  return the_host != NULL ? the_host->option(the_host, name) : NULL;
+}
+
 // Which library would a program started from here find? In a traced process the program's own counts.
 static int probe(const struct xsp_host *host, char *why, size_t why_size)
 {
@@ -54,5 +59,9 @@ const struct xsp_tracer *guest_tracer(void)
   };
   tracer.name = guest_library.names.name;
   tracer.summary = guest_library.summary;
+  tracer.options = guest_library.options;
+  tracer.stop = guest_library.stop;
+  if (guest_library.level_mask != 0)
+    tracer.level_mask = guest_library.level_mask;
   return &tracer;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 const struct xsp_tracer *guest_tracer(void); // what xsp_tracer_entry returns
+const char *guest_option(const char *name);  // NULL: not given
 void guest_report(const char *message);      // a line for the user, kept with the trace
 
 struct guest_library {
@@ -21,6 +22,10 @@ struct guest_library {
   // False: it cannot be traced, or not with layers; then writes the reason into `why`. May replace the advice. The version
   // stays NULL where it is unknown, and is static otherwise.
   bool (*examine)(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size);
+  // May be left out:
+  uint32_t level_mask;                     // 0: model and layer
+  const struct xsp_tracer_option *options; // as in struct xsp_tracer
+  void (*stop)(void);                      // likewise
 };
 extern const struct guest_library guest_library;
 

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of frameworks. A line is a folder of frameworks/: PREDICTOR, its `const struct predictor predictor_NAME`, for
 // `xsp profile`; DOOR, its `const struct framework framework_NAME`, for `xsp run`; TRACER, its tracers/NAME.so, loaded by
-// its door (FRAMEWORK) or by its predictor (PART). `xsp check` lists predictors in this order.
+// its door (FRAMEWORK) or by its predictor (PART), with the levels that it publishes (launch/tracer_table.c). `xsp check`
+// lists predictors in this order.
 #ifndef XSP_FRAMEWORKS_COMMON_TABLE_H
 #define XSP_FRAMEWORKS_COMMON_TABLE_H
 
 // clang-format off
 #define FRAMEWORKS(PREDICTOR, DOOR, TRACER) \
-  PREDICTOR(onnxruntime) DOOR(onnxruntime) TRACER(onnxruntime, FRAMEWORK) \
+  PREDICTOR(onnxruntime) DOOR(onnxruntime) TRACER(onnxruntime, FRAMEWORK, M | L) \
   PREDICTOR(litert) \
-  PREDICTOR(mxnet) DOOR(mxnet) TRACER(mxnet, FRAMEWORK) \
-  PREDICTOR(openvino) TRACER(openvino, PART) \
+  PREDICTOR(mxnet) DOOR(mxnet) TRACER(mxnet, FRAMEWORK, M | L) \
+  PREDICTOR(openvino) TRACER(openvino, PART, M | L) \
   PREDICTOR(program) \
+  DOOR(pytorch) TRACER(pytorch, FRAMEWORK, A | M | L | LIB) \
   PREDICTOR(script) \
-  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder) TRACER(tensorflow, FRAMEWORK)
+  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder) TRACER(tensorflow, FRAMEWORK, M | L)
 // clang-format on
 
 #define FRAMEWORKS_SKIP(...)

@@ -73,8 +73,9 @@ static const struct hint {
   const char *ways[WAYS_MOST];
 } hints[] = {
     {lacks_pytorch,
-     "PyTorch's operators: it announces them only where the program asks it to. One of",
-     {"with torch.autograd.profiler.emit_itt(): ...   (they become layers of this trace)",
+     "PyTorch's operators: none ran while it was recorded, -t left the tracer pytorch out, or this version is not "
+     "known",
+     {"docs/tracers.md has the versions, and what is recorded",
       "with torch.profiler.profile() as p: ...   p.export_chrome_trace(\"trace.json\"), then xsp report trace.json "
       "(GPU kernels, too)"}},
     {lacks_jax,

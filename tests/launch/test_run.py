@@ -337,7 +337,8 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "mxnet", "nvtx", "onnxruntime", "opencl", "tensorflow")))
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "mxnet", "nvtx", "onnxruntime", "opencl", "pytorch",
+                                                              "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
@@ -354,7 +355,7 @@ class Environment(RunTest):
         listed = self.variables(*options).get("XSP_TRACERS", "")
         return {pathlib.Path(path.lstrip("@")).stem for path in listed.split(",") if path}
 
-    FRAMEWORKS = ("mxnet", "onnxruntime", "tensorflow")  # whose tracers record models
+    FRAMEWORKS = ("mxnet", "onnxruntime", "pytorch", "tensorflow")  # whose tracers record models
 
     def test_levels_choose(self):
         """A program gets only tracers that record at its level set."""
@@ -362,7 +363,7 @@ class Environment(RunTest):
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
         self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "opencl"})
-        self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt", "pytorch"})
         self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"opencl", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())

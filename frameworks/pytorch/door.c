@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// PyTorch in unmodified programs. Whichever comes first loads pytorch.so: Python's module torch._C is complete; a program
+// that is linked against libtorch starts; or c10 asks whether memory is profiled, which it does for each allocation. The
+// last covers programs that load libtorch themselves: they are traced from their first tensor on.
+//
+// Only the first copy of PyTorch in a process is traced.
+#include "frameworks/pytorch/tracer.h"
+
+#include "frameworks/common/door.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#define EACH_FUNCTION(X) X(_ZN3c1022memoryProfilingEnabledEv, bool, (void))
+
+enum function {
+#define X(name, result, parameters) OF_##name,
+  EACH_FUNCTION(X)
+#undef X
+      FUNCTIONS,
+};
+#define X(name, result, parameters)                                                                                    \
+  XSP_API result name parameters;                                                                                      \
+  typedef result(*name##_fn) parameters;
+EACH_FUNCTION(X)
+#undef X
+
+static void *reals[FUNCTIONS]; // atomic: c10's own; NULL: not found yet
+static const struct pytorch_hooks *the_hooks;
+static struct pytorch_functions functions;
+static __thread unsigned depth; // of calls that pass through here
+
+// ---- the tracer ------------------------------------------------------------------------------------------------------
+
+// `address`: in a library next to which PyTorch's are found.
+static bool find_functions(const void *address)
+{
+  void *library = framework_library_of(framework_next(PYTORCH_ADD_CALLBACK, address));
+  if (library == NULL)
+    return false;
+  void *symbol;
+  bool is_whole = true;
+#define X(member, name, result, parameters)                                                                            \
+  symbol = frameworks_lookup(library, #name);                                                                          \
+  memcpy(&functions.member, &symbol, sizeof symbol);                                                                   \
+  is_whole = is_whole && symbol != NULL;
+  PYTORCH_NEEDED_FUNCTIONS(X)
+  bool has_interface = is_whole;
+  PYTORCH_OPTIONAL_FUNCTIONS(X)
+#undef X
+  return has_interface;
+}
+
+static bool attach(const void *address)
+{
+  const struct pytorch_hooks *hooks = framework_hooks(&framework_pytorch, PYTORCH_HOOKS_SYMBOL);
+  bool is_whole = hooks != NULL && find_functions(address);
+  if (hooks != NULL && !is_whole)
+    hooks->report("this PyTorch lacks functions that 1.13 and later have: it is not traced");
+  if (is_whole)
+    hooks->start(&functions);
+  the_hooks = hooks;
+  return is_whole;
+}
+
+static struct framework_door door = {&framework_pytorch, attach, FRAMEWORK_UNKNOWN};
+
+static void program_starts(void)
+{
+  const void *found = frameworks_lookup(RTLD_DEFAULT, PYTORCH_ADD_CALLBACK);
+  if (found != NULL)
+    (void)framework_attach(&door, found);
+}
+
+static void python_loaded(const struct python *python, void *module)
+{
+  (void)framework_attach(&door, (const void *)python_loaded);
+}
+
+// ---- c10's functions -------------------------------------------------------------------------------------------------
+
+// Within a function of EACH_FUNCTION.
+#define ENTER(name)                                                                                                    \
+  bool is_traced = false;                                                                                              \
+  void *found = framework_enter(&door, &depth, &reals[OF_##name], #name, FRAMEWORK_CALLER, &is_traced);                \
+  name##_fn real;                                                                                                      \
+  memcpy(&real, &found, sizeof real)
+
+bool _ZN3c1022memoryProfilingEnabledEv(void)
+{
+  ENTER(_ZN3c1022memoryProfilingEnabledEv);
+  bool is_profiled = real != NULL && real();
+  depth--;
+  return is_profiled;
+}
+
+static const struct framework_symbol symbols[] = {
+#define X(name, result, parameters)                                                                                    \
+  {#name, framework_first_copy, (void (*)(void))name, &reals[OF_##name]},
+    EACH_FUNCTION(X)
+#undef X
+    {.name = NULL},
+};
+
+const struct framework framework_pytorch = {
+    .name = "pytorch",
+    .symbol_prefix = "_ZN3c10",
+    .symbols = symbols,
+    .program_starts = program_starts,
+    .python_module = "_C",
+    .python_folder = "torch",
+    .python_loaded = python_loaded,
+};

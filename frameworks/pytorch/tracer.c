@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tracer's descriptor, and its functions for frameworks.so, which calls them on the program's threads.
+#include "frameworks/pytorch/tracer.h"
+
+#include "frameworks/common/guest.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+static void hook_start(const struct pytorch_functions *functions)
+{
+  operators_start(functions);
+}
+
+const struct pytorch_hooks *xsp_pytorch(void)
+{
+  static const struct pytorch_hooks hooks = {
+      .size = sizeof hooks,
+      .start = hook_start,
+      .report = guest_report,
+  };
+  (void)xsp_tracer_join(guest_tracer());
+  return &hooks;
+}
+
+// ---- the library, for `xsp check` ------------------------------------------------------------------------------------
+
+static bool examine(void *handle, const char **ret_version, const char **ret_advice, char *why, size_t why_size)
+{
+  bool is_whole = true;
+#define X(member, name, result, parameters) is_whole = is_whole && dlsym(handle, #name) != NULL;
+  PYTORCH_NEEDED_FUNCTIONS(X)
+#undef X
+  if (!is_whole)
+    snprintf(why, why_size, "this PyTorch lacks functions that 1.13 and later have");
+  return is_whole;
+}
+
+const struct guest_library guest_library = {
+    .names = {.name = "pytorch",
+              .sonames = (const char *const[]){"libtorch_cpu.so", "libtorch_cpu.so.1.13", NULL},
+              .package_glob = "torch/lib/libtorch_cpu.so*",
+              .advice = "pip install torch; a program that brings its own needs nothing"},
+    .summary = "operators, modules and steps of PyTorch 1.13 and later",
+    .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL) |
+                  XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY),
+    .examine = examine,
+};
+
+const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
+{
+  return guest_tracer();
+}

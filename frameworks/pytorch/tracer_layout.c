@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where at::RecordFunction keeps what no exported function returns. Nothing is assumed of a version: PyTorch constructs an
+// object in memory of ours, and the offsets follow from what its constructor wrote; they are then checked on the program's
+// own operators. Called by tracer_operators.c. An unknown layout costs sequence numbers, with a note, nothing else.
+#include "frameworks/common/guest.h"
+#include "frameworks/pytorch/tracer.h"
+
+#include <string.h>
+
+#define RECORD_BYTES 1024u // 344 in 2.15
+#define WORDS (RECORD_BYTES / sizeof(uint64_t))
+#define UNKNOWN UINT32_MAX
+#define CHECKS 256u // operators whose number must be plausible
+
+static const struct pytorch_functions *torch;
+static uint32_t sequence_at = UNKNOWN; // atomic; offset in bytes
+static uint32_t checks;                // atomic; operators checked
+
+struct record {
+  _Alignas(16) uint64_t words[WORDS];
+};
+
+// Constructed and destroyed where no callback is active: neither the program's profilers nor we see it.
+static void construct(struct record *record, int filling, struct record *ret_constructed)
+{
+  memset(record, filling, sizeof *record);
+  torch->construct(record, 0);
+  *ret_constructed = *record;
+  torch->destroy(record);
+}
+
+// The constructor sets the sequence number to -1, and writes the same whatever was there before.
+static uint32_t find_sequence(void)
+{
+  struct record record, one, other;
+  bool was_enabled = torch->is_enabled();
+  torch->enable(false);
+  construct(&record, 0xa5, &one);
+  construct(&record, 0x5a, &other);
+  torch->enable(was_enabled);
+  for (uint32_t i = 0; i < WORDS; i++)
+    if (one.words[i] == UINT64_MAX && other.words[i] == UINT64_MAX)
+      return i * (uint32_t)sizeof(uint64_t);
+  return UNKNOWN;
+}
+
+static void give_up(void)
+{
+  __atomic_store_n(&sequence_at, UNKNOWN, __ATOMIC_RELAXED);
+  guest_report("this PyTorch keeps sequence numbers in an unknown place: operators are recorded without them");
+}
+
+void layout_find(const struct pytorch_functions *functions)
+{
+  torch = functions;
+  if (torch->construct != NULL && torch->destroy != NULL && torch->enable != NULL && torch->is_enabled != NULL &&
+      torch->next_sequence != NULL)
+    sequence_at = find_sequence();
+  if (sequence_at == UNKNOWN)
+    give_up();
+}
+
+int64_t layout_sequence(const void *record, bool is_backward)
+{
+  uint32_t offset = __atomic_load_n(&sequence_at, __ATOMIC_RELAXED);
+  if (offset == UNKNOWN)
+    return -1;
+  int64_t sequence;
+  memcpy(&sequence, (const char *)record + offset, sizeof sequence);
+  // An operator has the number of the thread's next node, or none.
+  if (!is_backward && sequence != -1 && __atomic_load_n(&checks, __ATOMIC_RELAXED) < CHECKS) {
+    __atomic_fetch_add(&checks, 1, __ATOMIC_RELAXED);
+    if ((uint64_t)sequence != torch->next_sequence()) {
+      give_up();
+      return -1;
+    }
+  }
+  return sequence;
+}
