@@ -121,17 +121,16 @@ static void exchange_kinds(struct series *series)
   }
 }
 
-// Derived kinds are there for all parts of a correlated run or count as missing.
-static void settle_kinds(struct run_chunks *run)
+// An optional column is there for all parts of a correlated run or counts as missing.
+static bool settle_optional(struct run_chunks *run, unsigned column)
 {
   struct series *series = &run->series[SERIES_SPAN];
   bool has_all = run->has_derived;
   for (size_t i = 0; i < series->part_count; i++)
-    has_all &= series->parts[i].slot[STORE_DERIVED_KIND].chunk_id != 0;
-  if (has_all)
-    exchange_kinds(series);
+    has_all &= series->parts[i].slot[column].chunk_id != 0;
   for (size_t i = 0; i < series->part_count && !has_all; i++)
-    series->parts[i].slot[STORE_DERIVED_KIND] = (struct slot){0};
+    series->parts[i].slot[column] = (struct slot){0};
+  return has_all;
 }
 
 static enum status check_run(struct reader *reader, struct run_chunks *run, struct error *err)
@@ -147,10 +146,12 @@ static enum status check_run(struct reader *reader, struct run_chunks *run, stru
         if (column < kind->base_count)
           return problem_broken(err, reader->path, "column %s of table %s is missing in run %lld",
                                 kind->columns[column].name, kind->name, (long long)run->run_id);
-        run->has_derived &= s == SERIES_SPAN && column == STORE_DERIVED_KIND;
+        run->has_derived &= s == SERIES_SPAN && (STORE_OPTIONAL & STORE_BIT(column)) != 0;
       }
   }
-  settle_kinds(run);
+  if (settle_optional(run, STORE_DERIVED_KIND))
+    exchange_kinds(&run->series[SERIES_SPAN]);
+  settle_optional(run, STORE_FORWARD_ID);
   return STATUS_OK;
 }
 

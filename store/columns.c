@@ -36,8 +36,9 @@ static enum status find_spans(struct store *store, int64_t run_id, uint32_t *col
   if (!run->has_derived && (*column_mask & STORE_ALL_DERIVED) != 0)
     return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
   *ret_series = &run->series[SERIES_SPAN];
-  if (!has_column(*ret_series, STORE_DERIVED_KIND))
-    *column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
+    if ((STORE_OPTIONAL & STORE_BIT(column)) != 0 && !has_column(*ret_series, column))
+      *column_mask &= ~STORE_BIT(column);
   return STATUS_OK;
 }
 

@@ -99,7 +99,10 @@ static void fill_from_arrays(void *context, enum store_column column, size_t fir
 
 static struct store_derived_source source_of(const struct store_derived *derived)
 {
-  uint32_t mask = derived->kind != NULL ? STORE_ALL_DERIVED : STORE_ALL_DERIVED & ~STORE_BIT(STORE_DERIVED_KIND);
+  uint32_t mask = STORE_ALL_DERIVED;
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
+    if ((STORE_OPTIONAL & STORE_BIT(column)) != 0 && derived_column(derived, column) == NULL)
+      mask &= ~STORE_BIT(column);
   return (struct store_derived_source){derived->count, mask, (void *)(uintptr_t)derived, fill_from_arrays};
 }
 

@@ -57,6 +57,7 @@ static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_DEPTH] = {"depth", CHUNK_UINT32, false, 0, UINT32_MAX, DERIVED(depth)},
     [STORE_BASIS] = {"basis", CHUNK_UINT8, false, 0, BASIS_COUNT - 1, DERIVED(basis)},
     [STORE_DERIVED_KIND] = {"derived_kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION, DERIVED(kind)},
+    [STORE_FORWARD_ID] = {"forward_id", CHUNK_INT64, false, ID, DERIVED(forward_id)},
 };
 static const struct column_kind tag_columns[TAG_COLUMNS] = {
     [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY, offsetof(struct store_tag, span_id), 0},

@@ -45,6 +45,7 @@ static void add_run(struct store *to, int64_t run_id, size_t count, bool has_der
   derived.model_id = arena_alloc_array(&arena, count, 8);
   derived.layer_id = arena_alloc_array(&arena, count, 8);
   derived.self_ns = arena_alloc_array(&arena, count, 8);
+  derived.forward_id = arena_alloc_array(&arena, count, 8);
   derived.observation = arena_alloc_array(&arena, count, 4);
   derived.depth = arena_alloc_array(&arena, count, 4);
   derived.basis = arena_alloc_array(&arena, count, 1);
@@ -76,6 +77,7 @@ static void add_run(struct store *to, int64_t run_id, size_t count, bool has_der
     derived.model_id[i] = i % 6 == 0 ? 0 : id_of(run_id, 0, count);
     derived.layer_id[i] = i < 9 ? 0 : id_of(run_id, i / 9, count);
     derived.self_ns[i] = (int64_t)i - 20;
+    derived.forward_id[i] = i % 3 == 0 ? (int64_t)(i / 2) : 0;
     derived.observation[i] = (int32_t)(i % 4) - 1;
     derived.depth[i] = (uint32_t)(i % 4);
     derived.basis[i] = (uint8_t)(i % BASIS_COUNT);
@@ -101,7 +103,7 @@ static const char plain_schema[] =
     "CREATE TABLE span(run_id INTEGER, span_id INTEGER, trace_id INTEGER, parent_id INTEGER, model_id INTEGER,"
     " layer_id INTEGER, level TEXT, kind TEXT, category TEXT, tracer TEXT, track_id INTEGER, name TEXT,"
     " start_ns INTEGER, end_ns INTEGER, duration_ns INTEGER, self_ns INTEGER, correlation_id INTEGER, basis TEXT,"
-    " depth INTEGER, is_open INTEGER, observation INTEGER, recorded_parent_id INTEGER);"
+    " depth INTEGER, is_open INTEGER, observation INTEGER, recorded_parent_id INTEGER, forward_id INTEGER);"
     "CREATE TABLE tag(run_id INTEGER, span_id INTEGER, key TEXT, value);";
 
 static enum status insert(void *context, const struct store_cell *cells, size_t count, struct error *err)
@@ -148,7 +150,7 @@ static int make_tables(void **state)
   OK(store_open(path, &store, err));
   assert_int_equal(sqlite3_open(":memory:", &plain), SQLITE_OK);
   assert_int_equal(sqlite3_exec(plain, plain_schema, NULL, NULL, NULL), SQLITE_OK);
-  copy_rows("select * from span", "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  copy_rows("select * from span", "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   copy_rows("select * from tag", "INSERT INTO tag VALUES(?,?,?,?)");
   return 0;
 }
@@ -250,7 +252,8 @@ static void test_constraints_mean_what_sqlite_means(void **state)
                                         "duration_ns",    "self_ns",
                                         "correlation_id", "basis",
                                         "depth",          "is_open",
-                                        "observation",    "recorded_parent_id"};
+                                        "observation",    "recorded_parent_id",
+                                        "forward_id"};
   static const char *const operators[] = {"=", "<", "<=", ">", ">=", "<>", "is", "is not", "like"};
   static const char *const values[] = {"0",
                                        "1",

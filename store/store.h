@@ -116,6 +116,7 @@ enum store_column {
   STORE_DEPTH,
   STORE_BASIS,
   STORE_DERIVED_KIND, // what STORE_KIND reads where it is there
+  STORE_FORWARD_ID,
   STORE_COLUMNS,
 };
 #define STORE_BIT(column) (UINT32_C(1) << (column))
@@ -125,6 +126,8 @@ enum store_column {
 #define STORE_LEAN (UINT32_C(1) << 30)
 #define STORE_ALL_BASE (STORE_BIT(STORE_BASE_COLUMNS) - 1)
 #define STORE_ALL_DERIVED ((STORE_BIT(STORE_COLUMNS) - 1) & ~STORE_ALL_BASE)
+// Derived columns that a correlated run may lack: asked for, they are NULL then.
+#define STORE_OPTIONAL (STORE_BIT(STORE_DERIVED_KIND) | STORE_BIT(STORE_FORWARD_ID))
 // Derived columns of a run, same rows. observation: index into the run's observations, -1: none.
 struct store_derived {
   size_t count;
@@ -133,6 +136,7 @@ struct store_derived {
   uint32_t *depth;
   uint8_t *basis; // enum basis
   uint8_t *kind;  // XSP_KIND_…: the kind that readers see from then on (spans of STORE_SPAN_CALL); NULL: as stored
+  int64_t *forward_id; // of a backward operator: its forward operator's id; 0: none. NULL: no span has one
 };
 struct store_observation {
   int64_t observation; // 0-based within the run, by start
@@ -215,7 +219,7 @@ enum status store_put_derived(struct store *store, int64_t run_id, const struct 
                               const struct store_observation *observations, size_t observation_count,
                               struct error *err) MUST_CHECK;
 // The same without whole arrays, and not necessarily all columns at once: a run counts as correlated when it has all of
-// them (but derived_kind). Earlier ones are not taken away: see store_drop_derived. `fill` is asked for one column after the other, each from the first row to the last.
+// them (but STORE_OPTIONAL). Earlier ones are not taken away: see store_drop_derived. `fill` is asked for one column after the other, each from the first row to the last.
 struct store_derived_source {
   size_t count;         // rows of the run
   uint32_t column_mask; // which columns: STORE_BIT(STORE_PARENT_ID) …

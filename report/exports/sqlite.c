@@ -39,7 +39,7 @@ static const struct copied_table tables[] = {
      " level TEXT, kind TEXT, category TEXT, tracer TEXT, track_id INTEGER, name TEXT, start_ns INTEGER, end_ns "
      "INTEGER,"
      " duration_ns INTEGER, self_ns INTEGER, correlation_id INTEGER, basis TEXT, depth INTEGER, is_open INTEGER,"
-     " observation INTEGER, recorded_parent_id INTEGER",
+     " observation INTEGER, recorded_parent_id INTEGER, forward_id INTEGER",
      "CREATE INDEX span_id ON span(run_id, span_id)"},
     {"tag", "run_id INTEGER, span_id INTEGER, key TEXT, value", "CREATE INDEX tag_span ON tag(run_id, span_id, key)"},
     {"log", "run_id INTEGER, span_id INTEGER, time_ns INTEGER, message TEXT",
