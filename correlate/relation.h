@@ -30,6 +30,9 @@ void relation_self(struct relation *relation);  // the duration less the union o
 // observations.c: lists them in `arena` by start; those whose span ids are in `warmup_ids` (sorted) are warm-ups.
 void relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside);
+// spans.c: after parents_find, the rest of it as whole arrays; `answer` is zeroed.
+void relation_answer(struct relation *relation, const struct correlate_question *question, struct arena *arena,
+                     struct correlate_answer *answer);
 // relation.c: a store_derived_source's fill, with a relation as its context.
 void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);
 void relation_forget_tree(struct relation *relation); // relation_done frees it

@@ -18,7 +18,7 @@ static void fill_derived(struct relation *relation, uint32_t column_mask, struct
                       &derived->observation, &derived->depth,    &derived->basis,    &derived->kind};
   if (relation->parents.launches.carried == NULL) // as stored
     column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
-  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_FORWARD_ID; column++) { // that one is found from tags
     if ((column_mask & STORE_BIT(column)) == 0)
       continue;
     void *array = arena_alloc_array(arena, count + 1, widths[column - STORE_BASE_COLUMNS]);
@@ -30,8 +30,8 @@ static void fill_derived(struct relation *relation, uint32_t column_mask, struct
   }
 }
 
-static void relate(struct relation *relation, const struct correlate_question *question, struct arena *arena,
-                   struct correlate_answer *answer)
+void relation_answer(struct relation *relation, const struct correlate_question *question, struct arena *arena,
+                     struct correlate_answer *answer)
 {
   size_t count = question->warmup_count;
   int64_t *warmups = arena_alloc_array(arena, count + 1, sizeof *warmups);
@@ -59,7 +59,7 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
   if (status == STATUS_OK && question->has_caller)
     parents_name_caller(question->spans, &relation.parents);
   if (status == STATUS_OK)
-    relate(&relation, question, arena, ret_answer);
+    relation_answer(&relation, question, arena, ret_answer);
   relation_done(&relation);
   return status;
 }

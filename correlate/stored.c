@@ -3,6 +3,7 @@
 // run of 10^7 spans has 46 bytes of them a span, and what is found out about it another 45.
 #include "base/debug.h"
 #include "base/sorted.h"
+#include "correlate/forward.h"
 #include "correlate/launch_facts.h"
 #include "correlate/layer_index.h"
 #include "correlate/relation.h"
@@ -15,7 +16,7 @@
   (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_RECORDED_PARENT_ID) | STORE_BIT(STORE_START_NS) |                        \
    STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) |         \
    STORE_KIND_AS_STORED | STORE_BIT(STORE_FLAGS) | STORE_LEAN)
-#define TREE_COLUMNS (STORE_ALL_DERIVED & ~STORE_BIT(STORE_SELF_NS) & ~STORE_BIT(STORE_DERIVED_KIND))
+#define TREE_COLUMNS (STORE_ALL_DERIVED & ~STORE_BIT(STORE_SELF_NS) & ~STORE_OPTIONAL)
 
 // ---- what names and tags say -----------------------------------------------------------------------------------------
 // "ProfilerStep#12": a framework's step, also where the importer did not flag it.
@@ -126,9 +127,37 @@ static enum status load(struct run *run, struct error *err)
   return find_warmups(run->store, run->run_id, &run->arena, &run->warmups, err);
 }
 
-static struct launch_facts_source facts_source(const struct run *run)
+static enum status find_forward(struct run *run, const struct parents *parents, struct arena *arena,
+                                struct forward_links *ret_links, struct error *err)
 {
-  return (struct launch_facts_source){run->store, run->run_id, &run->spans, run->tracks, run->track_count};
+  const struct forward_source source = {run->store, run->run_id, &run->spans, parents, run->tracks, run->track_count};
+  return forward_find(&source, arena, ret_links, err);
+}
+
+static enum status note_unknown_threads(struct run *run, size_t count, struct arena *arena, struct error *err)
+{
+  static const char key[] = "forward_threads_unknown";
+  struct store_note *notes;
+  size_t note_count;
+  XSP_TRY(store_notes(run->store, run->run_id, arena, &notes, &note_count, err));
+  for (size_t i = 0; i < note_count; i++) // correlated before
+    if (notes[i].run_id == run->run_id && strcmp(notes[i].key, key) == 0)
+      return STATUS_OK;
+  return store_add_note(run->store, run->run_id, key, arena_format(arena, "%zu", count), err);
+}
+
+static enum status write_forward(struct run *run, const struct parents *parents, struct error *err)
+{
+  struct arena arena = {0};
+  struct forward_links links;
+  enum status status = find_forward(run, parents, &arena, &links, err);
+  struct store_derived_source source = {run->spans.count, STORE_BIT(STORE_FORWARD_ID), &links, forward_fill};
+  if (status == STATUS_OK && links.count > 0)
+    status = store_put_derived_columns(run->store, run->run_id, &source, err);
+  if (status == STATUS_OK && links.unknown_count > 0)
+    status = note_unknown_threads(run, links.unknown_count, &arena, err);
+  arena_done(&arena);
+  return status;
 }
 
 // What is written is given up before the next phase needs room.
@@ -148,6 +177,7 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   parents_forget_links(&relation->parents);
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
+  XSP_TRY(write_forward(run, &relation->parents, err));
   XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
   relation_forget_tree(relation);
   relation_self(relation);
@@ -155,31 +185,42 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   return store_put_derived_columns(run->store, run->run_id, &source, err);
 }
 
-static enum status correlate_and_write(struct run *run, struct error *err)
+static enum status find_parents(struct run *run, struct parents *parents, struct error *err)
 {
-  struct relation relation = {.spans = &run->spans};
-  struct launch_facts_source source = facts_source(run);
-  enum status status = parents_find(&run->spans, run->tracks, run->track_count, &relation.parents, err);
-  if (status == STATUS_OK)
-    status = parents_learn(&run->spans, launch_facts_load, &source, &relation.parents, err);
-  if (status == STATUS_OK && run->has_caller)
-    parents_name_caller(&run->spans, &relation.parents);
-  if (status == STATUS_OK)
-    status = write_relation(run, &relation, err);
-  relation_done(&relation);
-  return status;
+  struct launch_facts_source source = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
+  XSP_TRY(parents_find(&run->spans, run->tracks, run->track_count, parents, err));
+  XSP_TRY(parents_learn(&run->spans, launch_facts_load, &source, parents, err));
+  if (run->has_caller)
+    parents_name_caller(&run->spans, parents);
+  return STATUS_OK;
 }
 
-static enum status correlate_and_overlay(struct run *run, struct error *err)
+static enum status overlay_relation(struct run *run, struct relation *relation, struct error *err)
 {
-  struct launch_facts_source source = facts_source(run);
-  const struct correlate_question question = {&run->spans,        run->tracks,       run->track_count,  run->warmups.id,
-                                              run->warmups.count, STORE_ALL_DERIVED, launch_facts_load, &source,
-                                              run->has_caller};
-  struct correlate_answer answer;
-  XSP_TRY(correlate_spans(&question, &run->arena, &answer, err));
+  const struct correlate_question question = {.spans = &run->spans,
+                                              .warmup_span_ids = run->warmups.id,
+                                              .warmup_count = run->warmups.count,
+                                              .column_mask = STORE_ALL_DERIVED};
+  struct correlate_answer answer = {0};
+  struct forward_links links;
+  relation_answer(relation, &question, &run->arena, &answer);
+  XSP_TRY(find_forward(run, &relation->parents, &run->arena, &links, err));
+  if (links.count > 0) {
+    answer.derived.forward_id = arena_alloc_array(&run->arena, run->spans.count, sizeof *answer.derived.forward_id);
+    forward_fill(&links, STORE_FORWARD_ID, 0, run->spans.count, answer.derived.forward_id);
+  }
   return store_overlay_derived(run->store, run->run_id, &answer.derived, answer.observations, answer.observation_count,
                                err);
+}
+
+static enum status correlate_run(struct run *run, bool is_overlay, struct error *err)
+{
+  struct relation relation = {.spans = &run->spans};
+  enum status status = find_parents(run, &relation.parents, err);
+  if (status == STATUS_OK)
+    status = is_overlay ? overlay_relation(run, &relation, err) : write_relation(run, &relation, err);
+  relation_done(&relation);
+  return status;
 }
 
 static enum status correlate_runs(struct store *store, bool is_overlay, struct error *err)
@@ -197,7 +238,7 @@ static enum status correlate_runs(struct store *store, bool is_overlay, struct e
     DEBUG(correlate, "run %lld: %zu spans, %zu tracks%s", (long long)run.run_id, run.spans.count, run.track_count,
           is_overlay ? ", in memory only" : "");
     if (status == STATUS_OK)
-      status = is_overlay ? correlate_and_overlay(&run, err) : correlate_and_write(&run, err);
+      status = correlate_run(&run, is_overlay, err);
     arena_done(&run.links_arena);
     arena_done(&run.arena);
   }

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds forward operators by sequence number and thread; see forward.h. The forward operator is the last one with the number
+// that begins before the backward operator: operators around it, and those before it that need no gradient, see the same
+// number. So does torch.profiler.
+#include "correlate/forward.h"
+
+#include "base/interner.h"
+#include "base/map.h"
+#include "base/sorted.h"
+#include "correlate/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_COMPARED 256u // that have one sequence number; with more a thread's number counts as that of several
+#define NO_THREAD UINT32_MAX
+
+enum { SEQUENCE, THREAD, NUMBER, KEYS }; // of tags
+static const char *const key_names[KEYS] = {"sequence", "forward_thread", "Fwd thread id"};
+
+struct fact { // one tag
+  uint32_t row, key;
+  int64_t value;
+};
+struct forward_operator {
+  int64_t sequence, start_ns;
+  uint32_t thread, row;
+};
+struct backward_operator {
+  int64_t sequence, named; // named: the thread, as the tag has it
+  uint32_t row, process;
+  bool is_number; // PyTorch's own
+};
+struct thread_number { // one that backward operators of a process name
+  size_t linked;       // of their operators: have a forward operator on some thread
+  uint32_t thread;     // the one that has them all; NO_THREAD: none, or several
+  uint32_t thread_count;
+  bool is_crowded; // THREADS_COMPARED
+};
+struct candidate {
+  uint32_t number, thread;
+  size_t linked;
+};
+struct work {
+  const struct forward_source *source;
+  struct arena arena;
+  struct map place_of_track; // by id: process, and thread or NO_THREAD
+  struct map threads;        // by process and number in the operating system
+  VECTOR(uint32_t) process_of_thread;
+  VECTOR(struct forward_operator) forward;
+  VECTOR(struct backward_operator) backward;
+  struct map numbers; // by process and number: index of…
+  VECTOR(struct thread_number) all_numbers;
+  struct map candidate_of; // by number and thread: index of…
+  VECTOR(struct candidate) candidates;
+};
+
+// ---- threads ---------------------------------------------------------------------------------------------------------
+static uint32_t number_in(struct map *map, uint64_t a, uint64_t b)
+{
+  bool is_new;
+  uint64_t *number = map_at(map, (struct map_key){a, b}, &is_new);
+  if (is_new)
+    *number = map->count - 1;
+  return (uint32_t)*number;
+}
+
+static void number_threads(struct work *work)
+{
+  struct interner hosts = {0};
+  struct map processes = {0};
+  for (size_t i = 0; i < work->source->track_count; i++) {
+    const struct store_track *track = &work->source->tracks[i];
+    uint64_t host = track->host == NULL ? 0 : interner_at(&hosts, track->host, strlen(track->host)) + UINT64_C(1);
+    uint32_t process = number_in(&processes, host, (uint64_t)track->process_id);
+    uint32_t thread = NO_THREAD;
+    if (track->thread_id != STORE_NONE && track->device_id == STORE_NONE) {
+      thread = number_in(&work->threads, process, (uint64_t)track->thread_id);
+      if (thread == work->process_of_thread.count)
+        *vector_add(&work->process_of_thread) = process;
+    }
+    *map_at(&work->place_of_track, map_number((uint64_t)track->track_id), NULL) = (uint64_t)process << 32 | thread;
+  }
+  interner_done(&hosts);
+  map_done(&processes);
+}
+
+// ---- operators -------------------------------------------------------------------------------------------------------
+static int compare_facts(const void *left, const void *right)
+{
+  const struct fact *a = left, *b = right;
+  if (a->row != b->row)
+    return a->row < b->row ? -1 : 1;
+  return (a->key > b->key) - (a->key < b->key);
+}
+
+// All facts of one row: an operator, where it is a layer with a sequence number.
+static void add_operator(struct work *work, const struct fact *facts, size_t count)
+{
+  const struct store_spans *spans = work->source->spans;
+  uint32_t row = facts->row;
+  const uint64_t *at = map_find(&work->place_of_track, map_number(spans->track_id[row]));
+  if (at == NULL || facts[0].key != SEQUENCE || facts[0].value < 0 || spans->level[row] != XSP_LEVEL_LAYER)
+    return;
+  const struct fact *named = facts[count - 1].key != SEQUENCE ? &facts[count - 1] : NULL;
+  uint32_t thread = (uint32_t)*at;
+  if (named != NULL && (named->key == THREAD || named->value > 0))
+    *vector_add(&work->backward) =
+        (struct backward_operator){facts->value, named->value, row, (uint32_t)(*at >> 32), named->key == NUMBER};
+  else if (thread != NO_THREAD)
+    *vector_add(&work->forward) = (struct forward_operator){facts->value, spans->start_ns[row], thread, row};
+}
+
+static enum status read_operators(struct work *work, const uint32_t keys[KEYS], struct arena *scratch,
+                                  struct error *err)
+{
+  const struct forward_source *source = work->source;
+  struct store_tag *tags;
+  size_t tag_count, count = 0;
+  bool is_sorted = true; // as sources write them
+  XSP_TRY(store_load_tags_of(source->store, source->run_id, keys, KEYS, scratch, &tags, &tag_count, err));
+  struct fact *facts = arena_alloc_array(scratch, tag_count + 1, sizeof *facts);
+  for (size_t i = 0; i < tag_count; i++) {
+    uint32_t row = parents_row_of(source->parents, source->spans, tags[i].span_id);
+    if (tags[i].type != STORE_INT || row == ROW_NONE)
+      continue;
+    uint32_t key = tags[i].key == keys[SEQUENCE] ? SEQUENCE : tags[i].key == keys[THREAD] ? THREAD : NUMBER;
+    facts[count] = (struct fact){row, key, tags[i].value.integer};
+    is_sorted &= count == 0 || compare_facts(&facts[count - 1], &facts[count]) <= 0;
+    count++;
+  }
+  if (!is_sorted)
+    qsort(facts, count, sizeof *facts, compare_facts);
+  for (size_t i = 0, next; i < count; i = next) {
+    for (next = i + 1; next < count && facts[next].row == facts[i].row;)
+      next++;
+    add_operator(work, facts + i, next - i);
+  }
+  return STATUS_OK;
+}
+
+// By number, thread and start; of equal starts what encloses is first.
+static int compare_forward(const void *left, const void *right, void *input)
+{
+  const struct forward_operator *a = left, *b = right;
+  if (a->sequence != b->sequence)
+    return a->sequence < b->sequence ? -1 : 1;
+  if (a->thread != b->thread)
+    return a->thread < b->thread ? -1 : 1;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return order_compare_ties(input, a->row, b->row);
+}
+
+static void sort_forward(struct work *work)
+{
+  const struct store_spans *spans = work->source->spans;
+  struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, NULL};
+  if (work->forward.count > 1)
+    qsort_r(work->forward.items, work->forward.count, sizeof *work->forward.items, compare_forward, &input);
+}
+
+// ---- looking up ------------------------------------------------------------------------------------------------------
+// An operator that begins with the key comes before it: the bound is after the last one that began in time.
+static int compare_begun(const void *key, const void *item)
+{
+  const struct forward_operator *a = key, *b = item;
+  if (a->sequence != b->sequence)
+    return a->sequence < b->sequence ? -1 : 1;
+  if (a->thread != b->thread)
+    return a->thread < b->thread ? -1 : 1;
+  return a->start_ns < b->start_ns ? -1 : 1;
+}
+
+static size_t end_of_begun(const struct work *work, int64_t sequence, uint32_t thread, int64_t start_ns)
+{
+  const struct forward_operator key = {sequence, start_ns, thread, 0};
+  return sorted_lower_bound(&key, work->forward.items, work->forward.count, sizeof key, compare_begun);
+}
+
+// The last forward operator of `thread` with the backward operator's number that began before it; NULL: none.
+static const struct forward_operator *find_on(const struct work *work, const struct backward_operator *backward,
+                                              uint32_t thread)
+{
+  size_t end = end_of_begun(work, backward->sequence, thread, work->source->spans->start_ns[backward->row]);
+  const struct forward_operator *found = end > 0 ? &work->forward.items[end - 1] : NULL;
+  return found != NULL && found->sequence == backward->sequence && found->thread == thread ? found : NULL;
+}
+
+// ---- PyTorch's own numbers of threads --------------------------------------------------------------------------------
+static struct thread_number *number_of(struct work *work, const struct backward_operator *backward)
+{
+  uint32_t at = number_in(&work->numbers, backward->process, (uint64_t)backward->named);
+  return at < work->all_numbers.count ? &work->all_numbers.items[at] : vector_add(&work->all_numbers);
+}
+
+// Which threads of its process may have made this operator.
+static void find_candidates(struct work *work, const struct backward_operator *backward)
+{
+  struct thread_number *number = number_of(work, backward);
+  const struct forward_operator *forward = work->forward.items;
+  size_t at = end_of_begun(work, backward->sequence, 0, INT64_MIN), compared = 0;
+  bool is_linked = false;
+  while (at < work->forward.count && forward[at].sequence == backward->sequence && compared++ < THREADS_COMPARED) {
+    uint32_t thread = forward[at].thread;
+    if (work->process_of_thread.items[thread] == backward->process && find_on(work, backward, thread) != NULL) {
+      uint32_t place = number_in(&work->candidate_of, (uint64_t)(number - work->all_numbers.items), thread);
+      if (place == work->candidates.count)
+        *vector_add(&work->candidates) = (struct candidate){(uint32_t)(number - work->all_numbers.items), thread, 0};
+      work->candidates.items[place].linked++;
+      is_linked = true;
+    }
+    at = end_of_begun(work, backward->sequence, thread, INT64_MAX);
+  }
+  number->is_crowded |= compared > THREADS_COMPARED;
+  number->linked += is_linked;
+}
+
+// A number is of the one thread that has forward operators for all backward operators that name it, as far as any thread
+// has them.
+static void learn_numbers(struct work *work)
+{
+  for (size_t i = 0; i < work->backward.count; i++)
+    if (work->backward.items[i].is_number)
+      find_candidates(work, &work->backward.items[i]);
+  for (size_t i = 0; i < work->candidates.count; i++) {
+    const struct candidate *candidate = &work->candidates.items[i];
+    struct thread_number *number = &work->all_numbers.items[candidate->number];
+    if (candidate->linked < number->linked)
+      continue;
+    number->thread = candidate->thread;
+    number->thread_count++;
+  }
+}
+
+static uint32_t thread_of(struct work *work, const struct backward_operator *backward)
+{
+  if (backward->is_number) {
+    const struct thread_number *number = number_of(work, backward);
+    return number->thread_count == 1 && !number->is_crowded ? number->thread : NO_THREAD;
+  }
+  const struct map_key key = {backward->process, (uint64_t)backward->named};
+  const uint64_t *thread = map_find(&work->threads, key);
+  return thread != NULL ? (uint32_t)*thread : NO_THREAD;
+}
+
+// ---- links -----------------------------------------------------------------------------------------------------------
+static int compare_links(const void *left, const void *right)
+{
+  const struct forward_link *a = left, *b = right;
+  return (a->row > b->row) - (a->row < b->row);
+}
+
+static void link_operators(struct work *work, struct arena *arena, struct forward_links *links)
+{
+  links->links = arena_alloc_array(arena, 2 * work->backward.count, sizeof *links->links); // see link_evaluations
+  for (size_t i = 0; i < work->backward.count; i++) {                                      // by row, as the facts were
+    const struct backward_operator *backward = &work->backward.items[i];
+    uint32_t thread = thread_of(work, backward);
+    const struct forward_operator *forward = thread != NO_THREAD ? find_on(work, backward, thread) : NULL;
+    if (forward != NULL)
+      links->links[links->count++] = (struct forward_link){backward->row, forward->row};
+    links->unknown_count += thread == NO_THREAD;
+  }
+}
+
+// The engine's step around a backward operator has no sequence number of its own. torch.profiler copies the operator's.
+struct evaluations {
+  const struct forward_source *source;
+  const struct forward_link *around; // possible ones, by row
+  size_t around_count, at;
+  struct forward_links *links;
+};
+
+static enum status link_named(void *context, size_t first_row, const struct store_spans *part,
+                              const struct store_derived *derived, struct error *err)
+{
+  static const char prefix[] = "autograd::engine::evaluate_function: ";
+  struct evaluations *work = context;
+  (void)derived;
+  (void)err;
+  for (; work->at < work->around_count && work->around[work->at].row < first_row + part->count; work->at++) {
+    struct forward_link around = work->around[work->at];
+    const char *name = store_text(work->source->store, part->name[around.row - first_row], NULL);
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+      work->links->links[work->links->count++] = around;
+  }
+  return STATUS_OK;
+}
+
+static enum status link_evaluations(const struct forward_source *source, struct arena *arena,
+                                    struct forward_links *links, struct error *err)
+{
+  struct forward_link *around = arena_alloc_array(arena, links->count, sizeof *around);
+  struct evaluations work = {source, around, 0, 0, links};
+  for (size_t i = 0; i < links->count; i++) {
+    struct forward_link link = {source->parents->row[links->links[i].row], links->links[i].forward_row};
+    if (link.row != ROW_NONE && source->spans->level[link.row] == XSP_LEVEL_LAYER &&
+        bsearch(&link, links->links, links->count, sizeof link, compare_links) == NULL)
+      around[work.around_count++] = link;
+  }
+  if (work.around_count == 0)
+    return STATUS_OK;
+  qsort(around, work.around_count, sizeof *around, compare_links);
+  XSP_TRY(store_walk_spans(source->store, source->run_id, STORE_BIT(STORE_NAME), link_named, &work, err));
+  qsort(links->links, links->count, sizeof *links->links, compare_links);
+  return STATUS_OK;
+}
+
+static void work_done(struct work *work)
+{
+  map_done(&work->place_of_track);
+  map_done(&work->threads);
+  map_done(&work->numbers);
+  map_done(&work->candidate_of);
+  vector_done(&work->process_of_thread);
+  vector_done(&work->forward);
+  vector_done(&work->backward);
+  vector_done(&work->all_numbers);
+  vector_done(&work->candidates);
+}
+
+enum status forward_find(const struct forward_source *source, struct arena *arena, struct forward_links *ret_links,
+                         struct error *err)
+{
+  struct work work = {.source = source};
+  struct arena scratch = {0};
+  uint32_t keys[KEYS];
+  bool has[KEYS];
+  for (int i = 0; i < KEYS; i++)
+    if (!(has[i] = store_find_string(source->store, key_names[i], strlen(key_names[i]), &keys[i])))
+      keys[i] = 0; // no tag has it
+  *ret_links = (struct forward_links){.spans = source->spans};
+  if (!has[SEQUENCE] || (!has[THREAD] && !has[NUMBER]))
+    return STATUS_OK;
+  number_threads(&work);
+  enum status status = read_operators(&work, keys, &scratch, err);
+  arena_done(&scratch);
+  if (status == STATUS_OK && work.backward.count > 0) {
+    sort_forward(&work);
+    learn_numbers(&work);
+    link_operators(&work, arena, ret_links);
+  }
+  work_done(&work);
+  if (status == STATUS_OK && ret_links->count > 0)
+    status = link_evaluations(source, arena, ret_links, err);
+  return status;
+}
+
+void forward_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values)
+{
+  const struct forward_links *links = context;
+  int64_t *ids = ret_values;
+  (void)column;
+  memset(ids, 0, count * sizeof *ids);
+  const struct forward_link first = {(uint32_t)first_row, 0};
+  size_t at = sorted_lower_bound(&first, links->links, links->count, sizeof first, compare_links);
+  for (; at < links->count && links->links[at].row < first_row + count; at++)
+    ids[links->links[at].row - first_row] = rows_id(links->spans, links->links[at].forward_row);
+}
