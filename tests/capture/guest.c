@@ -68,11 +68,11 @@ static int mode_annotate(void)
   if (variant == NULL || variant == made)
     return 2;
   one(variant);
-  struct xsp_interval interval = {sizeof interval,     track, XSP_KIND_EXECUTION, XSP_CLOCK_MONOTONIC, 100, 350, 99,
-                                  xsp_span_context(&a)};
+  struct xsp_interval interval = {
+      sizeof interval, track, XSP_KIND_EXECUTION, XSP_CLOCK_MONOTONIC, 100, 350, 99, xsp_span_context(&a), 0, 0};
   struct xsp_span kernel = xsp_span_emit(made, &interval);
   xsp_span_tag_string(&kernel, "grid", "1x2x3");
-  struct xsp_interval cycles = {sizeof cycles, other, XSP_KIND_SYNC, XSP_CLOCK_FOREIGN, 0, 5, 0, {0, 0}};
+  struct xsp_interval cycles = {sizeof cycles, other, XSP_KIND_SYNC, XSP_CLOCK_FOREIGN, 0, 5, 0, {0, 0}, 0, 0};
   xsp_span_emit(xsp_site_create("made", XSP_LEVEL_KERNEL, "cycle", NULL), &cycles);
   interval.end = 99; // four that make no sense: counted, not recorded
   xsp_span_emit(made, &interval);
@@ -329,7 +329,7 @@ static int mode_fork(void)
     if (child == 0) {
       xsp_span_finish(&span); // misused: it belongs to the parent
       one(&inner);
-      struct xsp_interval interval = {sizeof interval, track, XSP_KIND_SYNC, XSP_CLOCK_TICKS, 1, 2, 0, {0, 0}};
+      struct xsp_interval interval = {sizeof interval, track, XSP_KIND_SYNC, XSP_CLOCK_TICKS, 1, 2, 0, {0, 0}, 0, 0};
       xsp_span_emit(&third, &interval);
       pid_t grandchild = bounded_fork();
       if (grandchild == 0) {
