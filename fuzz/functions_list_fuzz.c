@@ -44,6 +44,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand_within(rule->name, text, size);
     demand_within(rule->library, text, size);
     demand_within(rule->as, text, size);
+    demand(rule->parameter_count <= FUNCTIONS_PARAMETERS_MOST && rule->result <= FUNCTIONS_DOUBLE);
+    for (uint32_t k = 0; k < rule->parameter_count; k++) {
+      demand_within(rule->parameters[k].name, text, size);
+      demand(rule->parameters[k].type > FUNCTIONS_NO_TYPE && rule->parameters[k].type <= FUNCTIONS_DOUBLE);
+    }
     demand(rule->name[0] != '\0' && rule->level < XSP_LEVEL_COUNT && rule->stack_bytes <= FUNCTIONS_STACK_MOST);
     demand(rule->stack_bytes % 8 == 0 && rule->line >= 1 && rule->line <= lines);
     demand(rule->is_pattern || functions_refusal(rule->name) == NULL);

@@ -66,7 +66,7 @@ class Library(unittest.TestCase):
 class Documents(unittest.TestCase):
     def test_snippets_are_the_compiled_files(self):
         for document, files in (("span-api", ["plain.c", "traced.c", "annotated.c", "call_paths.c"]),
-                                ("tracers", ["tracer/resources.c"])):
+                                ("tracers", ["tracer/resources.c"]), ("monitor", ["monitor/operators.c"])):
             text = (SOURCE / f"docs/{document}.md").read_text()
             for file in files:
                 code = (SOURCE / "examples" / file).read_text()
@@ -98,11 +98,13 @@ class Examples(unittest.TestCase):
                 self.assertIn(line, lines)
 
 
-class Tracers(unittest.TestCase):
+class Outside(unittest.TestCase):
+    """Builds a folder of examples/ against installed headers only: nothing of the checkout is in its search path."""
+    example = None
+
     @classmethod
     def setUpClass(cls):
-        """Builds examples/tracer against installed headers only: nothing of the checkout is in its search path."""
-        cls.folder = tempfile.TemporaryDirectory(prefix="xsp-tracer-")
+        cls.folder = tempfile.TemporaryDirectory(prefix="xsp-outside-")
         root = pathlib.Path(cls.folder.name)
         prefix = root / "prefix"
         for part in ("include", "lib/pkgconfig"):
@@ -111,15 +113,24 @@ class Tracers(unittest.TestCase):
         for file in BUILD.glob("libxsp.so*"):
             shutil.copy(file, prefix / "lib", follow_symlinks=False)
         shutil.copy(BUILD / "xsp.pc", prefix / "lib/pkgconfig")
-        shutil.copytree(SOURCE / "examples/tracer", root / "tracer")
+        shutil.copytree(SOURCE / "examples" / cls.example, root / "made")
         flags = "-O2 -Werror" + (f" -fsanitize={os.environ['XSP_SANITIZE']}" if SANITIZED else "")
-        output_of("make", "-C", root / "tracer", f"CFLAGS={flags}",
+        output_of("make", "-C", root / "made", f"CFLAGS={flags}",
                   env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")})
-        cls.tracer = root / "tracer/resources.so"
+        cls.made = root / "made"
 
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
+
+
+class Tracers(Outside):
+    example = "tracer"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.tracer = cls.made / "resources.so"
 
     def trace(self, tracers):
         with Session() as session:
@@ -147,6 +158,24 @@ class Tracers(unittest.TestCase):
 
     def test_too_long_a_list(self):
         self.assertTrue(any(line.startswith("message XSP_TRACERS: ") for line in self.trace("/x" * 20000)))
+
+
+@unittest.skipIf(SANITIZED, "a sanitizer's library would have to come first in programs built without it")
+class Monitor(Outside):
+    example = "monitor"
+
+    def test_calls_of_listed_functions(self):
+        functions = pathlib.Path(self.folder.name) / "functions.txt"
+        functions.write_text('described(int a, double b, text c) -> double as "my function"\nhalf\n')
+        done = subprocess.run([BUILD / "xsp", "run", "-q", "-t", self.made / "operators.so", "--functions", functions, "-o",
+                               pathlib.Path(self.folder.name) / "out.xsp", "--", BUILD / "test-programs/described-guest"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.splitlines(), [
+            r'functions my function[-1,0.5,"say \u0022x\u0022"]', "functions my function returned [1e+300]",
+            'functions my function[1,2,""]', "functions my function returned [55]",
+            'functions my function[1,2,""]', "functions my function returned [56]",
+            "functions half", "functions half returned "])
 
 
 if __name__ == "__main__":

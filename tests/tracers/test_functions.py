@@ -96,6 +96,22 @@ class FunctionsTest(unittest.TestCase):
                           "where s.name = 'zoo_ints' and p.name = 'zoo_tail'")
         self.assertEqual(nested, [{"n": 100}])
 
+    def test_signatures(self):
+        self.trace("described(int a, double b, text c, long d, float e, uint f, pointer g, ulong h, long i, int j, double k,"
+                   " long l) -> double\nhalf(float value) -> float\n", PROGRAMS / "described-guest")
+        rows = self.sql("select span_id, name, key, value from span join tag using (run_id, span_id) "
+                        "where key != 'library' order by start_ns")
+        calls = {}
+        for row in rows:
+            calls.setdefault((row["span_id"], row["name"]), {})[row["key"]] = row["value"]
+        first, second, third, half = calls.values()
+        self.assertEqual(first, {"a": -1, "b": 0.5, "c": 'say "x"', "d": -2 ** 63, "e": -2.25, "f": 2 ** 32 - 1, "g": 16,
+                                 "h": 7, "i": -8, "j": -9, "k": 1e300, "l": -10, "result": 1e300})
+        others = {"a": 1, "b": 2, "c": "", "d": 3, "e": 4, "f": 5, "g": 0, "h": 6, "i": 7, "j": 8, "k": 9, "l": 10}
+        self.assertEqual(second, {**others, "result": 55})
+        self.assertEqual(third, {**others, "result": 56})
+        self.assertEqual(half, {"value": 3, "result": 1.5})
+
     def test_too_small_a_stack_is_what_it_says(self):
         # The zoo's 1,280 bytes of argument do not arrive through 1,024: the comparison in the guest is no formality.
         self.list.write_text("zoo_many\n")

@@ -189,6 +189,7 @@ static struct functions_entry *take_entry(struct library *library, uint16_t rule
   entry->symbol = copy_text(symbol);
   entry->library = library->name_copy;
   entry->stack_bytes = rules[rule].stack_bytes;
+  entry->has_signature = rules[rule].parameter_count > 0 || rules[rule].result != FUNCTIONS_NO_TYPE;
   return entry;
 }
 

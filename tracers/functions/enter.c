@@ -9,6 +9,8 @@
 #include "tracers/functions/keep.h"
 #include "tracers/functions/system.h"
 
+#include <xsp/monitor.h>
+
 // Where on the stack a start or finish on the slow path is going on in this thread; 0: nowhere. What it calls, if traced
 // too, is not recorded: its own finish might be on the slow path again, without end. An address and not a flag: after a
 // jump out of a handler out of the slow path, calls from higher up are recorded again.
@@ -52,6 +54,39 @@ void functions_finish_out(struct xsp_span span, uint64_t now)
   go_out(&span, now, functions_finish_slow);
 }
 
+// Storing the registers does not change them.
+static inline void store_vectors(double *to)
+{
+#if defined(__x86_64__)
+  __asm__ volatile("movsd %%xmm0, (%0)\n\tmovsd %%xmm1, 8(%0)\n\tmovsd %%xmm2, 16(%0)\n\tmovsd %%xmm3, 24(%0)\n\t"
+                   "movsd %%xmm4, 32(%0)\n\tmovsd %%xmm5, 40(%0)\n\tmovsd %%xmm6, 48(%0)\n\tmovsd %%xmm7, 56(%0)"
+                   :
+                   : "r"(to)
+                   : "memory");
+#else
+  __asm__ volatile("stp d0, d1, [%0]\n\tstp d2, d3, [%0, #16]\n\tstp d4, d5, [%0, #32]\n\tstp d6, d7, [%0, #48]"
+                   :
+                   : "r"(to)
+                   : "memory");
+#endif
+}
+
+static inline bool is_described(const struct functions_entry *entry)
+{
+  return __builtin_expect(entry->has_signature || (xsp_monitor_domains_v1 & (1u << XSP_DOMAIN_GPU)) != 0, 0);
+}
+
+// Not inline: its frame is large, and most calls need none.
+static __attribute__((noinline)) void describe(const struct functions_entry *entry, const struct xsp_span *span,
+                                               bool has_returned)
+{
+  struct functions_call call; // not cleared: that could become a call of memset
+  call.entry = entry;
+  call.span = span;
+  store_vectors(call.vectors);
+  go_out(&call, has_returned, functions_describe);
+}
+
 void functions_enter(struct functions_entry *entry, struct xsp_span *ret_span)
 {
   if (is_busy())
@@ -62,10 +97,15 @@ void functions_enter(struct functions_entry *entry, struct xsp_span *ret_span)
     site = __atomic_load_n(&entry->site, __ATOMIC_ACQUIRE);
   }
   *ret_span = xsp_span_start(site);
+  if (is_described(entry))
+    describe(entry, ret_span, false);
 }
 
 void functions_leave(struct xsp_span *span)
 {
+  const struct functions_entry *entry = *(struct functions_entry **)((char *)span + FUNCTIONS_FRAME_ENTRY);
+  if (is_described(entry) && !is_busy())
+    describe(entry, span, true);
   xsp_span_finish(span);
 }
 

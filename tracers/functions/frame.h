@@ -6,6 +6,20 @@
 
 #define FUNCTIONS_FRAME_SPAN 96 // the span lies this far below the frame pointer
 #define FUNCTIONS_PAGE 4096     // reading on within one never faults
+// Where the trampoline keeps what the traced call was made with, from the span on.
+#define FUNCTIONS_FRAME_STACK 112 // arguments on the caller's stack
+#if defined(__x86_64__)
+#define FUNCTIONS_FRAME_ENTRY 88
+#define FUNCTIONS_FRAME_RESULT 80                  // rax, after the call
+#define FUNCTIONS_FRAME_ARGUMENT(n) (72 - 8 * (n)) // rdi, rsi, rdx, rcx, r8, r9
+#define FUNCTIONS_REGISTERS 6
+#elif defined(__aarch64__)
+#define FUNCTIONS_FRAME_ENTRY 16
+#define FUNCTIONS_FRAME_RESULT 32                  // x0, after the call
+#define FUNCTIONS_FRAME_ARGUMENT(n) (32 + 8 * (n)) // x0 to x7
+#define FUNCTIONS_REGISTERS 8
+#endif
+#define FUNCTIONS_VECTORS 8 // xmm0 to xmm7, d0 to d7
 
 #ifndef __ASSEMBLER__
 #include "tracers/functions/table.h"
@@ -27,6 +41,17 @@ void functions_resume(void) __attribute__((visibility("hidden")));
 struct xsp_span functions_first_call(const void *entry, uint64_t unused) __attribute__((visibility("hidden")));
 struct xsp_span functions_start_slow(const void *site, uint64_t unused) __attribute__((visibility("hidden")));
 struct xsp_span functions_finish_slow(const void *span, uint64_t now) __attribute__((visibility("hidden")));
+const struct function_rule *functions_rule(const struct functions_entry *entry) __attribute__((visibility("hidden")));
+
+// ---- arguments.c: any registers; called through functions_keep
+struct functions_call {
+  const struct functions_entry *entry;
+  const struct xsp_span *span;       // in the trampoline's frame
+  double vectors[FUNCTIONS_VECTORS]; // low halves of the registers that pass or return floating point
+};
+// Tags the call's span with its arguments, or, where `has_returned`, with its result; reports both to clients of
+// <xsp/monitor.h>.
+struct xsp_span functions_describe(const void *call, uint64_t has_returned) __attribute__((visibility("hidden")));
 #endif
 
 #endif

@@ -27,9 +27,14 @@ static struct functions_table *table; // NULL: not started
 static const volatile uint32_t off;
 static struct xsp_site never = {sizeof never, 0, &off, 0, XSP_LEVEL_LIBRARY, "", NULL, TRACER};
 
+const struct function_rule *functions_rule(const struct functions_entry *entry)
+{
+  return &table->rules[entry->rule];
+}
+
 static struct xsp_site *make_site(const struct functions_entry *entry)
 {
-  const struct function_rule *rule = &table->rules[entry->rule];
+  const struct function_rule *rule = functions_rule(entry);
   // A kernel that runs where it is called is a kernel; at other levels the level says enough.
   const char *category = rule->level == XSP_LEVEL_KERNEL ? "kernel" : "function";
   uint32_t variant = 0; // functions of one name in different libraries carry different tags

@@ -90,7 +90,8 @@ static bool is_blank(char c)
   return c == ' ' || c == '\t' || c == '\r';
 }
 
-// The next word, NUL-terminated in place; NULL at the end of the line or at a comment. A word in quotes keeps its blanks.
+// The next word, NUL-terminated in place; NULL at the end of the line or at a comment. Blanks in quotes and in brackets are
+// part of it.
 static char *next_word(struct line *line, bool *ret_unclosed)
 {
   *ret_unclosed = false;
@@ -108,8 +109,10 @@ static char *next_word(struct line *line, bool *ret_unclosed)
     *close = '\0';
     return word;
   }
-  while (line->at < line->end && !is_blank(*line->at))
-    line->at++;
+  bool is_bracketed = false;
+  for (; line->at < line->end && (is_bracketed || !is_blank(*line->at)); line->at++)
+    is_bracketed = *line->at == '(' || (is_bracketed && *line->at != ')');
+  *ret_unclosed = is_bracketed;
   if (line->at < line->end)
     *line->at++ = '\0';
   return word;
@@ -142,10 +145,81 @@ static bool read_bytes(const char *word, uint16_t *ret_bytes)
   return true;
 }
 
+// ---- "(TYPE NAME, TYPE NAME)"
+static const char no_type[] = "is no type; there are int, uint, long, ulong, pointer, text, float, double";
+
+static uint8_t type_of(const char *word)
+{
+  static const char *const names[] = {FUNCTIONS_TYPE_NAMES};
+  for (uint8_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (functions_same(word, names[i]))
+      return (uint8_t)(FUNCTIONS_INT + i);
+  return FUNCTIONS_NO_TYPE;
+}
+
+static char *skip_blanks(char *at)
+{
+  while (is_blank(*at))
+    at++;
+  return at;
+}
+
+static bool is_of_word(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// "TYPE NAME"
+static bool read_parameter(struct line *line, char *text, struct function_rule *rule)
+{
+  if (rule->parameter_count == FUNCTIONS_PARAMETERS_MOST)
+    return fail(line, "has more than 12 arguments", rule->name);
+  struct function_parameter *parameter = &rule->parameters[rule->parameter_count++];
+  char *type = skip_blanks(text), *type_end = type;
+  while (is_of_word(*type_end))
+    type_end++;
+  char *name = skip_blanks(type_end), *name_end = name;
+  while (is_of_word(*name_end))
+    name_end++;
+  if (name == type_end || name == name_end || *skip_blanks(name_end) != '\0')
+    return fail(line, "has an argument that is not written TYPE NAME", rule->name);
+  *type_end = *name_end = '\0';
+  *parameter = (struct function_parameter){name, type_of(type)};
+  return parameter->type != FUNCTIONS_NO_TYPE || fail(line, no_type, type);
+}
+
+// From behind the '(' on.
+static bool read_parameters(struct line *line, char *at, struct function_rule *rule)
+{
+  char *close = at;
+  while (*close != '\0' && *close != ')')
+    close++;
+  if (*close == '\0' || close[1] != '\0')
+    return fail(line, "has arguments that do not end with ')'", rule->name);
+  *close = '\0';
+  bool is_last = *skip_blanks(at) == '\0';
+  while (!is_last) {
+    char *end = at;
+    while (*end != '\0' && *end != ',')
+      end++;
+    is_last = end == close;
+    *end = '\0';
+    if (!read_parameter(line, at, rule))
+      return false;
+    at = end + 1;
+  }
+  return true;
+}
+
 // ---- "LIBRARY:NAME"
 static bool read_function(struct line *line, char *word, struct function_rule *rule)
 {
-  char *colon = NULL;
+  char *colon = NULL, *arguments = NULL;
+  for (char *at = word; *at != '\0' && arguments == NULL; at++)
+    if (*at == '(') {
+      *at = '\0';
+      arguments = at + 1;
+    }
   for (char *at = word; *at != '\0'; at++)
     if (*at == ':')
       colon = at; // the last: a path may have one, a symbol has none
@@ -177,19 +251,22 @@ static bool read_function(struct line *line, char *word, struct function_rule *r
   if (stars > PATTERN_STARS_MOST)
     return fail(line, "has too many '*'", rule->name);
   const char *why = rule->is_pattern ? NULL : functions_refusal(rule->name);
-  return why == NULL || fail(line, why, rule->name);
+  if (why != NULL)
+    return fail(line, why, rule->name);
+  return arguments == NULL || read_parameters(line, arguments, rule);
 }
 
-// "as NAME", "level LEVEL", "stack BYTES", each once at most, in any order.
+// "-> TYPE", "as NAME", "level LEVEL", "stack BYTES", each once at most, in any order.
 static bool read_options(struct line *line, struct function_rule *rule)
 {
   bool unclosed, has_level = false, has_stack = false;
   for (char *key; (key = next_word(line, &unclosed)) != NULL;) {
     bool is_as = functions_same(key, "as"), is_level = functions_same(key, "level");
-    bool is_stack = functions_same(key, "stack");
-    if (unclosed || !(is_as || is_level || is_stack))
-      return fail(line, "is not known here: only as NAME, level LEVEL and stack BYTES may follow", key);
-    if ((is_as && rule->as != NULL) || (is_level && has_level) || (is_stack && has_stack))
+    bool is_stack = functions_same(key, "stack"), is_result = functions_same(key, "->");
+    if (unclosed || !(is_as || is_level || is_stack || is_result))
+      return fail(line, "is not known here: only -> TYPE, as NAME, level LEVEL and stack BYTES may follow", key);
+    if ((is_as && rule->as != NULL) || (is_level && has_level) || (is_stack && has_stack) ||
+        (is_result && rule->result != FUNCTIONS_NO_TYPE))
       return fail(line, "is there twice", key);
     char *value = next_word(line, &unclosed);
     if (value == NULL || *value == '\0')
@@ -205,6 +282,10 @@ static bool read_options(struct line *line, struct function_rule *rule)
       if (!read_level(value, &rule->level))
         return fail(line, "is no level; there are application, model, layer, library, kernel", value);
       has_level = true;
+    } else if (is_result) {
+      rule->result = type_of(value);
+      if (rule->result == FUNCTIONS_NO_TYPE)
+        return fail(line, no_type, value);
     } else {
       if (!read_bytes(value, &rule->stack_bytes))
         return fail(line, "is no number of bytes on the stack: a multiple of 8 up to 4096", value);
@@ -234,9 +315,10 @@ bool functions_list_parse(char *text, size_t length, struct function_rule rules[
     char *word = next_word(&line, &unclosed);
     if (word != NULL) {
       if (unclosed || *ret_count == FUNCTIONS_RULES_MOST)
-        return fail(
-            &line, unclosed ? "has a quote that is not closed, or that goes on" : "there are more than 1,024 functions",
-            unclosed ? word : NULL);
+        return fail(&line,
+                    unclosed ? "has a quote or a bracket that is not closed, or that goes on"
+                             : "there are more than 1,024 functions",
+                    unclosed ? word : NULL);
       struct function_rule rule = {
           .line = line.number, .level = XSP_LEVEL_LIBRARY, .stack_bytes = FUNCTIONS_STACK_DEFAULT};
       if (!read_function(&line, word, &rule) || !read_options(&line, &rule))

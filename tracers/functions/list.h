@@ -8,6 +8,7 @@
 //   sgemm_ as "Fortran sgemm"            what its spans are called
 //   dnnl_sgemm level kernel              application, model, layer, library (the default) or kernel
 //   many_arguments stack 2048            bytes of arguments on the stack that are handed on (default 1024)
+//   cudaMalloc(pointer to, ulong bytes) -> int   its arguments and its result become tags
 //
 // Free of libc, because the loader's namespace that reads the list has none; pure, no recursion, no allocation.
 #ifndef XSP_TRACERS_FUNCTIONS_LIST_H
@@ -21,6 +22,26 @@
 #define FUNCTIONS_LIST_BYTES_MOST (UINT32_C(256) << 10)
 #define FUNCTIONS_STACK_DEFAULT 1024
 #define FUNCTIONS_STACK_MOST 4096
+#define FUNCTIONS_PARAMETERS_MOST 12
+
+// Of arguments and results, as C has them: int and uint of 32 bits, long and ulong of 64, text: a string's address.
+enum functions_type {
+  FUNCTIONS_NO_TYPE,
+  FUNCTIONS_INT,
+  FUNCTIONS_UINT,
+  FUNCTIONS_LONG,
+  FUNCTIONS_ULONG,
+  FUNCTIONS_POINTER,
+  FUNCTIONS_TEXT,
+  FUNCTIONS_FLOAT,
+  FUNCTIONS_DOUBLE,
+};
+#define FUNCTIONS_TYPE_NAMES "int", "uint", "long", "ulong", "pointer", "text", "float", "double"
+
+struct function_parameter {
+  const char *name; // key of the tag
+  uint8_t type;     // enum functions_type
+};
 
 struct function_rule {
   const char *library; // pattern; NULL: any
@@ -30,6 +51,9 @@ struct function_rule {
   uint16_t stack_bytes;
   uint8_t level; // enum xsp_level
   bool is_pattern;
+  uint8_t result; // enum functions_type; none: no tag
+  uint8_t parameter_count;
+  struct function_parameter parameters[FUNCTIONS_PARAMETERS_MOST];
   uint32_t found; // functions that it found; the loader's side counts
 };
 

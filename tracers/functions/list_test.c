@@ -50,6 +50,30 @@ static void test_lines(void **state)
   assert_true(rules[0].is_pattern && rules[1].is_pattern == true && count == 2);
 }
 
+static void test_signatures(void **state)
+{
+  assert_true(parse("libcudart.so*:cudaMalloc(pointer to,ulong\tbytes ) -> int as malloc # x\n"
+                    "none( )\nrest(text a, float b, double c, uint d, long e) level kernel"));
+  assert_int_equal(count, 3);
+  assert_string_equal(rules[0].library, "libcudart.so*");
+  assert_string_equal(rules[0].name, "cudaMalloc");
+  assert_int_equal(rules[0].parameter_count, 2);
+  assert_string_equal(rules[0].parameters[0].name, "to");
+  assert_int_equal(rules[0].parameters[0].type, FUNCTIONS_POINTER);
+  assert_string_equal(rules[0].parameters[1].name, "bytes");
+  assert_int_equal(rules[0].parameters[1].type, FUNCTIONS_ULONG);
+  assert_int_equal(rules[0].result, FUNCTIONS_INT);
+  assert_string_equal(rules[0].as, "malloc");
+  assert_int_equal(rules[1].parameter_count, 0);
+  assert_int_equal(rules[1].result, FUNCTIONS_NO_TYPE);
+  static const uint8_t types[] = {FUNCTIONS_TEXT, FUNCTIONS_FLOAT, FUNCTIONS_DOUBLE, FUNCTIONS_UINT, FUNCTIONS_LONG};
+  assert_int_equal(rules[2].parameter_count, 5);
+  for (size_t i = 0; i < 5; i++)
+    assert_int_equal(rules[2].parameters[i].type, types[i]);
+  assert_true(parse("f(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l)"));
+  assert_false(parse("f(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m)"));
+}
+
 static void test_faults(void **state)
 {
   static const struct {
@@ -58,7 +82,17 @@ static void test_faults(void **state)
     const char *what, *word;
   } cases[] = {
       {"a b", 1, "is not known here", "b"},
-      {"ok\nfoo(int)", 2, "is not the name of a function", "foo(int)"},
+      {"ok\nfoo(int)", 2, "has an argument that is not written", "foo"},
+      {"foo(int a", 1, "has a quote or a bracket", "foo(int a"},
+      {"foo(int a)b", 1, "has arguments that do not end", "foo"},
+      {"foo(int a,)", 1, "has an argument that is not written", "foo"},
+      {"foo(int a b)", 1, "has an argument that is not written", "foo"},
+      {"foo(int *a)", 1, "has an argument that is not written", "foo"},
+      {"foo(char a)", 1, "is no type", "char"},
+      {"(int a)", 1, "is not the name of a function", ""},
+      {"foo() ->", 1, "has no value", "->"},
+      {"foo() -> void", 1, "is no type", "void"},
+      {"foo() -> int -> int", 1, "is there twice", "->"},
       {"ok\n\n:x", 3, "has no library before", ":x"},
       {"lib:", 1, "has no function behind", "lib:"},
       {"\"\"", 1, "is not the name of a function", ""},
@@ -133,10 +167,8 @@ static void test_patterns(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_faults),
-      cmocka_unit_test(test_bounds),
-      cmocka_unit_test(test_patterns),
+      cmocka_unit_test(test_lines),  cmocka_unit_test(test_signatures), cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_bounds), cmocka_unit_test(test_patterns),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ struct functions_entry {
   uint32_t stack_bytes;
   uint16_t rule; // index into table.rules
   uint8_t state; // enum functions_state
-  uint8_t reserved;
+  bool has_signature;
   const char *symbol;      // these two are the module's own copies: a library may be closed
   const char *library;     // its file name without folders
   const void *owner;       // the loader's map, while open
