@@ -3,11 +3,13 @@
 #include "format/level.h"
 
 #include <string.h>
+#include <xsp/call_path.h>
 
 static const char *const level_names[XSP_LEVEL_COUNT] = {"application", "model", "layer", "library", "kernel"};
 static const char *const level_letters[XSP_LEVEL_COUNT] = {"A", "M", "L", "Lib", "K"};
 static const char *const kind_names[] = {"sync", "launch", "execution"};
 static const char *const basis_names[BASIS_COUNT] = {"none", "explicit", "correlation", "containment", "ambiguous"};
+static const char *const frame_kind_names[XSP_FRAME_KINDS] = {"python", "framework", "native", "device"};
 static const char serial_suffix[] = "@serial";
 static const char metrics_suffix[] = "+metrics";
 
@@ -51,6 +53,16 @@ const char *basis_name(unsigned basis)
 bool basis_from_name(const char *text, size_t length, unsigned *ret_basis)
 {
   return find(basis_names, BASIS_COUNT, text, length, ret_basis);
+}
+
+const char *frame_kind_name(unsigned kind)
+{
+  return kind < XSP_FRAME_KINDS ? frame_kind_names[kind] : NULL;
+}
+
+bool frame_kind_from_name(const char *text, size_t length, unsigned *ret_kind)
+{
+  return find(frame_kind_names, XSP_FRAME_KINDS, text, length, ret_kind);
 }
 
 // Whether the text ends with `suffix`; takes that off its length.

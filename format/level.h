@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels, kinds, bases and level sets as text, in the contract's words. Pure.
+// Levels, kinds, bases, kinds of frames and level sets as text, in the contract's words. Pure.
 #ifndef XSP_FORMAT_LEVEL_H
 #define XSP_FORMAT_LEVEL_H
 
@@ -24,6 +24,8 @@ const char *kind_name(unsigned kind); // "sync", "launch", "execution"; NULL out
 bool kind_from_name(const char *text, size_t length, unsigned *ret_kind);
 const char *basis_name(unsigned basis); // "none", "explicit", …; NULL out of range
 bool basis_from_name(const char *text, size_t length, unsigned *ret_basis);
+const char *frame_kind_name(unsigned kind); // "python", "framework", "native", "device"; NULL out of range
+bool frame_kind_from_name(const char *text, size_t length, unsigned *ret_kind);
 
 // A level set: bits XSP_LEVEL_MASK, whether hardware metrics are collected, and whether launches were made one after the
 // other.

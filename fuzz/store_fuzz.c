@@ -72,11 +72,14 @@ static void read_all(struct store *store)
       "select * from experiment, system",
       "select * from run",
       "select * from track, log",
-      "select * from note, trace"};
+      "select * from note, trace",
+      "select * from span s left join context c using (context_id) left join frame f using (frame_id)"};
   struct error err = {0};
   struct arena arena = {0};
   struct store_run *runs;
   size_t run_count = 0;
+  struct store_call_paths paths;
+  check(store_call_paths(store, &arena, &paths, &err), &err);
   enum status status = store_runs(store, &arena, &runs, &run_count, &err);
   check(status, &err);
   for (size_t i = 0; status == STATUS_OK && i < run_count && i < 4; i++) {

@@ -36,14 +36,18 @@ static int make_good(void **state)
   snprintf(good_path, sizeof good_path, "%s/good.xsp", folder);
   struct store *store;
   OK(store_create(good_path, false, &store, err));
+  uint32_t context_id = 0;
   for (size_t i = 0; i < 3000; i++) {
     char text[32];
     snprintf(text, sizeof text, "name %zu", i % 50);
+    const struct store_frame frame = {.kind = i % 4, .name = "a function", .line = (int64_t)(i % 8)};
+    context_id = store_context_id(store, i % 16 == 0 ? 0 : context_id, store_frame_id(store, &frame));
     struct store_span span = {.span_id = (int64_t)i + 1,
                               .start_ns = (int64_t)(i * i * 7919),
                               .name = store_string(store, text, strlen(text)),
                               .level = (uint8_t)(i % 5),
-                              .kind = (uint8_t)(i % 3)};
+                              .kind = (uint8_t)(i % 3),
+                              .context_id = context_id};
     struct store_tag tag = {.span_id = span.span_id, .key = span.name, .type = STORE_TEXT, .value.string = span.name};
     OK(store_add_spans(store, 1, &span, 1, err));
     OK(store_add_tags(store, 1, &tag, 1, err));
@@ -81,9 +85,12 @@ static enum status ignore_row(void *context, const struct store_cell *cells, siz
 static enum status read_all(const char *file, struct error *err)
 {
   static const char *const questions[] = {
-      "select * from span", "select * from tag", "select name, count(*) from span group by name",
+      "select * from span",
+      "select * from tag",
+      "select name, count(*) from span group by name",
       "select count(*) from span s join span p on p.run_id = s.run_id and p.span_id = s.parent_id",
-      "select * from run, experiment, system, workload, observation, track, log, trace, note"};
+      "select * from run, experiment, system, workload, observation, track, log, trace, note",
+      "select * from span s left join context c using (context_id) left join frame f using (frame_id)"};
   struct store *store;
   struct arena arena = {0};
   XSP_TRY(store_open(file, &store, err));
@@ -91,6 +98,7 @@ static enum status read_all(const char *file, struct error *err)
   struct store_tag *tags;
   struct store_run *runs;
   struct store_derived derived;
+  struct store_call_paths paths;
   size_t count;
   int64_t sum = 0;
   struct store_query_sink sink = {.context = &sum, .row = ignore_row};
@@ -98,6 +106,8 @@ static enum status read_all(const char *file, struct error *err)
   enum status next = store_load_tags(store, 1, &arena, &tags, &count, status == STATUS_OK ? err : NULL);
   status = status == STATUS_OK ? next : status;
   next = store_runs(store, &arena, &runs, &count, status == STATUS_OK ? err : NULL);
+  status = status == STATUS_OK ? next : status;
+  next = store_call_paths(store, &arena, &paths, status == STATUS_OK ? err : NULL);
   status = status == STATUS_OK ? next : status;
   if (store_has_derived(store, 1))
     next = store_load_derived(store, 1, &arena, &derived, status == STATUS_OK ? err : NULL);
@@ -169,7 +179,8 @@ static void test_versions(void **state)
 static void test_a_file_of_before_a_table(void **state)
 {
   (void)state;
-  change("DROP TABLE workload");
+  change(
+      "DROP TABLE workload; DROP TABLE frame; DROP TABLE context; DELETE FROM chunk WHERE \"column\" = 'context_id'");
   struct store *store;
   assert_int_equal(store_open(path, &store, NULL), STATUS_OK);
   struct arena arena = {0};
@@ -177,6 +188,12 @@ static void test_a_file_of_before_a_table(void **state)
   size_t count = 7;
   assert_int_equal(store_workload(store, 1, &arena, &values, &count, NULL), STATUS_OK);
   assert_int_equal(count, 0);
+  struct store_call_paths paths;
+  struct store_spans spans;
+  OK(store_call_paths(store, &arena, &paths, err));
+  assert_int_equal(paths.frame_count + paths.context_count, 0);
+  OK(store_load_spans(store, 1, STORE_BIT(STORE_CONTEXT_ID), &arena, &spans, err));
+  assert_int_equal(spans.context_id[0] | spans.context_id[2999], 0);
   arena_done(&arena);
   store_close(store);
 }
@@ -192,6 +209,22 @@ static void test_tables_that_lie(void **state)
       {"CREATE TABLE span(a)", "of its own"},
       {"DELETE FROM string WHERE string_id = 5", "gaps"},
       {"DELETE FROM string WHERE string_id > 5", "out of range"},
+      {"DELETE FROM frame WHERE frame_id = 1", "gaps"},
+      {"DELETE FROM frame WHERE frame_id = 8", "does not exist"},
+      {"UPDATE frame SET kind = 'unknown' WHERE frame_id = 8", "no known kind"},
+      {"UPDATE frame SET kind = x'00'", "no known kind"},
+      {"DELETE FROM context WHERE context_id = 3", "gaps"},
+      {"DELETE FROM context WHERE context_id = 16", "out of range"},
+      {"DROP TABLE context", "out of range"},
+      {"UPDATE context SET parent_id = 3 WHERE context_id = 3", "does not come before"},
+      {"UPDATE context SET parent_id = 4 WHERE context_id = 3", "does not come before"},
+      {"UPDATE context SET parent_id = 4000000000 WHERE context_id = 3", "does not come before"},
+      {"UPDATE context SET frame_id = 9 WHERE context_id = 3", "does not exist"},
+      {"UPDATE context SET frame_id = 0 WHERE context_id = 3", "does not exist"},
+      {"UPDATE context SET frame_id = 'text'", "does not exist"},
+      {"WITH n(i) AS (VALUES(17) UNION ALL SELECT i + 1 FROM n WHERE i < 17000)"
+       " INSERT INTO context SELECT i, i - 1, 1 FROM n",
+       "too many frames"},
       {"UPDATE chunk SET row_count = 4000000000", "claims"},
       {"UPDATE chunk SET row_count = -1", "claims"},
       {"UPDATE chunk SET row_count = 2999 WHERE \"column\" = 'level'", "disagree"},

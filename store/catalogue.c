@@ -143,6 +143,8 @@ static enum status check_run(struct reader *reader, struct run_chunks *run, stru
       for (unsigned column = 0; column < kind->column_count; column++) {
         if (series->parts[i].slot[column].chunk_id != 0)
           continue;
+        if (kind->columns[column].absent_is_zero)
+          continue;
         if (column < kind->base_count)
           return problem_broken(err, reader->path, "column %s of table %s is missing in run %lld",
                                 kind->columns[column].name, kind->name, (long long)run->run_id);

@@ -69,7 +69,7 @@ static bool is_zero(const struct series *series, unsigned column)
 static uint32_t leave_out(struct store *store, const struct series *series, uint32_t column_mask,
                           struct store_spans *spans)
 {
-  static const unsigned may_be_zero[] = {STORE_RECORDED_PARENT_ID, STORE_CORRELATION_ID, STORE_FLAGS};
+  static const unsigned may_be_zero[] = {STORE_RECORDED_PARENT_ID, STORE_CORRELATION_ID, STORE_FLAGS, STORE_CONTEXT_ID};
   if ((column_mask & STORE_LEAN) == 0)
     return column_mask;
   for (size_t i = 0; i < sizeof may_be_zero / sizeof may_be_zero[0]; i++)

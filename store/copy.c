@@ -14,7 +14,8 @@ struct copy {
   struct store *from, *to;
   struct arena arena; // of the run that is being copied
   int64_t run_id;
-  uint32_t *trace_ids; // by the old id
+  uint32_t *context_ids; // by the old id
+  uint32_t *trace_ids;   // by the old id
   size_t trace_count;
 };
 
@@ -39,6 +40,7 @@ static struct store_span span_at(const struct copy *copy, const struct store_spa
                              .name = string_of(copy, spans->name[i]),
                              .category = string_of(copy, spans->category[i]),
                              .tracer = string_of(copy, spans->tracer[i]),
+                             .context_id = copy->context_ids[spans->context_id[i]],
                              .level = spans->level[i],
                              .kind = spans->kind[i],
                              .flags = spans->flags[i]};
@@ -116,6 +118,20 @@ static enum status copy_run(struct copy *copy, const struct store_run *run, stru
   return copy_notes(copy, run->run_id, err);
 }
 
+// In their order: the copies have the same ids where the file that is written was empty.
+static enum status copy_call_paths(struct copy *copy, struct arena *arena, struct error *err)
+{
+  struct store_call_paths paths;
+  XSP_TRY(store_call_paths(copy->from, arena, &paths, err));
+  copy->context_ids = arena_alloc_array(arena, paths.context_count + 1, sizeof *copy->context_ids);
+  for (size_t i = 0; i < paths.context_count; i++) {
+    const struct store_context *context = &paths.contexts[i];
+    uint32_t frame = store_frame_id(copy->to, &paths.frames[context->frame_id - 1]);
+    copy->context_ids[i + 1] = store_context_id(copy->to, copy->context_ids[context->parent_id], frame);
+  }
+  return STATUS_OK;
+}
+
 static enum status copy_experiments(struct copy *copy, struct error *err)
 {
   struct store_experiment *experiments = NULL;
@@ -143,6 +159,8 @@ enum status store_copy(struct store *from, struct store *to, struct error *err)
   struct store_run *runs = NULL;
   size_t count = 0;
   enum status status = copy_experiments(&copy, err);
+  if (status == STATUS_OK)
+    status = copy_call_paths(&copy, &runs_arena, err);
   if (status == STATUS_OK)
     status = store_runs(from, &runs_arena, &runs, &count, err);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {

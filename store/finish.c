@@ -133,6 +133,7 @@ static void close_handle(struct store *store)
   close_database(store);
   pending_free(store);
   strings_done(&store->strings);
+  call_paths_done(&store->call_paths);
   if (store->lock_file >= 0)
     close(store->lock_file);
   free(store->path);

@@ -10,6 +10,7 @@
 #include "store/problem.h"
 #include "store/store_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -148,11 +149,20 @@ static enum status check_database(struct store *store, struct error *err)
 // Tables that the format got after its first files: empty where the file has none, for all readers and for SQL.
 static enum status add_later_tables(struct store *store, struct error *err)
 {
-  int64_t count = 0;
-  XSP_TRY(read_pragma(store, "SELECT count(*) FROM main.sqlite_schema WHERE name = 'workload'", &count, err));
-  if (count == 0 && sqlite3_exec(store->db, "CREATE TEMP TABLE workload(experiment_id INTEGER, key TEXT, value)", NULL,
-                                 NULL, NULL) != SQLITE_OK)
-    return problem_sqlite(err, what, store->path, store->db);
+  static const char *const tables[][2] = {
+      {"workload", "experiment_id INTEGER, key TEXT, value"},
+      {"frame", "frame_id INTEGER, kind TEXT, name TEXT, file TEXT, line INTEGER, module TEXT, address INTEGER"},
+      {"context", "context_id INTEGER, parent_id INTEGER, frame_id INTEGER"},
+  };
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+    int64_t count = 0;
+    char sql[256];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM main.sqlite_schema WHERE name = '%s'", tables[i][0]);
+    XSP_TRY(read_pragma(store, sql, &count, err));
+    snprintf(sql, sizeof sql, "CREATE TEMP TABLE %s(%s)", tables[i][0], tables[i][1]);
+    if (count == 0 && sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+      return problem_sqlite(err, what, store->path, store->db);
+  }
   return STATUS_OK;
 }
 
@@ -173,6 +183,7 @@ enum status store_open_database(struct store *store, struct error *err)
   XSP_TRY(check_database(store, err));
   XSP_TRY(add_later_tables(store, err));
   reader_start(&store->reader, store->db, store->path, store->is_finished ? &store->strings : NULL);
+  store->reader.context_count = (uint32_t)store->call_paths.contexts.count;
   XSP_TRY(store_configure(store, err));
   return reader_refresh(&store->reader, err);
 }

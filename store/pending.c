@@ -44,6 +44,8 @@ enum status pending_write_chunk(struct store *store, int64_t run_id, const char 
 {
   struct chunk_blob blob;
   chunk_encode(store->reader.codec, kind->type, values, count, &blob);
+  if (kind->absent_is_zero && blob.minimum == 0 && blob.maximum == 0)
+    return STATUS_OK;
   sqlite3_stmt *statement = NULL;
   XSP_TRY(writer_start(store, STATEMENT_CHUNK, &statement, err));
   sqlite3_bind_int64(statement, 1, run_id);
@@ -111,6 +113,7 @@ enum status pending_flush(struct store *store, struct error *err)
     for (unsigned s = 0; s < SERIES_COUNT; s++)
       if (run->series[s].is_dirty)
         XSP_TRY(write_part(store, run, (enum series_name)s, err));
+  XSP_TRY(call_paths_write(store, err));
   return write_strings(store, err);
 }
 
@@ -179,6 +182,8 @@ static const char *find_bad_span(const struct store *store, const struct store_s
       return "the basis of a span's parent does not exist";
     if (span->name >= strings || span->category >= strings || span->tracer >= strings)
       return "a span refers to a string that was never interned";
+    if (span->context_id > store->call_paths.contexts.count)
+      return "a span refers to a call path that was never interned";
   }
   return NULL;
 }

@@ -80,6 +80,17 @@ static enum status read_data_version(struct reader *reader, int64_t *ret_version
   return STATUS_OK;
 }
 
+static uint32_t count_contexts(sqlite3 *db) // 0 where a file of before has no such table
+{
+  sqlite3_stmt *statement = NULL;
+  int64_t count = 0;
+  if (sqlite3_prepare_v2(db, "SELECT max(context_id) FROM context", -1, &statement, NULL) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW)
+    count = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return count < 0 ? 0 : count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+}
+
 enum status reader_refresh(struct reader *reader, struct error *err)
 {
   if (reader->cursors > 0)
@@ -103,6 +114,7 @@ enum status reader_refresh(struct reader *reader, struct error *err)
   if (!reader->is_writer) {
     reader->strings = &reader->own_strings;
     XSP_TRY(strings_load(reader->strings, reader->db, reader->path, err));
+    reader->context_count = count_contexts(reader->db);
   }
   XSP_TRY(catalogue_load(reader, err));
   reader->data_version = version;
@@ -152,6 +164,8 @@ static enum status check_values(const struct reader *reader, const struct column
   struct column_kind limits = *kind;
   if (kind->is_string)
     limits.most = (int64_t)strings_count(reader->strings) - 1;
+  else if (kind == &series_kinds[SERIES_SPAN].columns[STORE_CONTEXT_ID])
+    limits.most = reader->context_count;
   if (in_range(&limits, count, values))
     return STATUS_OK;
   return problem_broken(err, reader->path, "a chunk of column %s holds a value that is out of range", kind->name);
@@ -179,6 +193,11 @@ static enum status decode_chunk(struct reader *reader, const struct series *seri
 {
   const struct column_kind *kind = &series_kinds[series->name].columns[column];
   int64_t chunk_id = part->slot[column].chunk_id;
+  if (chunk_id == 0 && kind->absent_is_zero) {
+    if (!are_zeros)
+      memset(ret_values, 0, part->row_count * chunk_type_size(kind->type));
+    return STATUS_OK;
+  }
   const uint8_t *data = NULL;
   size_t size = 0;
   enum status status = fetch_chunk(reader, chunk_id, &data, &size, err);

@@ -53,6 +53,7 @@ struct reader {
   const char *path;        // borrowed, for messages
   struct strings *strings; // borrowed or own
   struct strings own_strings;
+  uint32_t context_count; // call paths of the file
   struct chunk_codec *codec;
   struct sqlite3_stmt *chunk_statement, *version_statement;
   bool is_guest;        // of a connection that others close: no statement outlives its use, sqlite3_close would refuse

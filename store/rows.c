@@ -5,6 +5,7 @@
 #include "store/problem.h"
 #include "store/store_private.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ enum field_type {
   FIELD_BOOL,
   FIELD_LEVELS, // struct level_set as text
   FIELD_EPOCH,  // a bool as "unix" or "trace"
+  FIELD_FRAME,  // enum xsp_frame_kind as text
   FIELD_VALUE,  // number or text of struct store_system_value
 };
 struct field {
@@ -64,6 +66,13 @@ static const struct field note_fields[] = {
     {FIELD_INT, AT(note, run_id)}, {FIELD_NAME, AT(note, key)}, {FIELD_TEXT, AT(note, value)}};
 static const struct field log_fields[] = {
     {FIELD_INT_OR_0, AT(log, span_id)}, {FIELD_INT, AT(log, time_ns)}, {FIELD_SLICE, AT(log, message)}};
+static const struct field frame_fields[] = {
+    {FIELD_INT, AT(frame, frame_id)},     {FIELD_FRAME, AT(frame, kind)},    {FIELD_TEXT, AT(frame, name)},
+    {FIELD_TEXT, AT(frame, file)},        {FIELD_INT_OR_0, AT(frame, line)}, {FIELD_TEXT, AT(frame, module)},
+    {FIELD_INT_OR_0, AT(frame, address)},
+};
+static const struct field context_fields[] = {
+    {FIELD_INT, AT(context, context_id)}, {FIELD_INT_OR_0, AT(context, parent_id)}, {FIELD_INT, AT(context, frame_id)}};
 static const struct field trace_fields[] = {{FIELD_INT, AT(trace, trace_id)}, {FIELD_NAME, AT(trace, text)}};
 
 #define FIELDS(fields) fields, sizeof(fields) / sizeof(fields)[0]
@@ -90,6 +99,8 @@ static const struct row_kind {
                   "run_id = ?1 ORDER BY coalesce(span_id, 0), rowid"},
     [ROWS_TRACE] = {"trace", "run_id", FIELDS(trace_fields), sizeof(struct store_trace),
                     "run_id = ?1 ORDER BY trace_id"},
+    [ROWS_FRAME] = {"frame", NULL, FIELDS(frame_fields), sizeof(struct store_frame), "1 ORDER BY frame_id"},
+    [ROWS_CONTEXT] = {"context", NULL, FIELDS(context_fields), sizeof(struct store_context), "1 ORDER BY context_id"},
 };
 
 // "INSERT OR REPLACE INTO table(key, a, b) VALUES(?, ?, ?)", or "SELECT a, b FROM table WHERE …".
@@ -172,6 +183,9 @@ static void bind_field(sqlite3_stmt *statement, int at, enum field_type type, co
     break;
   case FIELD_EPOCH:
     bind_text(statement, at, *(const bool *)member ? "unix" : "trace");
+    break;
+  case FIELD_FRAME:
+    bind_text(statement, at, frame_kind_name(*(const unsigned *)member));
     break;
   case FIELD_VALUE:
     bind_value(statement, at, member);
@@ -304,15 +318,19 @@ static void read_field(sqlite3_stmt *row, int column, enum field_type type, stru
   case FIELD_EPOCH:
     *(bool *)member = slice_is(copy_at(row, column, arena), "unix");
     break;
+  case FIELD_FRAME:
+    text = copy_at(row, column, arena);
+    if (!frame_kind_from_name(text.data, text.length, member))
+      *(unsigned *)member = UINT_MAX;
+    break;
   case FIELD_VALUE:
     read_value(row, column, arena, member);
     break;
   }
 }
 
-// Rows of one table as an array in `arena`; its address goes to *ret_array.
-static enum status list(struct store *store, enum row_table table, int64_t key, struct arena *arena, void *ret_array,
-                        size_t *ret_count, struct error *err)
+enum status rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena, void *ret_array,
+                      size_t *ret_count, struct error *err)
 {
   const struct row_kind *kind = &kinds[table];
   sqlite3_stmt *statement = prepare(store->db, kind, false);
@@ -343,13 +361,13 @@ static enum status list(struct store *store, enum row_table table, int64_t key, 
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
                               size_t *ret_count, struct error *err)
 {
-  return list(store, ROWS_EXPERIMENT, 0, arena, ret, ret_count, err);
+  return rows_list(store, ROWS_EXPERIMENT, 0, arena, ret, ret_count, err);
 }
 
 enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
                        struct error *err)
 {
-  return list(store, ROWS_RUN, 0, arena, ret, ret_count, err);
+  return rows_list(store, ROWS_RUN, 0, arena, ret, ret_count, err);
 }
 
 // Defines `function`, which lists a table's rows of one run, system or experiment.
@@ -357,7 +375,7 @@ enum status store_runs(struct store *store, struct arena *arena, struct store_ru
   enum status function(struct store *store, int64_t key, struct arena *arena, struct row **ret, size_t *ret_count,     \
                        struct error *err)                                                                              \
   {                                                                                                                    \
-    return list(store, table, key, arena, ret, ret_count, err);                                                        \
+    return rows_list(store, table, key, arena, ret, ret_count, err);                                                   \
   }
 LIST(store_system, store_system_value, ROWS_SYSTEM)
 LIST(store_workload, store_system_value, ROWS_WORKLOAD)

@@ -25,6 +25,10 @@ const char schema_sql[] =
     " PRIMARY KEY(run_id, trace_id), UNIQUE(run_id, text)) WITHOUT ROWID;"
     "CREATE TABLE note(run_id INTEGER NOT NULL, key TEXT NOT NULL, value TEXT);"
     "CREATE INDEX note_of_run ON note(run_id);"
+    "CREATE TABLE frame(frame_id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT, file TEXT, line INTEGER, module "
+    "TEXT,"
+    " address INTEGER);"
+    "CREATE TABLE context(context_id INTEGER PRIMARY KEY, parent_id INTEGER, frame_id INTEGER NOT NULL);"
     "CREATE TABLE string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
     "CREATE TABLE chunk(chunk_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, series TEXT NOT NULL,"
     " part INTEGER NOT NULL, \"column\" TEXT NOT NULL, row_count INTEGER NOT NULL, minimum INTEGER NOT NULL,"
@@ -49,6 +53,7 @@ static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_LEVEL] = {"level", CHUNK_UINT8, false, 0, XSP_LEVEL_COUNT - 1, BASE(level)},
     [STORE_KIND] = {"kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION, BASE(kind)},
     [STORE_FLAGS] = {"flags", CHUNK_UINT8, false, 0, UINT8_MAX, BASE(flags)},
+    [STORE_CONTEXT_ID] = {"context_id", CHUNK_UINT32, false, 0, UINT32_MAX, BASE(context_id), .absent_is_zero = true},
     [STORE_PARENT_ID] = {"parent_id", CHUNK_INT64, false, ID, DERIVED(parent_id)},
     [STORE_MODEL_ID] = {"model_id", CHUNK_INT64, false, ID, DERIVED(model_id)},
     [STORE_LAYER_ID] = {"layer_id", CHUNK_INT64, false, ID, DERIVED(layer_id)},

@@ -26,6 +26,7 @@ struct column_kind {
   int64_t least, most; // what a valid value may be; checked on decode
   size_t row_offset;   // in struct store_span or store_tag
   size_t offset;       // of its array in struct store_columns
+  bool absent_is_zero; // 0 in all rows of a part that lacks it
 };
 struct series_kind {
   const char *name;

@@ -64,6 +64,9 @@ static void add_run(struct store *to, int64_t run_id, size_t count, bool has_der
         .level = (uint8_t)(i % 5),
         .kind = (uint8_t)(i % 3),
     };
+    const struct store_frame frame = {.kind = 0, .name = names[i % 4]};
+    if (run_id != 2 && i % 5 != 0) // no span of run 2 has a call path
+      span.context_id = store_context_id(to, 0, store_frame_id(to, &frame));
     if (i % 13 == 0) {
       span.flags = STORE_SPAN_OPEN;
       span.duration_ns = 0;
@@ -103,7 +106,8 @@ static const char plain_schema[] =
     "CREATE TABLE span(run_id INTEGER, span_id INTEGER, trace_id INTEGER, parent_id INTEGER, model_id INTEGER,"
     " layer_id INTEGER, level TEXT, kind TEXT, category TEXT, tracer TEXT, track_id INTEGER, name TEXT,"
     " start_ns INTEGER, end_ns INTEGER, duration_ns INTEGER, self_ns INTEGER, correlation_id INTEGER, basis TEXT,"
-    " depth INTEGER, is_open INTEGER, observation INTEGER, recorded_parent_id INTEGER, forward_id INTEGER);"
+    " depth INTEGER, is_open INTEGER, observation INTEGER, recorded_parent_id INTEGER, forward_id INTEGER,"
+    " context_id INTEGER);"
     "CREATE TABLE tag(run_id INTEGER, span_id INTEGER, key TEXT, value);";
 
 static enum status insert(void *context, const struct store_cell *cells, size_t count, struct error *err)
@@ -150,7 +154,7 @@ static int make_tables(void **state)
   OK(store_open(path, &store, err));
   assert_int_equal(sqlite3_open(":memory:", &plain), SQLITE_OK);
   assert_int_equal(sqlite3_exec(plain, plain_schema, NULL, NULL, NULL), SQLITE_OK);
-  copy_rows("select * from span", "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  copy_rows("select * from span", "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   copy_rows("select * from tag", "INSERT INTO tag VALUES(?,?,?,?)");
   return 0;
 }
@@ -253,7 +257,7 @@ static void test_constraints_mean_what_sqlite_means(void **state)
                                         "correlation_id", "basis",
                                         "depth",          "is_open",
                                         "observation",    "recorded_parent_id",
-                                        "forward_id"};
+                                        "forward_id",     "context_id"};
   static const char *const operators[] = {"=", "<", "<=", ">", ">=", "<>", "is", "is not", "like"};
   static const char *const values[] = {"0",
                                        "1",

@@ -71,7 +71,22 @@ struct store_span {                                                     // one r
   uint32_t trace_id;      // 0: the run's own; else store_add_trace's id
   uint32_t track_id;
   uint32_t name, category, tracer; // string ids
+  uint32_t context_id;             // call path, of store_context_id; 0: none
   uint8_t level, kind, flags;
+};
+// Call paths, for the whole file: ids count up from 1; a frame and a caller make one path.
+struct store_frame {
+  int64_t frame_id;
+  unsigned kind; // enum xsp_frame_kind of <xsp/call_path.h>
+  const char *name, *file;
+  int64_t line;
+  const char *module;
+  int64_t address; // NULL and 0: unknown (SQL NULL)
+};
+struct store_context {
+  int64_t context_id;
+  int64_t parent_id; // the caller's, which is lower; 0: the frame is the outermost
+  int64_t frame_id;
 };
 enum store_value_type { STORE_INT = 1, STORE_DOUBLE, STORE_TEXT };
 struct store_tag {
@@ -90,7 +105,7 @@ struct store_spans {
   size_t count;
   int64_t first_id; // STORE_LEAN, span_id left out: the ids are first_id, first_id + 1, …
   int64_t *span_id, *recorded_parent_id, *start_ns, *duration_ns, *correlation_id;
-  uint32_t *trace_id, *track_id, *name, *category, *tracer;
+  uint32_t *trace_id, *track_id, *name, *category, *tracer, *context_id; // context_id: 0: none
   uint8_t *level, *kind, *flags;
 };
 enum store_column {
@@ -107,6 +122,7 @@ enum store_column {
   STORE_LEVEL,
   STORE_KIND,
   STORE_FLAGS,
+  STORE_CONTEXT_ID,
   STORE_BASE_COLUMNS, // derived by correlate from here on
   STORE_PARENT_ID = STORE_BASE_COLUMNS,
   STORE_MODEL_ID,
@@ -122,7 +138,7 @@ enum store_column {
 #define STORE_BIT(column) (UINT32_C(1) << (column))
 #define STORE_KIND_AS_STORED (UINT32_C(1) << 31) // with STORE_BIT(STORE_KIND): the kind before correlate changed it
 // Beside other bits: leaves out what needs no array, which then is NULL as if it was not asked for: recorded_parent_id,
-// correlation_id and flags where they are 0 in every row, span_id where the ids count up.
+// correlation_id, flags and context_id where they are 0 in every row, span_id where the ids count up.
 #define STORE_LEAN (UINT32_C(1) << 30)
 #define STORE_ALL_BASE (STORE_BIT(STORE_BASE_COLUMNS) - 1)
 #define STORE_ALL_DERIVED ((STORE_BIT(STORE_COLUMNS) - 1) & ~STORE_ALL_BASE)
@@ -192,6 +208,10 @@ uint32_t store_string(struct store *store, const char *text,
 // Mixed with store_string it is slow.
 bool store_has_strings(const struct store *store);
 uint32_t store_new_string(struct store *store, const char *text, size_t length);
+// The file's id of a frame (`frame_id` is not read), of a path. 0 on failure, as store_string, and where the arguments are
+// out of range. Texts are copied.
+uint32_t store_frame_id(struct store *store, const struct store_frame *frame);
+uint32_t store_context_id(struct store *store, uint32_t parent_id, uint32_t frame_id);
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
                             struct error *err) MUST_CHECK;
 enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count,
@@ -305,6 +325,15 @@ enum status store_notes(struct store *store, int64_t run_id, struct arena *arena
 // By span, then in the order they were made.
 enum status store_logs(struct store *store, int64_t run_id, struct arena *arena, struct store_log **ret,
                        size_t *ret_count, struct error *err) MUST_CHECK;
+// All call paths of the file. frames[id - 1], contexts[id - 1]: every parent comes before, every frame exists, no path has more
+// than XSP_CALL_PATH_FRAMES frames (else STATUS_INPUT), and no span has a higher context_id than there are contexts.
+struct store_call_paths {
+  struct store_frame *frames;
+  struct store_context *contexts;
+  size_t frame_count, context_count;
+};
+enum status store_call_paths(struct store *store, struct arena *arena, struct store_call_paths *ret_paths,
+                             struct error *err) MUST_CHECK;
 enum status store_traces(struct store *store, int64_t run_id, struct arena *arena, struct store_trace **ret,
                          size_t *ret_count, struct error *err) MUST_CHECK; // by id
 // Lays derived data over an open handle in memory only (the file is not written): for files whose writer died before it

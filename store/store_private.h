@@ -4,6 +4,7 @@
 #define XSP_STORE_STORE_PRIVATE_H
 
 #include "base/map.h"
+#include "store/call_paths.h"
 #include "store/reader.h"
 #include "store/store.h"
 #include "store/unfinished.h"
@@ -44,6 +45,8 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_NOTE_OF_ALL,
   ROWS_LOG,
   ROWS_TRACE,
+  ROWS_FRAME,
+  ROWS_CONTEXT,
   ROWS_COUNT,
 };
 
@@ -61,6 +64,7 @@ struct store {
   struct error failure;
   struct strings strings; // writer: all that the file will hold
   uint32_t strings_written;
+  struct call_paths call_paths;
   int64_t next_system_id;
   struct pending_run *pending, *last_pending;
   struct map pending_of; // by run id
@@ -110,6 +114,9 @@ enum status writer_execute(struct store *store, struct error *err, const char *s
 // rows.c: inserts or replaces `count` structs of the table; `key`: the column that the struct does not have.
 enum status rows_insert(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
                         struct error *err) MUST_CHECK;
+// Rows as an array of the table's structs in `arena`; its address goes to *ret_array.
+enum status rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena, void *ret_array,
+                      size_t *ret_count, struct error *err) MUST_CHECK;
 
 // table_kinds.c: the virtual tables
 int table_register(sqlite3 *db, struct reader *reader);

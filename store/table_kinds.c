@@ -29,6 +29,7 @@ enum {
   SQL_OBSERVATION,
   SQL_RECORDED_PARENT_ID,
   SQL_FORWARD_ID,
+  SQL_CONTEXT_ID,
   SQL_COLUMNS,
 };
 
@@ -113,6 +114,7 @@ static const struct table_column span_columns[SQL_COLUMNS] = {
     [SQL_OBSERVATION] = {"observation", "INTEGER", STORE_OBSERVATION, RENDER_OBSERVATION, false, true},
     [SQL_RECORDED_PARENT_ID] = {"recorded_parent_id", "INTEGER", STORE_RECORDED_PARENT_ID, RENDER_ID, true, true},
     [SQL_FORWARD_ID] = {"forward_id", "INTEGER", STORE_FORWARD_ID, RENDER_ID, true, true},
+    [SQL_CONTEXT_ID] = {"context_id", "INTEGER", STORE_CONTEXT_ID, RENDER_ID, false, true},
 };
 static const struct table_column tag_columns[] = {
     {"run_id", "INTEGER", 0, RENDER_RUN, false, false},

@@ -95,11 +95,10 @@ bool _ZN3c1022memoryProfilingEnabledEv(void)
 }
 
 static const struct framework_symbol symbols[] = {
-#define X(name, result, parameters)                                                                                    \
-  {#name, framework_first_copy, (void (*)(void))name, &reals[OF_##name]},
+#define X(name, result, parameters) {#name, framework_first_copy, (void (*)(void))name, &reals[OF_##name]},
     EACH_FUNCTION(X)
 #undef X
-    {.name = NULL},
+        {.name = NULL},
 };
 
 const struct framework framework_pytorch = {

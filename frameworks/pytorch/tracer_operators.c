@@ -62,7 +62,7 @@ static void begin(const void *record, enum scope scope)
   struct thread *thread = thread_get();
   if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
     return;
-  struct open_operator *operator= &thread->open[thread->depth++];
+  struct open_operator *operator= & thread->open[thread->depth++];
   operator->record = record;
   operator->span = xsp_span_start(site_of(torch->name(record), scope));
   int64_t sequence = layout_sequence(record, scope == SCOPE_BACKWARD);

@@ -216,7 +216,9 @@ const struct verb verb_sql = {
                    "  track(run_id, track_id, name, host, process_id, thread_id, device_id, stream_id)\n"
                    "  span(run_id, span_id, trace_id, parent_id, model_id, layer_id, level, kind, category,\n"
                    "       tracer, track_id, name, start_ns, end_ns, duration_ns, self_ns, correlation_id,\n"
-                   "       basis, depth, forward_id)\n"
+                   "       basis, depth, forward_id, context_id)\n"
+                   "  frame(frame_id, kind, name, file, line, module, address)\n"
+                   "  context(context_id, parent_id, frame_id)\n"
                    "  tag(run_id, span_id, key, value), log(run_id, span_id, time_ns, message)",
     .least_arguments = 2,
     .most_arguments = 2,

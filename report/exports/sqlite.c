@@ -39,9 +39,12 @@ static const struct copied_table tables[] = {
      " level TEXT, kind TEXT, category TEXT, tracer TEXT, track_id INTEGER, name TEXT, start_ns INTEGER, end_ns "
      "INTEGER,"
      " duration_ns INTEGER, self_ns INTEGER, correlation_id INTEGER, basis TEXT, depth INTEGER, is_open INTEGER,"
-     " observation INTEGER, recorded_parent_id INTEGER, forward_id INTEGER",
+     " observation INTEGER, recorded_parent_id INTEGER, forward_id INTEGER, context_id INTEGER",
      "CREATE INDEX span_id ON span(run_id, span_id)"},
     {"tag", "run_id INTEGER, span_id INTEGER, key TEXT, value", "CREATE INDEX tag_span ON tag(run_id, span_id, key)"},
+    {"frame",
+     "frame_id INTEGER PRIMARY KEY, kind TEXT, name TEXT, file TEXT, line INTEGER, module TEXT, address INTEGER", NULL},
+    {"context", "context_id INTEGER PRIMARY KEY, parent_id INTEGER, frame_id INTEGER", NULL},
     {"log", "run_id INTEGER, span_id INTEGER, time_ns INTEGER, message TEXT",
      "CREATE INDEX log_span ON log(run_id, span_id)"},
     {"trace", "run_id INTEGER, trace_id INTEGER, text TEXT", NULL},

@@ -8,7 +8,8 @@
 //   workload EXPERIMENT KEY int|text VALUE
 //   run ID EXPERIMENT LEVELS BATCH DROPPED unix|trace
 //   track RUN ID NAME HOST CLOCK PROCESS THREAD DEVICE STREAM
-//   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME [FLAGS]
+//   context ID PARENT KIND NAME FILE LINE MODULE ADDRESS (the call path of a frame; IDs count up from 1)
+//   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME [FLAGS [CONTEXT]]
 //     (DURATION "open"; FLAGS of "step", "placed", "call", "basis=NAME", separated by commas)
 //   tag RUN SPAN KEY int|double|text VALUE
 #include "correlate/correlate.h"
@@ -166,6 +167,20 @@ static void add_track(char **fields)
   check(store_add_track(store, &track, &err), "track");
 }
 
+static void add_context(char **fields)
+{
+  struct store_frame frame = {.name = text_or_null(fields[4]),
+                              .file = text_or_null(fields[5]),
+                              .line = number(fields[6]),
+                              .module = text_or_null(fields[7]),
+                              .address = number(fields[8])};
+  if (!frame_kind_from_name(fields[3], strlen(fields[3]), &frame.kind))
+    stop("not a kind of frame");
+  uint32_t id = store_context_id(store, (uint32_t)number(fields[2]), store_frame_id(store, &frame));
+  if (id != number(fields[1]))
+    stop("not the next context's id");
+}
+
 static uint8_t flags_of(char *text)
 {
   uint8_t flags = 0;
@@ -198,6 +213,7 @@ static void add_span(char **fields, const size_t *lengths)
                             .name = string(fields[12], lengths[12]),
                             .category = string(fields[10], lengths[10]),
                             .tracer = string(fields[11], lengths[11]),
+                            .context_id = (uint32_t)number(fields[14]),
                             .flags = (uint8_t)(flags_of(fields[13]) | (is_open ? STORE_SPAN_OPEN : 0))};
   unsigned level = 0, kind = 0;
   if (!level_from_name(fields[8], strlen(fields[8]), &level) || !kind_from_name(fields[9], strlen(fields[9]), &kind))
@@ -239,6 +255,8 @@ static void add_line(char *line)
     add_run(fields);
   else if (strcmp(fields[0], "track") == 0)
     add_track(fields);
+  else if (strcmp(fields[0], "context") == 0)
+    add_context(fields);
   else if (strcmp(fields[0], "span") == 0)
     add_span(fields, lengths);
   else if (strcmp(fields[0], "tag") == 0)

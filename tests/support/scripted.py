@@ -29,6 +29,7 @@ class Script:
     def __init__(self):
         self.lines = []
         self.next_span = {}
+        self.contexts = 0
 
     def put(self, *fields):
         self.lines.append("\t".join(field(value) for value in fields))
@@ -55,15 +56,21 @@ class Script:
         self.put("track", run_id, track_id, name, host, clock, process, thread, device, stream)
 
     def span(self, name, start_ns, duration_ns, level="model", kind="sync", track=1, run_id=1, parent=None,
-             correlation=None, category=None, tracer="scripted", tags=(), flags=None):
+             correlation=None, category=None, tracer="scripted", tags=(), flags=None, context=None):
         span_id = self.next_span.get(run_id, 1)
         self.next_span[run_id] = span_id + 1
         self.put("span", run_id, span_id, parent, start_ns, duration_ns, correlation, track, level, kind, category,
-                 tracer, name, flags)
+                 tracer, name, flags, context)
         for key, value in dict(tags).items():
             kind_name = "int" if isinstance(value, int) else "double" if isinstance(value, float) else "text"
             self.put("tag", run_id, span_id, key, kind_name, value)
         return span_id
+
+    def context(self, name, caller=None, kind="python", file=None, line=None, module=None, address=None):
+        """A frame's call path; its id."""
+        self.contexts += 1
+        self.put("context", self.contexts, caller, kind, name, file, line, module, address)
+        return self.contexts
 
     def write(self, path):
         text = "\n".join(self.lines) + "\n"

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call paths: the writer's tables of frames and contexts, and the checked reading of both. Called by collect and importers,
+// and by whoever shows call paths.
+#include "base/memory.h"
+#include "store/problem.h"
+#include "store/store_private.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+void call_paths_done(struct call_paths *paths)
+{
+  interner_done(&paths->frames);
+  vector_done(&paths->contexts);
+  map_done(&paths->context_of);
+  buf_done(&paths->key);
+  *paths = (struct call_paths){0};
+}
+
+// ---- into the file ---------------------------------------------------------------------------------------------------
+struct frame_numbers {
+  int64_t line, address;
+  uint32_t kind, reserved;
+};
+
+static void put_text(struct buf *key, const char *text)
+{
+  buf_put(key, text == NULL ? "" : text, text == NULL ? 1 : strlen(text) + 1);
+}
+
+uint32_t store_frame_id(struct store *store, const struct store_frame *frame)
+{
+  if (store->has_failed || frame->kind >= XSP_FRAME_KINDS)
+    return 0;
+  const struct frame_numbers numbers = {frame->line > 0 ? frame->line : 0, frame->address > 0 ? frame->address : 0,
+                                        frame->kind, 0};
+  struct buf *key = &store->call_paths.key;
+  buf_clear(key);
+  buf_put(key, &numbers, sizeof numbers);
+  put_text(key, frame->name);
+  put_text(key, frame->file);
+  put_text(key, frame->module);
+  return key->failed ? 0 : interner_at(&store->call_paths.frames, key->data, key->length) + 1;
+}
+
+uint32_t store_context_id(struct store *store, uint32_t parent_id, uint32_t frame_id)
+{
+  struct call_paths *paths = &store->call_paths;
+  if (store->has_failed || frame_id == 0 || frame_id > interner_count(&paths->frames) ||
+      parent_id > paths->contexts.count)
+    return 0;
+  bool is_new;
+  uint64_t *id = map_at(&paths->context_of, (struct map_key){parent_id, frame_id}, &is_new);
+  if (is_new) {
+    *id = paths->contexts.count + 1;
+    *vector_add(&paths->contexts) = (struct store_context){(int64_t)*id, parent_id, frame_id};
+    store->reader.context_count = (uint32_t)*id;
+  }
+  return (uint32_t)*id;
+}
+
+static const char *next_text(const char **at) // NULL: unknown
+{
+  const char *text = *at;
+  *at += strlen(text) + 1;
+  return *text == '\0' ? NULL : text;
+}
+
+static enum status write_frame(struct store *store, uint32_t number, struct error *err)
+{
+  struct slice key = interner_text(&store->call_paths.frames, number);
+  struct frame_numbers numbers;
+  memcpy(&numbers, key.data, sizeof numbers);
+  const char *at = key.data + sizeof numbers;
+  struct store_frame frame = {
+      .frame_id = (int64_t)number + 1, .kind = numbers.kind, .line = numbers.line, .address = numbers.address};
+  frame.name = next_text(&at);
+  frame.file = next_text(&at);
+  frame.module = next_text(&at);
+  return rows_insert(store, ROWS_FRAME, 0, &frame, 1, err);
+}
+
+enum status call_paths_write(struct store *store, struct error *err)
+{
+  struct call_paths *paths = &store->call_paths;
+  for (; paths->frames_written < interner_count(&paths->frames); paths->frames_written++)
+    XSP_TRY(write_frame(store, paths->frames_written, err));
+  size_t left = paths->contexts.count - paths->contexts_written;
+  if (left == 0)
+    return STATUS_OK;
+  XSP_TRY(rows_insert(store, ROWS_CONTEXT, 0, paths->contexts.items + paths->contexts_written, left, err));
+  paths->contexts_written += (uint32_t)left;
+  return STATUS_OK;
+}
+
+// ---- out of the file -------------------------------------------------------------------------------------------------
+static const char *find_bad_frame(const struct store_call_paths *paths)
+{
+  for (size_t i = 0; i < paths->frame_count; i++) {
+    if (paths->frames[i].frame_id != (int64_t)i + 1)
+      return "the ids of its frames have gaps";
+    if (paths->frames[i].kind >= XSP_FRAME_KINDS)
+      return "a frame is of no known kind";
+  }
+  return NULL;
+}
+
+// Callers come first, so that there are no circles and one pass finds all depths.
+static const char *find_bad_context(const struct store_call_paths *paths, uint32_t *depths)
+{
+  for (size_t i = 0; i < paths->context_count; i++) {
+    const struct store_context *context = &paths->contexts[i];
+    if (context->context_id != (int64_t)i + 1)
+      return "the ids of its call paths have gaps";
+    if (context->parent_id < 0 || context->parent_id > (int64_t)i)
+      return "a call path's caller does not come before it";
+    if (context->frame_id < 1 || context->frame_id > (int64_t)paths->frame_count)
+      return "a call path refers to a frame that does not exist";
+    depths[i] = 1 + (context->parent_id == 0 ? 0 : depths[context->parent_id - 1]);
+    if (depths[i] > XSP_CALL_PATH_FRAMES)
+      return "a call path has too many frames";
+  }
+  return NULL;
+}
+
+enum status store_call_paths(struct store *store, struct arena *arena, struct store_call_paths *ret_paths,
+                             struct error *err)
+{
+  *ret_paths = (struct store_call_paths){0};
+  if (store->is_writing)
+    XSP_TRY(call_paths_write(store, err));
+  XSP_TRY(rows_list(store, ROWS_FRAME, 0, arena, &ret_paths->frames, &ret_paths->frame_count, err));
+  XSP_TRY(rows_list(store, ROWS_CONTEXT, 0, arena, &ret_paths->contexts, &ret_paths->context_count, err));
+  const char *why = find_bad_frame(ret_paths);
+  if (why == NULL) {
+    uint32_t *depths = memory_new(ret_paths->context_count, sizeof *depths);
+    why = find_bad_context(ret_paths, depths);
+    free(depths);
+  }
+  return why == NULL ? STATUS_OK : problem_broken(err, store->path, "%s", why);
+}
