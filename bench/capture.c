@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <xsp/span.h>
+#include <xsp/call_path.h>
 
 #if defined(__x86_64__)
 #define TICKS() __builtin_ia32_rdtsc()
@@ -96,6 +96,44 @@ __attribute__((noinline)) static void loop_no_session(long count)
     __asm__ volatile("" ::: "memory");
     xsp_span_finish(&span);
   }
+}
+
+#define FRAMES 20
+static struct xsp_frame frames[FRAMES];
+static uint32_t paths[FRAMES + 1];
+static struct xsp_site *path_site;
+
+static void make_paths(void)
+{
+  static char names[FRAMES][32];
+  for (uint32_t i = 0; i < FRAMES; i++) {
+    snprintf(names[i], sizeof names[i], "function_%u", i);
+    frames[i] = (struct xsp_frame){.size = sizeof frames[i],
+                                   .kind = XSP_FRAME_PYTHON,
+                                   .name = names[i],
+                                   .file = "/usr/lib/python3/dist-packages/torch/nn/modules/module.py",
+                                   .line = 1 + i};
+    paths[i + 1] = xsp_call_path(paths[i], &frames[i]);
+  }
+  path_site = xsp_site_create("bench", XSP_LEVEL_LAYER, "with a path", NULL);
+  xsp_site_call_path(path_site, paths[FRAMES]);
+}
+
+__attribute__((noinline)) static void loop_path_site(long count)
+{
+  for (long i = 0; i < count; i++) {
+    struct xsp_span span = xsp_span_start(path_site);
+    __asm__ volatile("" ::: "memory");
+    xsp_span_finish(&span);
+  }
+}
+
+__attribute__((noinline)) static void loop_path(long count)
+{
+  uint32_t sum = 0;
+  for (long i = 0; i < count; i++)
+    sum += xsp_call_path(paths[i % FRAMES], &frames[i % FRAMES]);
+  __asm__ volatile("" ::"r"(sum));
 }
 
 // ---- measuring
@@ -387,6 +425,11 @@ int main(void)
          "\"floor\":null,\"ratio\":%ld,\"target\":0,\"peers\":{}}\n",
          faults, faults);
   print_line("capture/dropped", "1 thread", (double)drops / (2.0 * REPETITIONS * (double)SPANS) * 100, "%", 1, 1, "");
+  make_paths();
+  compare_loops("capture/call path", "span of a site with a path, against one without", loop_path_site, loop_inline,
+                SPANS, 1.05);
+  compare_loops("capture/call path", "a Python frame that is known, against a clock pair", loop_path, loop_clock_pair,
+                SPANS, 1.0);
   bench_two_threads();
   fprintf(stderr, "capture: the consumer read %lu records\n",
           (unsigned long)__atomic_load_n(&drained->records, __ATOMIC_ACQUIRE));

@@ -76,3 +76,13 @@ bool catalog_read_track(const struct catalog_view *view, uint32_t id, struct cat
 {
   return read_fixed(view, id, CATALOG_TRACK, ret_track, sizeof *ret_track);
 }
+
+bool catalog_read_frame(const struct catalog_view *view, uint32_t id, struct catalog_frame *ret_frame)
+{
+  return read_fixed(view, id, CATALOG_FRAME, ret_frame, sizeof *ret_frame) && ret_frame->kind < XSP_FRAME_KINDS;
+}
+
+bool catalog_read_path(const struct catalog_view *view, uint32_t id, struct catalog_path *ret_path)
+{
+  return read_fixed(view, id, CATALOG_PATH, ret_path, sizeof *ret_path) && ret_path->caller < id;
+}

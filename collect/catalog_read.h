@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a session's catalog: strings, sites, their tags, tracks. Pure: works on bytes in memory, trusts none of them.
+// Reads a session's catalog: strings, sites, their tags, tracks, frames, call paths. Pure: works on bytes in memory, trusts none of them.
 //
 // Other processes append while we read. An entry is complete once its size is there; it never changes afterwards, except
-// for a site's first_tag. Everything is copied out before it is looked at.
+// for a site's first_tag and path. Everything is copied out before it is looked at.
 #ifndef XSP_COLLECT_CATALOG_READ_H
 #define XSP_COLLECT_CATALOG_READ_H
 
 #include "format/session.h"
 
-#include <xsp/span.h>
+#include <xsp/call_path.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +28,9 @@ bool catalog_read_string(const struct catalog_view *view, uint32_t id, const cha
 bool catalog_read_site(const struct catalog_view *view, uint32_t id, struct catalog_site *ret_site);
 bool catalog_read_site_tag(const struct catalog_view *view, uint32_t id, struct catalog_site_tag *ret_tag);
 bool catalog_read_track(const struct catalog_view *view, uint32_t id, struct catalog_track *ret_track);
+bool catalog_read_frame(const struct catalog_view *view, uint32_t id,
+                        struct catalog_frame *ret_frame); // of a known kind
+// Also false where the caller does not come before: a path's chain of callers has an end.
+bool catalog_read_path(const struct catalog_view *view, uint32_t id, struct catalog_path *ret_path);
 
 #endif

@@ -92,12 +92,35 @@ static void test_heads(void **state)
   assert_non_null(catalog_check(&view));
 }
 
+static void test_frames_and_paths(void **state)
+{
+  struct catalog_frame *frame = (void *)(bytes + 128), got_frame;
+  struct catalog_path *path = (void *)(bytes + 192), got_path;
+  *frame = (struct catalog_frame){.entry = {sizeof *frame, CATALOG_FRAME}, .kind = XSP_FRAME_DEVICE, .name = string_id};
+  *path = (struct catalog_path){.entry = {sizeof *path, CATALOG_PATH}, .frame = 128 / 8, .depth = 1};
+  assert_true(catalog_read_frame(&view, 128 / 8, &got_frame));
+  assert_int_equal(got_frame.name, string_id);
+  assert_true(catalog_read_path(&view, 192 / 8, &got_path));
+  assert_int_equal(got_path.frame, 128 / 8);
+  assert_false(catalog_read_frame(&view, 192 / 8, &got_frame)); // another type
+  assert_false(catalog_read_path(&view, 128 / 8, &got_path));
+  path->caller = 192 / 8 - 1;
+  assert_true(catalog_read_path(&view, 192 / 8, &got_path)); // what is there is looked at when it is read
+  path->caller = 192 / 8;
+  assert_false(catalog_read_path(&view, 192 / 8, &got_path)); // its own caller
+  path->caller = UINT32_MAX;
+  assert_false(catalog_read_path(&view, 192 / 8, &got_path));
+  frame->kind = XSP_FRAME_KINDS;
+  assert_false(catalog_read_frame(&view, 128 / 8, &got_frame));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(test_reads, make),
       cmocka_unit_test_setup(test_refuses, make),
       cmocka_unit_test_setup(test_heads, make),
+      cmocka_unit_test_setup(test_frames_and_paths, make),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

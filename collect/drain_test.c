@@ -152,6 +152,44 @@ static void test_numbers_without_files(void **state)
   assert_int_equal(counts.spans, 1);
 }
 
+static void check_path(uint32_t context_id, const char *expected)
+{
+  struct store_call_paths paths;
+  char text[256] = "", rest[200];
+  OK(store_call_paths(now.store, &now.arena, &paths, err));
+  for (int64_t id = context_id; id != 0; id = paths.contexts[id - 1].parent_id) {
+    const struct store_frame *frame = &paths.frames[paths.contexts[id - 1].frame_id - 1];
+    snprintf(rest, sizeof rest, "%s", text);
+    snprintf(text, sizeof text, "%s:%d %s", frame->name, (int)frame->line, rest);
+  }
+  assert_string_equal(text, expected);
+}
+
+static void test_call_paths(void **state)
+{
+  uint32_t program = hand_path(&now.hand, 0, "program", 1), forward = hand_path(&now.hand, program, "forward", 2);
+  uint32_t again = hand_path(&now.hand, program, "forward", 2); // of another process: the same path
+  uint32_t circle = hand_path(&now.hand, UINT32_MAX, "circle", 3), inside = hand_path(&now.hand, circle, "inside", 4);
+  uint32_t plain = hand_site(&now.hand, XSP_LEVEL_LAYER, "plain", NULL);
+  ((struct catalog_site *)(void *)(now.hand.catalog + (size_t)now.site * 8))->path = forward;
+  hand_span(&now.hand, now.site, 1, ticks(), 1);
+  hand_span(&now.hand, plain, 2, ticks(), 1);
+  hand_fact(&now.hand, RECORD_PATH, 3, 0, again);
+  hand_span(&now.hand, plain, 3, ticks(), 1);
+  hand_fact(&now.hand, RECORD_PATH, 4, 0, program); // before its site's
+  hand_span(&now.hand, now.site, 4, ticks(), 1);
+  hand_fact(&now.hand, RECORD_PATH, 5, 0, inside);
+  hand_span(&now.hand, plain, 5, ticks(), 1);
+  drain(true);
+  struct store_spans got = spans();
+  assert_int_equal(got.count, 5);
+  check_path(got.context_id[0], "program:1 forward:2 ");
+  assert_int_equal(got.context_id[1], 0);
+  assert_int_equal(got.context_id[2], got.context_id[0]);
+  check_path(got.context_id[3], "program:1 ");
+  assert_int_equal(got.context_id[4], 0); // broken: none
+}
+
 static void test_rows(void **state)
 {
   uint64_t begin = ticks();
@@ -473,6 +511,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_call_paths, setup, teardown),
       cmocka_unit_test_teardown(test_files_cut_while_read, teardown),
       cmocka_unit_test_setup_teardown(test_numbers_without_files, setup, teardown),
       cmocka_unit_test_setup_teardown(test_correlation_is_unique_per_process, setup, teardown),

@@ -15,6 +15,7 @@ void names_done(struct names *names)
     free(names->sites.items[i].tags);
   vector_done(&names->sites);
   map_done(&names->strings);
+  map_done(&names->contexts);
   map_done(&names->site_index);
 }
 
@@ -77,6 +78,70 @@ bool names_text(struct names *names, uint32_t catalog_id, char *text, size_t siz
   memcpy(text, from, kept);
   text[kept] = '\0';
   return true;
+}
+
+static char *copy_text(struct names *names, uint32_t id) // NULL: none; freed by the caller
+{
+  const char *text;
+  uint32_t length;
+  return id != 0 && read_string(names, id, &text, &length) ? memory_text_of(text, length) : NULL;
+}
+
+static uint32_t add_frame(struct names *names, uint32_t id)
+{
+  struct catalog_frame from;
+  if (!catalog_read_frame(&names->catalog, id, &from))
+    return 0;
+  char *name = copy_text(names, from.name), *file = copy_text(names, from.file);
+  char *module = copy_text(names, from.module);
+  const struct store_frame frame = {.kind = from.kind,
+                                    .name = name,
+                                    .file = file,
+                                    .line = from.line,
+                                    .module = module,
+                                    .address = (int64_t)from.address};
+  uint32_t added = store_frame_id(names->store, &frame);
+  free(name);
+  free(file);
+  free(module);
+  return added;
+}
+
+static bool read_path(struct names *names, uint32_t id, struct catalog_path *ret_path)
+{
+  return catalog_read_path(&names->catalog, id, ret_path) ||
+         (names_refresh(names) && catalog_read_path(&names->catalog, id, ret_path));
+}
+
+// Up to a caller that is known, then down again. Without one of its frames a path would be another one: then it is none.
+uint32_t names_context(struct names *names, uint32_t catalog_id)
+{
+  struct step {
+    uint32_t id, frame;
+  };
+  VECTOR(struct step) steps = {0}; // innermost first
+  uint32_t context_id = 0;
+  bool is_sound = true;
+  for (uint32_t id = catalog_id; id != 0 && is_sound;) {
+    struct catalog_path path = {0};
+    const uint64_t *known = map_find(&names->contexts, map_number(id));
+    if (known != NULL) {
+      context_id = (uint32_t)*known;
+      is_sound = context_id != 0;
+      break;
+    }
+    is_sound = steps.count < XSP_CALL_PATH_FRAMES && read_path(names, id, &path);
+    *vector_add(&steps) = (struct step){id, path.frame};
+    id = path.caller;
+  }
+  for (size_t i = steps.count; i-- > 0;) {
+    uint32_t frame = is_sound ? add_frame(names, steps.items[i].frame) : 0;
+    context_id = frame != 0 ? store_context_id(names->store, context_id, frame) : 0;
+    is_sound = context_id != 0;
+    *map_at(&names->contexts, map_number(steps.items[i].id), NULL) = context_id;
+  }
+  vector_done(&steps);
+  return context_id;
 }
 
 static uint32_t tracer_name(struct names *names, uint32_t slot)
@@ -166,5 +231,10 @@ const struct names_site *names_site(struct names *names, uint32_t catalog_id)
   uint32_t first = __atomic_load_n(&bytes->first_tag, __ATOMIC_ACQUIRE);
   if (first != site->first_tag)
     load_tags(names, site, first);
+  uint32_t path = __atomic_load_n(&bytes->path, __ATOMIC_ACQUIRE); // partner: xsp_site_call_path
+  if (path != site->path) {
+    site->path = path;
+    site->context_id = names_context(names, path);
+  }
   return site;
 }

@@ -13,7 +13,9 @@
 struct names_site {
   uint32_t name, category, tracer; // the store's strings
   uint32_t catalog_id;
-  uint32_t first_tag; // as read from the catalog: another value means that tags were added
+  uint32_t first_tag;  // as read from the catalog: another value means that tags were added
+  uint32_t path;       // likewise: its spans' call path
+  uint32_t context_id; // the store's
   uint8_t level;
   bool is_step;           // has the tag `step` = 1, which is a mark of the spans and no tag of theirs
   struct store_tag *tags; // owned; span_id 0, to be filled in
@@ -27,6 +29,7 @@ struct names {
   const struct session_control *control; // tracer names; borrowed
   struct store *store;                   // whose string ids these are; borrowed
   struct map strings;                    // catalog id to the store's
+  struct map contexts;                   // likewise, of call paths
   struct map site_index;                 // catalog id to place in `sites`
   VECTOR(struct names_site) sites;
 };
@@ -41,6 +44,8 @@ bool names_text(struct names *names, uint32_t catalog_id, char *text, size_t siz
 bool names_track(struct names *names, uint32_t catalog_id, struct catalog_track *ret_track);
 // A tag without its span from catalog ids; `type`: enum value_type. False: no such key or type.
 bool names_tag(struct names *names, uint32_t key, uint32_t type, uint64_t value, struct store_tag *ret_tag);
+// The store's id of a call path; 0: none, or broken.
+uint32_t names_context(struct names *names, uint32_t catalog_id);
 // NULL: no such site. Valid until the next call.
 const struct names_site *names_site(struct names *names, uint32_t catalog_id);
 void names_done(struct names *names);

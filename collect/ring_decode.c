@@ -117,6 +117,9 @@ static void join_fact(struct decoded_span *span, const struct record *record)
     memcpy(span->trace, &record->start, 8);
     memcpy(span->trace + 8, &record->duration, 8);
     break;
+  case RECORD_PATH:
+    span->path = (uint32_t)record->start;
+    break;
   case RECORD_REMOTE_PARENT:
     span->has_remote_parent = true;
     memcpy(span->remote_parent, &record->start, 8);
@@ -198,6 +201,7 @@ void ring_decode(struct ring_decoder *decoder, const struct record *record, uint
   case RECORD_PARENT:
   case RECORD_TRACE:
   case RECORD_REMOTE_PARENT:
+  case RECORD_PATH:
     if (record->id == 0) {
       decoder->malformed++;
       return;

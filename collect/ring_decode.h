@@ -29,6 +29,7 @@ struct decoded_span {
   uint8_t kind, clock;
   bool open, has_parent, has_trace, has_remote_parent;
   uint64_t correlation; // 0: none
+  uint32_t path;        // of its own, a catalog id; 0: its site's
   struct xsp_context parent;
   uint8_t trace[16], remote_parent[8];
 };

@@ -257,6 +257,7 @@ void rows_span(void *context, const struct decoded_span *span)
                            .name = site->name,
                            .category = site->category,
                            .tracer = site->tracer,
+                           .context_id = site->context_id,
                            .level = site->level,
                            .kind = span->kind,
                            .flags =
@@ -265,6 +266,8 @@ void rows_span(void *context, const struct decoded_span *span)
     row.duration_ns = INT64_MAX;
   if (span->has_remote_parent && row.recorded_parent_id == 0)
     row.flags |= STORE_FLAG_BASIS(BASIS_EXPLICIT); // it is in no table
+  if (span->path != 0)
+    row.context_id = names_context(&session->names, span->path);
   if (span->correlation)
     row.correlation_id = correlation_id(span->process, span->correlation);
   add_row(drain, &row);

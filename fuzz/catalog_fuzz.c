@@ -17,6 +17,8 @@ static uint64_t look_up(const struct catalog_view *view, uint32_t id)
   struct catalog_site site;
   struct catalog_site_tag tag;
   struct catalog_track track;
+  struct catalog_frame frame;
+  struct catalog_path path;
   if (catalog_read_string(view, id, &text, &length))
     for (uint32_t i = 0; i < length; i++)
       sum_of_one += (unsigned char)text[i];
@@ -29,6 +31,13 @@ static uint64_t look_up(const struct catalog_view *view, uint32_t id)
     sum_of_one += tag.next;
   if (catalog_read_track(view, id, &track))
     sum_of_one += track.name;
+  if (catalog_read_frame(view, id, &frame))
+    sum_of_one += frame.name + frame.address;
+  if (catalog_read_path(view, id, &path)) {
+    if (path.caller >= id)
+      abort();
+    sum_of_one += path.frame;
+  }
   return sum_of_one;
 }
 

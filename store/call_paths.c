@@ -12,6 +12,7 @@ void call_paths_done(struct call_paths *paths)
 {
   interner_done(&paths->frames);
   vector_done(&paths->contexts);
+  vector_done(&paths->depths);
   map_done(&paths->context_of);
   buf_done(&paths->key);
   *paths = (struct call_paths){0};
@@ -49,10 +50,14 @@ uint32_t store_context_id(struct store *store, uint32_t parent_id, uint32_t fram
   if (store->has_failed || frame_id == 0 || frame_id > interner_count(&paths->frames) ||
       parent_id > paths->contexts.count)
     return 0;
+  uint16_t depth = (uint16_t)(1 + (parent_id == 0 ? 0 : paths->depths.items[parent_id - 1]));
+  if (depth > XSP_CALL_PATH_FRAMES)
+    return 0;
   bool is_new;
   uint64_t *id = map_at(&paths->context_of, (struct map_key){parent_id, frame_id}, &is_new);
   if (is_new) {
     *id = paths->contexts.count + 1;
+    *vector_add(&paths->depths) = depth;
     *vector_add(&paths->contexts) = (struct store_context){(int64_t)*id, parent_id, frame_id};
     store->reader.context_count = (uint32_t)*id;
   }

@@ -6,12 +6,14 @@
 #include "base/buf.h"
 #include "base/interner.h"
 #include "base/map.h"
+#include "base/vector.h"
 #include "store/store.h"
 
 struct call_paths {       // starts as {0}
   struct interner frames; // a frame's numbers and texts as one key; its id is the key's + 1
   VECTOR(struct store_context) contexts;
-  struct map context_of; // caller and frame to the context's id
+  VECTOR(uint16_t) depths; // of the contexts
+  struct map context_of;   // caller and frame to the context's id
   uint32_t frames_written, contexts_written;
   struct buf key;
 };

@@ -125,7 +125,12 @@ static void test_frames_differ_in_anything(void **state)
   assert_int_equal(store_context_id(store, 0, 0), 0);
   assert_int_equal(store_context_id(store, 0, 9), 0);
   assert_int_equal(store_context_id(store, 1, 1), 0); // no such caller
-  struct store_span span = {.span_id = 1, .context_id = 1};
+  uint32_t deepest = 0;
+  for (uint32_t depth = 1; depth <= XSP_CALL_PATH_FRAMES; depth++)
+    deepest = store_context_id(store, deepest, id);
+  assert_int_equal(deepest, XSP_CALL_PATH_FRAMES);
+  assert_int_equal(store_context_id(store, deepest, id), 0); // a reader would refuse it
+  struct store_span span = {.span_id = 1, .context_id = XSP_CALL_PATH_FRAMES + 1};
   assert_int_equal(store_add_spans(store, 1, &span, 1, NULL), STATUS_INPUT);
   store_discard(store);
 }

@@ -209,7 +209,7 @@ uint32_t store_string(struct store *store, const char *text,
 bool store_has_strings(const struct store *store);
 uint32_t store_new_string(struct store *store, const char *text, size_t length);
 // The file's id of a frame (`frame_id` is not read), of a path. 0 on failure, as store_string, and where the arguments are
-// out of range. Texts are copied.
+// out of range, or the path would have more than XSP_CALL_PATH_FRAMES frames. Texts are copied.
 uint32_t store_frame_id(struct store *store, const struct store_frame *frame);
 uint32_t store_context_id(struct store *store, uint32_t parent_id, uint32_t frame_id);
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,

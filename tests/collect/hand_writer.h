@@ -105,6 +105,15 @@ static inline uint32_t hand_site(struct hand *hand, unsigned level, const char *
   return hand_entry(hand, &site, sizeof site, NULL);
 }
 
+// A path of a Python frame; 0: no caller.
+static inline uint32_t hand_path(struct hand *hand, uint32_t caller, const char *name, uint32_t line)
+{
+  struct catalog_frame frame = {.entry = {0, CATALOG_FRAME}, .name = hand_string(hand, name), .line = line};
+  struct catalog_path path = {.entry = {0, CATALOG_PATH}, .caller = caller};
+  path.frame = hand_entry(hand, &frame, sizeof frame, NULL);
+  return hand_entry(hand, &path, sizeof path, NULL);
+}
+
 static inline void hand_site_tag(struct hand *hand, uint32_t site, const char *key, int64_t value)
 {
   struct catalog_site *place = (void *)(hand->catalog + (size_t)site * 8);
