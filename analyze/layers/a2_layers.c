@@ -45,6 +45,7 @@ static double put_row(struct question *question, const struct layers *layers, co
   struct figure latency = layer_latency(question, layers, layer);
   table_row(table);
   put_layer(table, layer);
+  table_put_optional(table, "module", "", "module", cell_text(layer->module));
   table_put(table, "layer_shape", "", "shape", cell_text(layer->shape));
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
   table_put_optional(table, "host_ms", "ms", "on the host", cell_real(host_ms));

@@ -8,7 +8,7 @@
 static void put_row(struct table_builder *table, const struct types *types, const char *type, double count)
 {
   table_row(table);
-  table_put(table, "layer_type", "", "type", cell_text(type));
+  table_put(table, types->key, "", types->label, cell_text(type));
   table_put(table, "count", "", "count", cell_number(count));
   table_put(table, "count_pct", "%", "share", cell_real(types_share_pct(count, types->total)));
 }

@@ -52,7 +52,7 @@ static void put_row(struct table_builder *table, const struct type_latencies *la
                     const struct figure *latency)
 {
   table_row(table);
-  table_put(table, "layer_type", "", "type", cell_text(type));
+  table_put(table, latencies->types.key, "", latencies->types.label, cell_text(type));
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency->value));
   table_put(table, "latency_pct", "%", "share", cell_real(types_share_pct(latency->value, latencies->types.total)));
   put_spread(table, latency);

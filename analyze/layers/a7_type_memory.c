@@ -7,7 +7,7 @@ static void put_row(struct table_builder *table, const struct types *types, size
 {
   double bytes = types->values[group];
   table_row(table);
-  table_put(table, "layer_type", "", "type", cell_text(types->names[group]));
+  table_put(table, types->key, "", types->label, cell_text(types->names[group]));
   table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(bytes));
   table_put(table, "alloc_pct", "%", "share", cell_real(types_share_pct(bytes, types->total)));
 }

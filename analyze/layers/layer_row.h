@@ -7,8 +7,10 @@
 
 struct layer_row { // one layer span that counts in the chosen mode
   uint32_t row;
-  int32_t observation; // index within the run
-  uint32_t name;
+  int32_t observation;   // index within the run
+  uint32_t name, module; // string ids; module: 0 where it is not recorded
+  uint32_t forward;      // LAYER_AUTOGRAD: name of the forward operator, which may be the layer itself
+  bool is_backward;
   bool is_indexed;
   int64_t index; // recorded, else the position
   int64_t start_ns, duration_ns;

@@ -77,9 +77,10 @@ static void pair_all(struct pairing *pairing, struct arena *arena, const struct 
       pair_observation(pairing, &observed[i]);
 }
 
-static void fill_observation(const struct layers *layers, struct layer *pairs, const struct observed *observed,
-                             size_t observation, size_t observation_count, struct arena *arena)
+static void fill_observation(struct question *question, const struct layers *layers, struct layer *pairs,
+                             const struct observed *observed, size_t observation, size_t observation_count)
 {
+  struct arena *arena = question->scratch;
   for (size_t i = observed->first; i < observed->end; i++) {
     const struct layer_row *item = &observed->items[i];
     struct layer *layer = &pairs[item->layer];
@@ -101,6 +102,8 @@ static void fill_observation(const struct layers *layers, struct layer *pairs, c
     layer->type = layer->type == NULL ? item->type : layer->type;
     layer->shape = layer->shape == NULL ? item->shape : layer->shape;
     layer->operation = layer->operation == NULL ? item->operation : layer->operation;
+    if (layer->module == NULL && item->module != 0)
+      layer->module = store_text(question->view->store, item->module, NULL);
   }
 }
 
@@ -117,10 +120,10 @@ static enum status fill_all(struct question *question, const struct layers *laye
     return question_lacks(question, err, "its layers differ too much between observations: %zu in %zu observations",
                           pairing->count, count);
   if (count > 0)
-    fill_observation(layers, pairs, &observed[fullest], fullest, count, question->scratch);
+    fill_observation(question, layers, pairs, &observed[fullest], fullest, count);
   for (size_t i = 0; i < count; i++)
     if (i != fullest)
-      fill_observation(layers, pairs, &observed[i], i, count, question->scratch);
+      fill_observation(question, layers, pairs, &observed[i], i, count);
   return STATUS_OK;
 }
 
@@ -189,6 +192,7 @@ static void list_layers(struct question *question, const struct pairing *pairing
     keep_text(&keep, &layer->type);
     keep_text(&keep, &layer->shape);
     keep_text(&keep, &layer->operation);
+    keep_text(&keep, &layer->module);
   }
   keep_done(&keep);
   for (size_t r = 0; r < layers->run_count; r++)

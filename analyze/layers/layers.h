@@ -9,6 +9,7 @@ struct layer {                          // one layer of the workload: a row of A
   uint32_t name;                        // string id
   int64_t index;                        // recorded, else its position in the observation that has most layers
   const char *name_text, *type, *shape; // NULL: unknown
+  const char *module;                   // path of the torch.nn.Module that it is part of; NULL: unknown
   const char *operation;                // the model's operator, where the type names an implementation; NULL: unknown
   // One value per observation, those of the first set first; NaN: absent, or not measured.
   double *latency_ms, *alloc_bytes, *kernels;

@@ -25,7 +25,8 @@ struct work {
   uint32_t *above;                // by row: the nearest layer above it; ROW_NONE
   uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
   uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
-  struct layer_row *all;          // layers that count, in observations or not
+  uint32_t *forward_of;  // LAYER_AUTOGRAD, by row: forward operator of what it links, which may be itself; ROW_NONE
+  struct layer_row *all; // layers that count, in observations or not
   size_t all_count;
   struct device_time device_time; // where device rows are asked for
   bool has_device_time;
@@ -59,6 +60,20 @@ static void find_idle(struct work *work)
                                           &work->idle[work->idle_count]);
 }
 
+static enum status find_forward(struct work *work, struct error *err)
+{
+  const struct run_columns *columns = work->columns;
+  struct store_derived derived;
+  XSP_TRY(store_load_derived_columns(columns->store, columns->run->run->run_id, STORE_BIT(STORE_FORWARD_ID),
+                                     work->arena, &derived, err));
+  for (size_t i = 0; i < derived.count && derived.forward_id != NULL; i++) {
+    uint32_t forward = run_columns_row(columns, derived.forward_id[i]);
+    if (forward != ROW_NONE)
+      work->forward_of[i] = work->forward_of[forward] = forward;
+  }
+  return STATUS_OK;
+}
+
 // What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate checks that).
 static void decide_counting(struct work *work)
 {
@@ -82,7 +97,8 @@ static void decide_counting(struct work *work)
     while (depth > 0) {
       at = path[--depth];
       bool counts = work->mode == LAYER_INNERMOST || (work->mode == LAYER_OUTERMOST && inherited == ROW_NONE) ||
-                    (work->mode == LAYER_MODULE && spans->category[at] == work->columns->module);
+                    (work->mode == LAYER_MODULE && spans->category[at] == work->columns->module) ||
+                    (work->mode == LAYER_AUTOGRAD && work->forward_of[at] != ROW_NONE);
       inherited = counts && may_count(work, at) ? at : inherited;
       work->counts_as[at] = inherited;
     }
@@ -224,8 +240,8 @@ static void count_kernels(struct work *work)
 
 static enum status read_tags(struct work *work, struct error *err)
 {
-  static const char *const names[] = {"layer_index", "layer_type", "layer_shape",
-                                      "alloc_bytes", "operator",   "alloc_own_bytes"};
+  static const char *const names[] = {"layer_index", "layer_type",      "layer_shape", "alloc_bytes",
+                                      "operator",    "alloc_own_bytes", "module"};
   enum { NAMES = sizeof names / sizeof names[0] };
   struct store *store = work->columns->store;
   uint32_t keys[NAMES];
@@ -258,9 +274,23 @@ static enum status read_tags(struct work *work, struct error *err)
       item->shape = store_text(store, tag->value.string, NULL);
     } else if (tag->key == keys[4] && tag->type == STORE_TEXT) {
       item->operation = store_text(store, tag->value.string, NULL);
+    } else if (tag->key == keys[6] && tag->type == STORE_TEXT) {
+      item->module = tag->value.string;
     }
   }
   return STATUS_OK;
+}
+
+// A backward operator is of its forward operator's module.
+static void name_forward(struct work *work)
+{
+  for (size_t i = 0; i < work->rows->count; i++) {
+    struct layer_row *item = &work->rows->items[i];
+    uint32_t forward = work->forward_of[item->row], at = work->item_of[forward];
+    item->is_backward = forward != item->row;
+    item->forward = work->columns->spans.name[forward];
+    item->module = at != ROW_NONE ? work->rows->items[at].module : item->module;
+  }
 }
 
 static uint32_t *rows_of_none(struct work *work)
@@ -283,6 +313,10 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
   work->above = rows_of_none(work);
   work->counts_as = rows_of_none(work);
   work->item_of = rows_of_none(work);
+  if (work->mode == LAYER_AUTOGRAD) {
+    work->forward_of = rows_of_none(work);
+    XSP_TRY(find_forward(work, err));
+  }
   find_above(work);
   decide_counting(work);
   list_items(work);
@@ -294,7 +328,10 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
     leave_own_time(work);
   spread_items(work);
   count_kernels(work);
-  return read_tags(work, err);
+  XSP_TRY(read_tags(work, err));
+  if (work->mode == LAYER_AUTOGRAD)
+    name_forward(work);
+  return STATUS_OK;
 }
 
 // Device work in another observation than its layer is in no layer.

@@ -5,7 +5,12 @@
 
 #include "analyze/layers/layer_row.h"
 
-enum layer_mode { LAYER_OUTERMOST, LAYER_INNERMOST, LAYER_MODULE };
+enum layer_mode {
+  LAYER_OUTERMOST,
+  LAYER_INNERMOST,
+  LAYER_MODULE,
+  LAYER_AUTOGRAD, // backward operators and their forward operators
+};
 
 struct layer_choice { // which layer spans count
   enum layer_mode mode;

@@ -11,21 +11,27 @@
 enum status layer_mode_choose(const struct question *question, const struct view_set *set, enum layer_mode *ret_mode,
                               struct error *err)
 {
-  static const char *const names[] = {
-      [LAYER_OUTERMOST] = "outermost", [LAYER_INNERMOST] = "innermost", [LAYER_MODULE] = "module"};
+  static const struct {
+    const char *name;
+    enum layer_mode mode;
+  } modes[] = {{"outermost", LAYER_OUTERMOST},
+               {"innermost", LAYER_INNERMOST},
+               {"all", LAYER_INNERMOST},
+               {"module", LAYER_MODULE},
+               {LAYER_AUTOGRAD_NAME, LAYER_AUTOGRAD}};
   const char *name = question->request->layer;
   if (name == NULL && set->run_count > 0)
     name = set->runs[0]->run->layer;
   *ret_mode = LAYER_OUTERMOST;
   if (name == NULL || name[0] == 0)
     return STATUS_OK;
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(name, names[i]) == 0) {
-      *ret_mode = (enum layer_mode)i;
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+    if (strcmp(name, modes[i].name) == 0) {
+      *ret_mode = modes[i].mode;
       return STATUS_OK;
     }
   return error_set(err, STATUS_USE, "unknown layer mode", name, "--layer outermost",
-                   "known are outermost, innermost and module");
+                   "known are outermost, innermost (or all) and module");
 }
 
 // The part of the device time in a set's layers that comes after they returned; NaN without any.

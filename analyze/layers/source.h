@@ -23,6 +23,7 @@ const char *layer_source_basis(const struct layer_source *source);
 void put_basis(struct table_builder *table, const struct layer_source *source);
 void layer_source_summarize(struct question *question, const struct layer_source *source);
 // The request's mode of counting layers, else the default of the set's runs, else outermost. STATUS_USE: unknown.
+#define LAYER_AUTOGRAD_NAME "autograd" // as a request's `layer`: A16's own
 enum status layer_mode_choose(const struct question *question, const struct view_set *set, enum layer_mode *ret_mode,
                               struct error *err) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups layers by type and sums over each group. Called by A5, A6 and A7.
+// Groups layers by type, or by module, and sums over each group. Called by A5, A6 and A7.
 #include "analyze/layers/types.h"
 
 #include <math.h>
@@ -42,11 +42,14 @@ static int compare_groups(const void *left, const void *right, void *context)
 
 static void group(struct question *question, const struct layers *layers, struct types *types)
 {
+  bool by_module = question->request->by != NULL && strcmp(question->request->by, "module") == 0;
+  types->key = by_module ? "module" : "layer_type";
+  types->label = by_module ? "module" : "type";
   struct item *items = arena_alloc_array(question->scratch, layers->count + 1, sizeof *items);
   types->names = arena_alloc_array(question->scratch, layers->count + 1, sizeof *types->names);
   types->group_of = arena_alloc_array(question->scratch, layers->count + 1, sizeof *types->group_of);
   for (size_t i = 0; i < layers->count; i++)
-    items[i] = (struct item){layers->items[i].type, i};
+    items[i] = (struct item){by_module ? layers->items[i].module : layers->items[i].type, i};
   qsort(items, layers->count, sizeof *items, compare_items);
   for (size_t i = 0; i < layers->count; i++) {
     if (i == 0 || compare_types(items[i - 1].type, items[i].type) != 0)

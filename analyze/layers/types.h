@@ -6,7 +6,8 @@
 #include "analyze/layers/layers.h"
 
 struct types {
-  const char **names; // by group; NULL: layers whose type is unknown
+  const char *key, *label; // of the column of names: the type, or with --by module the module
+  const char **names;      // by group; NULL: layers without it
   size_t count;
   uint32_t *group_of; // by layer
   double *sums;       // groups x observations

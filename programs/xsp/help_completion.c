@@ -13,8 +13,8 @@ static const struct {
   const char *values;
 } few_values[] = {
     {NULL, "format", "text markdown csv json"},
-    {"analyze", "layer", "outermost innermost module"},
-    {"analyze", "by", "layer batch system framework experiment"},
+    {"analyze", "layer", "outermost innermost all module"},
+    {"analyze", "by", "layer batch system framework experiment module"},
     {"analyze", "latency-basis", "host device"},
     {"import", "format", "kineto ort nsys otlp otlp-proto chrome"},
     {"import", "layer", "outermost innermost module"},

@@ -95,9 +95,11 @@ static enum status read_request(const struct invocation *invocation, struct aren
   request->statistic = invocation_value(invocation, "stat");
   request->sort = invocation_value(invocation, "sort");
   request->by = invocation_value(invocation, "by");
-  if (request->by != NULL && !text_is_one_of(request->by, "layer", "batch", "system", "framework", "experiment"))
-    return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0, or --by batch, for A10",
-                     "there is no grouping '%s'", request->by);
+  if (request->by != NULL &&
+      !text_is_one_of(request->by, "layer", "batch", "system", "framework", "experiment", "module"))
+    return error_set(err, STATUS_USE, "wrong use", "--by",
+                     "--by layer, for L0, --by batch, for A10, or --by module, for A16", "there is no grouping '%s'",
+                     request->by);
   request->cold = invocation_has(invocation, "cold");
   request->partial_metrics = invocation_has(invocation, "partial-metrics");
   request->latency_basis = invocation_value(invocation, "latency-basis");
@@ -201,8 +203,8 @@ static const struct option_description options[] = {
      "The batch size to look at. Without it: the optimal one, where there is none the one of maximum throughput; the "
      "answer says which."},
     {"layer", 0, "MODE", NULL, false,
-     "What counts as a layer where layers are nested: outermost, innermost or module. Without it: as the file says, "
-     "else outermost."},
+     "What counts as a layer where layers are nested: outermost; innermost or all, every layer with its own time; or "
+     "module. Without it: as the file says, else outermost."},
     {"stat", 0, "STATISTIC", NULL, false,
      "Over the observations: trimmed:F leaves out the fraction F of them at each end, by their latency, and mean none: "
      "rows then add up to their sums. Value by value: median, min, max, pNN (p95), trimmed-each:F. Without it: "
@@ -216,7 +218,9 @@ static const struct option_description options[] = {
      "batch sizes, level sets and models in their order."},
     {"by", 0, "WHAT", NULL, false,
      "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework` or `experiment` gives counts and "
-     "times of the experiments of all files in one table; `batch` at every batch size."},
+     "times of the experiments of all files in one table; `batch` at every batch size. A5 to A7 and A16: `module` "
+     "gives "
+     "sums by torch.nn.Module."},
     {"overhead-threshold", 0, "PERCENT", "5", false,
      "L0: no overhead is found where its interval ends below this share of the latency before; a drift of more than "
      "this "
@@ -270,7 +274,8 @@ const struct verb verb_analyze = {
         "  A8  kernels in execution order            A9  the same under the machine's roofs\n"
         "  A10 kernels by name                       A11 kernels by layer\n"
         "  A12 flops and memory traffic by layer     A13 GPU and non-GPU time by layer\n"
-        "  A14 layers under the machine's roofs      A15 kernels by batch size\n\n"
+        "  A14 layers under the machine's roofs      A15 kernels by batch size\n"
+        "  A16 forward and backward by operator\n\n"
         "Over all experiments of all files, in one table:\n\n"
         "  T8  models: task, size, latency, throughput, optimal batch size, share of convolutions\n"
         "  T9  models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds\n"
