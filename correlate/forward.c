@@ -253,8 +253,8 @@ static int compare_links(const void *left, const void *right)
 
 static void link_operators(struct work *work, struct arena *arena, struct forward_links *links)
 {
-  links->links = arena_alloc_array(arena, 2 * work->backward.count, sizeof *links->links); // see link_evaluations
-  for (size_t i = 0; i < work->backward.count; i++) {                                      // by row, as the facts were
+  links->links = arena_alloc_array(arena, work->backward.count, sizeof *links->links);
+  for (size_t i = 0; i < work->backward.count; i++) { // by row, as the facts were
     const struct backward_operator *backward = &work->backward.items[i];
     uint32_t thread = thread_of(work, backward);
     const struct forward_operator *forward = thread != NO_THREAD ? find_on(work, backward, thread) : NULL;
@@ -262,49 +262,6 @@ static void link_operators(struct work *work, struct arena *arena, struct forwar
       links->links[links->count++] = (struct forward_link){backward->row, forward->row};
     links->unknown_count += thread == NO_THREAD;
   }
-}
-
-// The engine's step around a backward operator has no sequence number of its own. torch.profiler copies the operator's.
-struct evaluations {
-  const struct forward_source *source;
-  const struct forward_link *around; // possible ones, by row
-  size_t around_count, at;
-  struct forward_links *links;
-};
-
-static enum status link_named(void *context, size_t first_row, const struct store_spans *part,
-                              const struct store_derived *derived, struct error *err)
-{
-  static const char prefix[] = "autograd::engine::evaluate_function: ";
-  struct evaluations *work = context;
-  (void)derived;
-  (void)err;
-  for (; work->at < work->around_count && work->around[work->at].row < first_row + part->count; work->at++) {
-    struct forward_link around = work->around[work->at];
-    const char *name = store_text(work->source->store, part->name[around.row - first_row], NULL);
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
-      work->links->links[work->links->count++] = around;
-  }
-  return STATUS_OK;
-}
-
-static enum status link_evaluations(const struct forward_source *source, struct arena *arena,
-                                    struct forward_links *links, struct error *err)
-{
-  struct forward_link *around = arena_alloc_array(arena, links->count, sizeof *around);
-  struct evaluations work = {source, around, 0, 0, links};
-  for (size_t i = 0; i < links->count; i++) {
-    struct forward_link link = {source->parents->row[links->links[i].row], links->links[i].forward_row};
-    if (link.row != ROW_NONE && source->spans->level[link.row] == XSP_LEVEL_LAYER &&
-        bsearch(&link, links->links, links->count, sizeof link, compare_links) == NULL)
-      around[work.around_count++] = link;
-  }
-  if (work.around_count == 0)
-    return STATUS_OK;
-  qsort(around, work.around_count, sizeof *around, compare_links);
-  XSP_TRY(store_walk_spans(source->store, source->run_id, STORE_BIT(STORE_NAME), link_named, &work, err));
-  qsort(links->links, links->count, sizeof *links->links, compare_links);
-  return STATUS_OK;
 }
 
 static void work_done(struct work *work)
@@ -342,8 +299,6 @@ enum status forward_find(const struct forward_source *source, struct arena *aren
     link_operators(&work, arena, ret_links);
   }
   work_done(&work);
-  if (status == STATUS_OK && ret_links->count > 0)
-    status = link_evaluations(source, arena, ret_links, err);
   return status;
 }
 

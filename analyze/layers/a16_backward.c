@@ -30,7 +30,8 @@ static void start_group(struct groups *groups, struct group *group, uint32_t tex
 {
   group->text = text;
   for (size_t part = 0; part < PARTS; part++) {
-    group->sums[part] = arena_alloc_array(groups->question->scratch, groups->layers.observation_count + 1, sizeof(double));
+    group->sums[part] =
+        arena_alloc_array(groups->question->scratch, groups->layers.observation_count + 1, sizeof(double));
     for (size_t i = 0; i < groups->layers.observation_count; i++)
       group->sums[part][i] = NAN;
   }
@@ -154,7 +155,8 @@ static void put_row(struct groups *groups, const struct group *group, double mod
   table_put(table, "count", "", "count", cell_number(group->value[COUNT]));
   table_put(table, "forward_ms", "ms", "forward", cell_real(group->value[FORWARD]));
   table_put(table, "backward_ms", "ms", "backward", cell_real(group->value[BACKWARD]));
-  table_put(table, "backward_ratio", "", "backward / forward", cell_real(group->value[BACKWARD] / group->value[FORWARD]));
+  table_put(table, "backward_ratio", "", "backward / forward",
+            cell_real(group->value[BACKWARD] / group->value[FORWARD]));
   table_put(table, "model_pct", "%", "of model", cell_real(share_pct(both.value, model_ms)));
   put_spread(table, &both);
   put_partial(table, both.count < groups->layers.observation_count);

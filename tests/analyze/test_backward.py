@@ -37,8 +37,9 @@ class Training(Script):
 
     def backward(self, name, start, duration, sequence, around=0):
         """The operator, and the engine's step around it, which takes `around` more."""
-        self.operator(EVALUATE + name, start, duration + around)
-        self.operator(name, start, duration, sequence=sequence, forward_thread=7)
+        tags = {"sequence": sequence, "forward_thread": 7}
+        self.operator(EVALUATE + name, start, duration + around, **tags)
+        self.operator(name, start, duration, **tags)
 
 
 class Case(unittest.TestCase):
@@ -75,7 +76,7 @@ class ByHand(Case):
             script.backward("AddmmBackward0", 60, 3 * factor, 11, around=1)
             script.backward("AddmmBackward0", 75, 4 * factor, 10)
             script.operator(EVALUATE + "torch::autograd::AccumulateGrad", 95, 2)
-        script.backward("LostBackward0", 98, 1, 99)
+        script.operator("LostBackward0", 98, 1, sequence=99, forward_thread=7)
         return script
 
     def test_by_operator(self):
@@ -167,7 +168,7 @@ class Lacking(Case):
         script = Training()
         script.step()
         script.backward("AddmmBackward0", 0, 5, 10)
-        self.lacks(script, "none of its 1 backward operators")
+        self.lacks(script, "none of its 2 backward operators")
 
     def test_no_modules(self):
         script = Training()

@@ -87,14 +87,6 @@ class Threads(Case):
         self.backward(100, 8)
         self.assertEqual(self.links(), [1, inner])
 
-    def test_the_engines_step_around_it(self):
-        found = self.operator(0, 10, 7)
-        self.operator(20, 50, name=EVALUATE + "OpBackward0")
-        self.backward(30, 7)
-        self.operator(100, 50, name="torch::autograd::CppNode<OpBackward0>")  # another operator
-        self.backward(110, 7)
-        self.assertEqual(self.links(), [found, found, None, found])
-
 
 class Numbers(Case):
     """The operator records PyTorch's own number of the forward thread."""
