@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tracers/frames: call paths of Python stacks equal the interpreter's own view, in every CPython 3.10 to 3.14 that is
+installed. Each scenario is a function of frames/frames_program.py, in a process of its own."""
+import glob
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"])
+SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
+PROBE = BUILD / "test-programs" / "frames_probe.so"
+LIAR = BUILD / "test-programs" / "frames_liar.so"
+PROGRAM = SOURCE / "tests" / "tracers" / "frames" / "frames_program.py"
+SANITIZED = os.environ.get("XSP_SANITIZE", "")
+VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+
+
+ASK = ("import sys, sysconfig; print('%d.%d' % sys.version_info[:2], sys.implementation.name, "
+       "sysconfig.get_config_var('Py_GIL_DISABLED') or 0, int('libpython' in open('/proc/self/maps').read()))")
+
+
+def interpreters():
+    """{version: path}: one of each version that loads libpython, and one, "VERSION-static", that holds it."""
+    found = {}
+    for path in [sys.executable, *glob.glob("/root/.pyenv/versions/*/bin/python3"),
+                 *(f"/usr/bin/python{version}" for version in VERSIONS)]:
+        if os.access(path, os.X_OK):
+            version, *rest = subprocess.run([path, "-I", "-c", ASK], capture_output=True, text=True).stdout.split() or [""]
+            if version in VERSIONS and rest[:2] == ["cpython", "0"]:
+                found.setdefault(version + ("" if rest[2] == "1" else "-static"), path)
+    return found
+
+
+INTERPRETERS = interpreters()
+
+
+class Frames(unittest.TestCase):
+    def run_scenario(self, path, scenario, preload=None, **environment):
+        preloads = [str(preload)] if preload else []
+        if SANITIZED:
+            runtime = subprocess.run(["ldd", PROBE], capture_output=True, text=True, check=True).stdout
+            preloads = re.findall(r"=> (\S*(?:asan|ubsan|tsan)\S*)", runtime) + preloads
+        variables = {**os.environ, "LD_PRELOAD": ":".join(preloads), "ASAN_OPTIONS": "detect_leaks=0", **environment}
+        return subprocess.run([path, "-I", PROGRAM, PROBE, scenario], capture_output=True, text=True, env=variables,
+                              stdin=subprocess.DEVNULL, timeout=600)
+
+    def each(self, scenario):
+        for version, path in INTERPRETERS.items():
+            with self.subTest(version=version):
+                done = self.run_scenario(path, scenario)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                yield done
+
+    def all_pass(self, scenario):
+        for _ in self.each(scenario):
+            pass
+
+    def test_functions(self):
+        self.all_pass("functions")
+
+    def test_python_called_from_c(self):
+        self.all_pass("from_c")
+
+    def test_generators_and_coroutines(self):
+        self.all_pass("generators")
+
+    def test_recursion_has_one_path(self):
+        self.all_pass("recursion")
+
+    def test_code_without_a_file_and_other_alphabets(self):
+        self.all_pass("without_file")
+
+    def test_address_of_freed_code(self):
+        self.all_pass("freed")
+
+    def test_threads(self):
+        self.all_pass("threads")
+
+    def test_frames_since(self):
+        self.all_pass("since")
+
+    def test_setup_keeps_an_exception(self):
+        self.all_pass("pending_error")
+
+    def test_nothing_is_read_at_exit(self):
+        for done in self.each("at_exit"):
+            self.assertIn("last path 0", done.stdout)
+
+    def test_a_subinterpreter_is_refused(self):
+        self.all_pass("subinterpreter")
+
+    @unittest.skipIf("address" in SANITIZED, "a wrong layout may lead into the sanitizer's own memory")
+    def test_other_layouts_are_refused(self):
+        claims = {f"{version}.0 (claimed)": None for version in VERSIONS}
+        claims.update({"3.9.1": "not known", "3.15.0": "not known", "2.7.18": "not known", "": "not known",
+                       "3.13.0 experimental free-threading build": "free-threaded"})
+        for version, path in INTERPRETERS.items():
+            for claim, reason in claims.items():
+                if (claim.startswith(version + ".") and not reason) or "static" in version:
+                    continue  # the truth; a static one's own functions come first
+                with self.subTest(version=version, claim=claim):
+                    done = self.run_scenario(path, "refused", preload=LIAR, XSP_TEST_VERSION=claim)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    self.assertIn(reason or "Python 3.", done.stdout)
+
+    def test_versions(self):
+        missing = [version for version in VERSIONS if not {version, version + "-static"} & set(INTERPRETERS)]
+        self.assertTrue(INTERPRETERS)
+        if missing:
+            self.skipTest(f"not installed: CPython {', '.join(missing)}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks the Python stack of the calling thread and finds its call path: by one lookup of the whole stack's hash, else frame
+// by frame, else by the code object's texts. Called by tracers at operators.
+//
+// A frame is known by (code object, generation, instruction). Addresses of code objects are used again: whenever one dies,
+// the generation of its address changes, in `generations`, so that what is cached of it is never found again. Addresses
+// share generations; then a stack is looked up anew. All of it is exact: a hash is trusted (path_cache.h), an address is not.
+#include "tracers/frames/python.h"
+
+#include "tracers/frames/interpreter.h"
+#include "tracers/frames/path_cache.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+#define GENERATIONS 4096 // 16 KiB: each frame of each walk reads one
+#define NAME_BYTES 512
+#define FILE_BYTES 4096
+
+static struct interpreter python; // constant while `is_on`
+static struct path_cache cache;
+static uint32_t is_on; // atomic: stacks are read
+static uint32_t generations[GENERATIONS];
+static void (*code_dealloc)(object *code); // PyCode_Type's own
+
+// ---- code objects that die
+static uint32_t *generation_of(uint64_t code)
+{
+  return &generations[(code >> 5) % GENERATIONS];
+}
+
+// PyCode_Type.tp_dealloc: before the memory is free. With the interpreter's GIL; subinterpreters may have their own.
+static void note_code_end(object *code)
+{
+  __atomic_add_fetch(generation_of((uintptr_t)code), 1, __ATOMIC_RELAXED);
+  code_dealloc(code);
+}
+
+enum { TYPE_DEALLOC = 48, SLOT_DEALLOC = 52 }; // in PyTypeObject; Py_tp_dealloc
+
+// 3.12 has watchers of code objects, earlier versions have not: the type's slot is the same in all.
+static bool watch_code(const struct python_api *api, char *why, size_t why_size)
+{
+  void *slot = api->PyType_GetSlot(api->PyCode_Type, SLOT_DEALLOC), *note = NULL;
+  void (*function)(object *) = note_code_end;
+  memcpy(&note, &function, sizeof note);
+  void **place = (void **)((char *)api->PyCode_Type + TYPE_DEALLOC);
+  if (slot == NULL || *place != slot) {
+    snprintf(why, why_size, "Python 3.%u: the type of its code objects is not as assumed", python.minor);
+    return false;
+  }
+  memcpy(&code_dealloc, &slot, sizeof slot);
+  __atomic_store_n(place, note, __ATOMIC_RELEASE);
+
+  object *file = api->PyUnicode_FromString("<xsp>");
+  object *code = file == NULL ? NULL : api->Py_CompileStringObject("0", file, 257, NULL, -1);
+  uint32_t *generation = generation_of((uintptr_t)code), before = __atomic_load_n(generation, __ATOMIC_RELAXED);
+  if (code != NULL)
+    api->Py_DecRef(code);
+  if (file != NULL)
+    api->Py_DecRef(file);
+  if (code != NULL && __atomic_load_n(generation, __ATOMIC_RELAXED) != before)
+    return true;
+  snprintf(why, why_size, "Python 3.%u: the end of code objects cannot be seen", python.minor);
+  return false;
+}
+
+// ---- setup
+// At Python's exit, before other threads' stacks are freed.
+static object *(*make_bool)(long);
+static object *end_walks(object *self, object *arguments)
+{
+  __atomic_store_n(&is_on, 0, __ATOMIC_RELAXED);
+  return make_bool(true);
+}
+
+static bool set_up(const void *caller_in_interpreter, char *why, size_t why_size)
+{
+  static struct python_api api;
+  object *type, *value, *trace;
+  if (!interpreter_find(caller_in_interpreter, &api, &python, why, why_size))
+    return false;
+  make_bool = api.PyBool_FromLong;
+  api.PyErr_Fetch(&type, &value, &trace); // a pending exception stays pending
+  bool is_usable = interpreter_check(&api, &python, end_walks, why, why_size) && watch_code(&api, why, why_size);
+  api.PyErr_Restore(type, value, trace);
+  if (is_usable && !path_cache_map(&cache)) {
+    snprintf(why, why_size, "no memory for call paths");
+    is_usable = false;
+  }
+  __atomic_store_n(&is_on, is_usable, __ATOMIC_RELEASE);
+  return is_usable;
+}
+
+bool python_frames_setup(const void *caller_in_interpreter, char *why, size_t why_size)
+{
+  static char first_why[256];
+  static bool is_done, is_usable;
+  if (!is_done) {
+    is_done = true;
+    is_usable = set_up(caller_in_interpreter, first_why, sizeof first_why);
+  }
+  snprintf(why, why_size, "%s", first_why);
+  return is_usable;
+}
+
+// ---- walks
+struct stack {
+  struct path_hash hash; // of all frames, from the innermost
+  uint32_t count;
+  bool has_more; // than PYTHON_FRAMES_MOST
+  bool is_found; // the frame where the walk was to end
+  struct python_frame frames[PYTHON_FRAMES_MOST];
+};
+
+// A frame as two words. The upper half of the instruction's address follows from the code object's: a generation changes it
+// without making two frames one.
+__attribute__((always_inline)) static inline void hash_frame(struct path_hash *hash, const struct python_frame *frame)
+{
+  uint64_t generation = __atomic_load_n(generation_of(frame->code), __ATOMIC_RELAXED);
+  path_hash_add(hash, frame->code, frame->instruction ^ generation << 32);
+}
+
+static void walk(const struct python_place *since, struct stack *ret_stack)
+{
+  const struct interpreter layout = python; // in registers: nothing that is stored here changes it
+  char *frame = interpreter_top(&layout);
+  uint32_t count = 0;
+  struct path_hash hash = {0, 0};
+  while ((frame = interpreter_skip(&layout, frame)) != NULL && frame != since->frame && count < PYTHON_FRAMES_MOST) {
+    struct python_frame *read = &ret_stack->frames[count++];
+    *read = interpreter_read(&layout, frame);
+    hash_frame(&hash, read);
+    frame = (char *)word_at(frame, layout.back);
+  }
+  ret_stack->hash = hash;
+  ret_stack->count = count;
+  ret_stack->has_more = count == PYTHON_FRAMES_MOST && frame != NULL && frame != since->frame;
+  ret_stack->is_found = frame == since->frame;
+}
+
+// The frame's call path by its code object's texts; 0: no room.
+static uint32_t resolve(uint32_t caller, const struct python_frame *frame)
+{
+  char name[NAME_BYTES], file[FILE_BYTES];
+  object *code = (object *)(uintptr_t)frame->code;
+  int64_t at = interpreter_position(&python, frame);
+  if (at < 0 || (python.minor > 10 && at >= (int64_t)(intptr_t)word_at(code, OBJECT_SIZE) * 2))
+    at = -1; // not begun: the first line
+  int line = python.line_of(code, (int)at);
+  struct xsp_frame fresh = {.size = sizeof fresh, .kind = XSP_FRAME_PYTHON, .line = line > 0 ? (uint32_t)line : 0};
+  if (text_read(&python.text, word_at(code, python.name), name, sizeof name))
+    fresh.name = name;
+  if (text_read(&python.text, word_at(code, python.file), file, sizeof file))
+    fresh.file = file;
+  return xsp_call_path(caller, &fresh);
+}
+
+static uint32_t path_of_frame(uint32_t caller, const struct python_frame *frame)
+{
+  struct path_hash hash = {.low = caller};
+  hash_frame(&hash, frame);
+  uint32_t path = path_cache_find(&cache, &hash);
+  if (path == 0 && (path = resolve(caller, frame)) != 0)
+    path_cache_put(&cache, &hash, path);
+  return path;
+}
+
+static uint32_t path_of_stack(uint32_t caller, const struct stack *stack)
+{
+  uint32_t path = caller;
+  if (stack->has_more) {
+    struct xsp_frame more = {.size = sizeof more, .kind = XSP_FRAME_PYTHON, .name = "(more frames)"};
+    path = xsp_call_path(caller, &more);
+    if (path == 0)
+      return 0;
+  }
+  for (uint32_t i = stack->count; i-- > 0;)
+    if ((path = path_of_frame(path, &stack->frames[i])) == 0)
+      return 0;
+  return path;
+}
+
+uint32_t python_frames_path_since(struct python_place since, uint32_t caller)
+{
+  struct stack stack;
+  if (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE))
+    return caller;
+  walk(&since, &stack);
+  if (!stack.is_found && !stack.has_more)
+    caller = 0;
+  if (stack.count == 0)
+    return caller;
+  path_hash_add(&stack.hash, caller, stack.has_more);
+  uint32_t path = path_cache_find(&cache, &stack.hash);
+  if (path == 0 && (path = path_of_stack(caller, &stack)) != 0)
+    path_cache_put(&cache, &stack.hash, path);
+  return path;
+}
+
+uint32_t python_frames_path(void)
+{
+  return python_frames_path_since((struct python_place){NULL, NULL}, 0);
+}
+
+struct python_place python_frames_top(void)
+{
+  struct python_place top = {NULL, NULL};
+  if (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE))
+    return top;
+  char *frame = interpreter_skip(&python, interpreter_top(&python));
+  if (frame != NULL)
+    top = (struct python_place){frame, (const void *)(uintptr_t)interpreter_read(&python, frame).instruction};
+  return top;
+}
