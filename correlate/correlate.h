@@ -45,5 +45,7 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
 enum status correlate_store(struct store *store, struct error *err) MUST_CHECK;
 // Makes sure that an opened file's runs are correlated: where the file lacks it, in memory (store_overlay_derived).
 enum status correlate_ensure(struct store *store, struct error *err) MUST_CHECK;
+// Makes sure that SQL has table context_metric: where the file lacks it, in memory, computed from the spans of all runs.
+enum status correlate_context_metrics(struct store *store, struct error *err) MUST_CHECK;
 
 #endif

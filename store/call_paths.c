@@ -5,6 +5,7 @@
 #include "store/problem.h"
 #include "store/store_private.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -143,4 +144,29 @@ enum status store_call_paths(struct store *store, struct arena *arena, struct st
     free(depths);
   }
   return why == NULL ? STATUS_OK : problem_broken(err, store->path, "%s", why);
+}
+
+// ---- the calling context tree ----------------------------------------------------------------------------------------
+bool store_has_context_metrics(struct store *store)
+{
+  sqlite3_stmt *statement = NULL;
+  bool has_table = sqlite3_prepare_v2(store->db, "SELECT 1 FROM context_metric", -1, &statement, NULL) == SQLITE_OK;
+  sqlite3_finalize(statement);
+  return has_table;
+}
+
+// The table is there from its first rows on: few files have it, and an empty one takes a page.
+enum status store_put_context_metrics(struct store *store, const struct store_context_metric *rows, size_t count,
+                                      struct error *err)
+{
+  char sql[512];
+  snprintf(
+      sql, sizeof sql,
+      "CREATE %s TABLE IF NOT EXISTS context_metric(run_id INTEGER, context_id INTEGER, metric TEXT, count INTEGER,"
+      " sum INTEGER, min INTEGER, max INTEGER, mean REAL, variance REAL, exclusive_sum INTEGER,"
+      " PRIMARY KEY(run_id, context_id, metric)) WITHOUT ROWID",
+      store->is_writing ? "" : "TEMP");
+  if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    return problem_sqlite(err, "cannot make table context_metric", store->path, store->db);
+  return rows_insert(store, ROWS_CONTEXT_METRIC, 0, rows, count, err);
 }

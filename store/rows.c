@@ -73,6 +73,18 @@ static const struct field frame_fields[] = {
 };
 static const struct field context_fields[] = {
     {FIELD_INT, AT(context, context_id)}, {FIELD_INT_OR_0, AT(context, parent_id)}, {FIELD_INT, AT(context, frame_id)}};
+static const struct field metric_fields[] = {
+    {FIELD_INT, AT(context_metric, run_id)},
+    {FIELD_INT, AT(context_metric, context_id)},
+    {FIELD_TEXT, AT(context_metric, metric)},
+    {FIELD_INT, AT(context_metric, count)},
+    {FIELD_INT, AT(context_metric, sum)},
+    {FIELD_INT, "min", offsetof(struct store_context_metric, minimum)},
+    {FIELD_INT, "max", offsetof(struct store_context_metric, maximum)},
+    {FIELD_REAL, AT(context_metric, mean)},
+    {FIELD_REAL, AT(context_metric, variance)},
+    {FIELD_INT, AT(context_metric, exclusive_sum)},
+};
 static const struct field trace_fields[] = {{FIELD_INT, AT(trace, trace_id)}, {FIELD_NAME, AT(trace, text)}};
 
 #define FIELDS(fields) fields, sizeof(fields) / sizeof(fields)[0]
@@ -100,6 +112,7 @@ static const struct row_kind {
     [ROWS_TRACE] = {"trace", "run_id", FIELDS(trace_fields), sizeof(struct store_trace),
                     "run_id = ?1 ORDER BY trace_id"},
     [ROWS_FRAME] = {"frame", NULL, FIELDS(frame_fields), sizeof(struct store_frame), "1 ORDER BY frame_id"},
+    [ROWS_CONTEXT_METRIC] = {"context_metric", NULL, FIELDS(metric_fields), sizeof(struct store_context_metric), NULL},
     [ROWS_CONTEXT] = {"context", NULL, FIELDS(context_fields), sizeof(struct store_context), "1 ORDER BY context_id"},
 };
 
@@ -114,7 +127,8 @@ static sqlite3_stmt *prepare(sqlite3 *db, const struct row_kind *kind, bool is_i
   for (size_t i = 0; i < kind->field_count; i++)
     sqlite3_str_appendf(sql, "%s%s", i > 0 || has_key ? ", " : is_insert ? "" : "SELECT ", kind->fields[i].column);
   if (is_insert)
-    sqlite3_str_appendf(sql, ") VALUES(?%.*s)", 3 * (int)(kind->field_count - !has_key), ", ?, ?, ?, ?, ?, ?, ?, ?, ?");
+    sqlite3_str_appendf(sql, ") VALUES(?%.*s)", 3 * (int)(kind->field_count - !has_key),
+                        ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?");
   else
     sqlite3_str_appendf(sql, " FROM %s WHERE %s", kind->table, kind->selected);
   char *text = sqlite3_str_finish(sql);

@@ -47,6 +47,7 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_TRACE,
   ROWS_FRAME,
   ROWS_CONTEXT,
+  ROWS_CONTEXT_METRIC,
   ROWS_COUNT,
 };
 

@@ -188,7 +188,11 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct store *store = NULL;
   XSP_TRY(reader_open(invocation->arguments[0], &store, err));
   const char *sql = invocation->arguments[1];
-  enum status status = format == REPORT_JSON ? print_json(store, sql, err) : print_table(store, sql, format, err);
+  enum status status = STATUS_OK;
+  if (strcasestr(sql, "context_metric") != NULL) // computed from all spans: only where it is asked for
+    status = correlate_context_metrics(store, err);
+  if (status == STATUS_OK)
+    status = format == REPORT_JSON ? print_json(store, sql, err) : print_table(store, sql, format, err);
   store_close(store);
   return status;
 }
@@ -219,6 +223,8 @@ const struct verb verb_sql = {
                    "       basis, depth, forward_id, context_id)\n"
                    "  frame(frame_id, kind, name, file, line, module, address)\n"
                    "  context(context_id, parent_id, frame_id)\n"
+                   "  context_metric(run_id, context_id, metric, count, sum, min, max, mean, variance,\n"
+                   "                 exclusive_sum)\n"
                    "  tag(run_id, span_id, key, value), log(run_id, span_id, time_ns, message)",
     .least_arguments = 2,
     .most_arguments = 2,

@@ -44,6 +44,10 @@ static const struct copied_table tables[] = {
     {"tag", "run_id INTEGER, span_id INTEGER, key TEXT, value", "CREATE INDEX tag_span ON tag(run_id, span_id, key)"},
     {"frame",
      "frame_id INTEGER PRIMARY KEY, kind TEXT, name TEXT, file TEXT, line INTEGER, module TEXT, address INTEGER", NULL},
+    {"context_metric",
+     "run_id INTEGER, context_id INTEGER, metric TEXT, count INTEGER, sum INTEGER, min INTEGER, max INTEGER, mean REAL,"
+     " variance REAL, exclusive_sum INTEGER",
+     NULL},
     {"context", "context_id INTEGER PRIMARY KEY, parent_id INTEGER, frame_id INTEGER", NULL},
     {"log", "run_id INTEGER, span_id INTEGER, time_ns INTEGER, message TEXT",
      "CREATE INDEX log_span ON log(run_id, span_id)"},
@@ -151,6 +155,7 @@ static enum status copy_table(struct store *store, const struct copied_table *ta
 static enum status write_tables(struct store *store, const char *path, struct error *err)
 {
   sqlite3 *db = NULL;
+  XSP_TRY(correlate_context_metrics(store, err));
   XSP_TRY(export_file_make(path, err));
   enum status status = STATUS_OK;
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;

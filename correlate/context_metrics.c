@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calling context tree's figures; see context_metrics.h. A caller's id is lower than those of the paths it is in, so one
+// pass from the last context to the first has everything below a context before the context itself.
+#include "correlate/context_metrics.h"
+
+#include "base/memory.h"
+#include "base/saturate.h"
+
+#include <xsp/span.h>
+
+static const char *const names[CONTEXT_METRICS] = {"host_ns", "device_ns", "launches", "bytes", "flops"};
+
+static bool contains_below(enum context_metric metric) // an own sample contains those of the contexts below
+{
+  return metric == CONTEXT_HOST_NS || metric == CONTEXT_FLOPS;
+}
+
+static struct map_key key_of(uint32_t context_id, enum context_metric metric)
+{
+  return (struct map_key){context_id, metric};
+}
+
+static void merge(struct context_samples *into, const struct context_samples *from)
+{
+  if (from->count == 0)
+    return;
+  into->minimum = into->count == 0 || from->minimum < into->minimum ? from->minimum : into->minimum;
+  into->maximum = into->count == 0 || from->maximum > into->maximum ? from->maximum : into->maximum;
+  into->count += from->count;
+  into->sum = saturate_add(into->sum, from->sum);
+  if (__builtin_add_overflow(into->squares, from->squares, &into->squares))
+    into->squares = ~(context_squares)0;
+}
+
+void context_metrics_add(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
+                         int64_t value)
+{
+  bool is_new;
+  uint64_t *place = map_at(&metrics->places, key_of(context_id, metric), &is_new);
+  if (is_new) {
+    *place = metrics->samples.count;
+    (void)vector_add(&metrics->samples);
+  }
+  const struct context_samples sample = {1, value, value, value, (context_squares)value * (context_squares)value};
+  merge(&metrics->samples.items[*place], &sample);
+}
+
+void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, unsigned kind, int64_t duration_ns)
+{
+  context_metrics_add(metrics, context_id, kind == XSP_KIND_EXECUTION ? CONTEXT_DEVICE_NS : CONTEXT_HOST_NS,
+                      duration_ns);
+  if (kind == XSP_KIND_LAUNCH)
+    context_metrics_add(metrics, context_id, CONTEXT_LAUNCHES, 1);
+}
+
+struct node {
+  struct context_samples set;
+  int64_t sum, sum_below;
+};
+
+// Of the context `context_id`, after all contexts below have handed on what they have.
+static void finish_node(const struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
+                        struct node *node)
+{
+  const uint64_t *place = map_find(&metrics->places, key_of(context_id, metric));
+  const struct context_samples *own = place != NULL ? &metrics->samples.items[*place] : NULL;
+  node->sum = node->sum_below;
+  if (own != NULL && contains_below(metric)) {
+    node->set = *own;
+    node->sum = own->sum > node->sum_below ? own->sum : node->sum_below;
+  } else if (own != NULL) {
+    merge(&node->set, own);
+    node->sum = saturate_add(own->sum, node->sum_below);
+  }
+}
+
+static void hand_on(const struct node *node, struct node *caller)
+{
+  merge(&caller->set, &node->set);
+  caller->sum_below = saturate_add(caller->sum_below, node->sum);
+}
+
+static struct store_context_metric row_of(const struct node *node)
+{
+  long double count = (long double)node->set.count, mean = (long double)node->set.sum / count;
+  long double variance = (long double)node->set.squares / count - mean * mean; // of all, not of a sample of them
+  return (struct store_context_metric){.count = node->set.count,
+                                       .sum = node->sum,
+                                       .minimum = node->set.minimum,
+                                       .maximum = node->set.maximum,
+                                       .mean = (double)mean,
+                                       .variance = variance > 0 ? (double)variance : 0,
+                                       .exclusive_sum = saturate_subtract(node->sum, node->sum_below)};
+}
+
+void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id, const struct store_call_paths *paths,
+                          struct arena *arena, struct store_context_metric **ret_rows, size_t *ret_count)
+{
+  size_t contexts = paths->context_count;
+  struct node *nodes = memory_new(contexts + 1, sizeof *nodes); // by id; 0: above all roots
+  VECTOR(struct store_context_metric) rows = {0};
+  for (enum context_metric metric = 0; metric < CONTEXT_METRICS; metric++) {
+    memset(nodes, 0, (contexts + 1) * sizeof *nodes);
+    for (size_t id = contexts; id > 0; id--) {
+      finish_node(metrics, (uint32_t)id, metric, &nodes[id]);
+      hand_on(&nodes[id], &nodes[paths->contexts[id - 1].parent_id]);
+    }
+    for (size_t id = 1; id <= contexts; id++)
+      if (nodes[id].set.count > 0) {
+        struct store_context_metric row = row_of(&nodes[id]);
+        row.run_id = run_id;
+        row.context_id = (int64_t)id;
+        row.metric = names[metric];
+        *vector_add(&rows) = row;
+      }
+  }
+  *ret_count = rows.count;
+  *ret_rows = arena_alloc_array(arena, rows.count + 1, sizeof **ret_rows);
+  if (rows.count > 0)
+    memcpy(*ret_rows, rows.items, rows.count * sizeof *rows.items);
+  vector_done(&rows);
+  free(nodes);
+}
+
+void context_metrics_done(struct context_metrics *metrics)
+{
+  vector_done(&metrics->samples);
+  map_done(&metrics->places);
+}

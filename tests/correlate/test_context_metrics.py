@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table context_metric against the rules of docs/format.md, by brute force on random spans: SQL, SQLite export, stored."""
+import os
+import pathlib
+import random
+import sqlite3
+import statistics
+import unittest
+
+from scripted import Script, temporary_folder, xsp, xsp_json
+
+CASES = int(os.environ.get("XSP_CONTEXT_CASES", "30"))
+CONTAINS_BELOW = {"host_ns", "flops"}
+ALL = ("select run_id, context_id, metric, count, sum, min, max, mean, variance, exclusive_sum from context_metric"
+       " order by 1, 2, 3")
+
+
+def random_trace(generator):
+    """A trace, and what its spans say: {run: {context: {metric: samples}}}, {context: caller}."""
+    script, own, caller = Script(), {}, {}
+    script.experiment()
+    for number in range(generator.randrange(1, 12)):
+        around = generator.choice([None, *caller])
+        caller[script.context(f"f{number}", caller=around)] = around
+    for run_id in (1, 2):
+        script.run(run_id, levels="L/K")
+        script.track(run_id=run_id)
+        samples = own.setdefault(run_id, {})
+        for _ in range(generator.randrange(0, 40)):
+            kind, duration = generator.choice(["sync", "launch", "execution"]), generator.choice(["open", 0, 7, 123456])
+            context, category = generator.choice([None, *caller]), generator.choice(["memory", None])
+            name, tags = generator.choice(["allocate", "free"]), {}
+            if generator.random() < 0.5:
+                tags["bytes"] = generator.randrange(1000)
+            if generator.random() < 0.3:
+                tags["flops"] = generator.choice([5, 2.0, -1])
+            script.span(name, generator.randrange(1000), duration, level="layer", kind=kind, run_id=run_id,
+                        category=category, tags=tags, context=context)
+            if context is None or duration == "open":
+                continue
+            found = samples.setdefault(context, {})
+            found.setdefault("device_ns" if kind == "execution" else "host_ns", []).append(duration)
+            if kind == "launch":
+                found.setdefault("launches", []).append(1)
+            if "bytes" in tags and (category, name) == ("memory", "allocate"):
+                found.setdefault("bytes", []).append(tags["bytes"])
+            if tags.get("flops", -1) >= 0:
+                found.setdefault("flops", []).append(int(tags["flops"]))
+    return script, own, caller
+
+
+def expected_rows(own, caller):
+    rows = []
+    for run_id, contexts in own.items():
+        for metric in ("host_ns", "device_ns", "launches", "bytes", "flops"):
+            sets, sums = {}, {}
+            for context in sorted(caller, reverse=True):
+                below = [child for child in caller if caller[child] == context]
+                mine, sum_below = contexts.get(context, {}).get(metric, []), sum(sums[child] for child in below)
+                union = [sample for child in below for sample in sets[child]]
+                if metric in CONTAINS_BELOW:
+                    sets[context], sums[context] = mine or union, max(sum(mine), sum_below)
+                else:
+                    sets[context], sums[context] = mine + union, sum(mine) + sum_below
+                samples = sets[context]
+                if samples:
+                    rows.append((run_id, context, metric, len(samples), sums[context], min(samples), max(samples),
+                                 statistics.fmean(samples), statistics.pvariance(samples),
+                                 sums[context] - sum_below))
+    return sorted(rows)
+
+
+class ContextMetrics(unittest.TestCase):
+    def setUp(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.trace = self.folder / "x.xsp"
+
+    def rows(self):
+        return [tuple(row.values()) for row in xsp_json("sql", self.trace, ALL, "--json")]
+
+    def check(self, rows, expected):
+        self.assertEqual([row[:7] + row[9:] for row in rows], [row[:7] + row[9:] for row in expected])
+        for row, other in zip(rows, expected):
+            for at in (7, 8):
+                self.assertAlmostEqual(row[at], other[at], delta=1e-9 * max(1, abs(other[at])))
+
+    def test_random_spans(self):
+        for seed in range(CASES):
+            script, own, caller = random_trace(random.Random(seed))
+            script.write(self.trace)
+            with self.subTest(seed=seed):
+                rows = self.rows()
+                self.check(rows, expected_rows(own, caller))
+                roots = {context for context in caller if caller[context] is None}
+                self.assertEqual(sum(row[9] for row in rows), sum(row[4] for row in rows if row[1] in roots))
+
+    def test_exported(self):
+        script, own, caller = random_trace(random.Random(1))
+        script.write(self.trace)
+        xsp("export", self.trace, "--to", "sqlite", "-o", self.folder / "out.db", check=0)
+        data = sqlite3.connect(self.folder / "out.db")
+        self.check(data.execute(ALL).fetchall(), expected_rows(own, caller))
+        data.close()
+
+    def test_a_stored_table_stays(self):
+        random_trace(random.Random(1))[0].write(self.trace)
+        data = sqlite3.connect(self.trace)
+        data.execute("create table context_metric(run_id, context_id, metric, count, sum, min, max, mean, variance,"
+                     " exclusive_sum)")
+        row = (1, 1, "host_ns", 2, 3, 1, 2, 1.5, 0.25, 3)
+        data.execute("insert into context_metric values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        data.commit()
+        data.close()
+        self.assertEqual(self.rows(), [row])
+
+    def test_without_call_paths(self):
+        script = Script()
+        script.experiment()
+        script.run()
+        script.track()
+        script.span("predict", 0, 5)
+        script.write(self.trace)
+        self.assertEqual(self.rows(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
