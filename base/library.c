@@ -116,6 +116,14 @@ static enum status cannot_open(const char *given, const char *path, const char *
   return error_set(err, STATUS_SYSTEM, "cannot open library", given, advice, "%s", why);
 }
 
+// "/opt/torch/bin/python3" stands for "/opt/torch".
+static void cut_interpreter(char *path)
+{
+  char *slash = strrchr(path, '/');
+  if (slash - path > 4 && strncmp(slash - 4, "/bin/python", 11) == 0)
+    slash[-4] = 0;
+}
+
 // What was given is final: it opens, or the search ends.
 static enum status open_given(struct search *search, const char *given, struct error *err)
 {
@@ -127,6 +135,7 @@ static enum status open_given(struct search *search, const char *given, struct e
   char path[PATH_MAX];
   struct stat there;
   snprintf(path, sizeof path, "%s%s", strchr(given, '/') == NULL ? "./" : "", given);
+  cut_interpreter(path);
   bool is_there = stat(path, &there) == 0;
   if (is_there && !S_ISDIR(there.st_mode) && !S_ISREG(there.st_mode)) // dlopen would wait for a FIFO's writer
     return error_set(err, STATUS_SYSTEM, "cannot open library", given, advice, "it is a pipe or a device, not a file");

@@ -3,9 +3,9 @@
 //
 // Where a path is given (option --library NAME=PATH, or the environment's XSP_LIBRARY_<NAME>) only that is opened: one
 // that does not open is STATUS_SYSTEM. A folder means the library in it: a Python environment, its site-packages, or
-// an installation (lib/). Else, in this order: what is already loaded in the process, the Python
-// environment that is active (VIRTUAL_ENV, then .venv next to the folder of this program, then the python3 in PATH), the
-// system's loader.
+// an installation (lib/); an interpreter (bin/python3) its environment. Else, in this order: what is already loaded in the
+// process, the Python environment that is active (VIRTUAL_ENV, then .venv next to the folder of this program, then the
+// python3 in PATH), the system's loader.
 #ifndef XSP_BASE_LIBRARY_H
 #define XSP_BASE_LIBRARY_H
 

@@ -103,13 +103,14 @@ static void the_active_python_environment_is_looked_into(void **state)
 // An environment, its packages, and an installation that has the library itself (in lib/) stand for the library in them.
 static void a_given_folder_is_looked_into(void **state)
 {
-  char folder[] = "/tmp/xsp-library-test-XXXXXX", packages[128];
+  char folder[] = "/tmp/xsp-library-test-XXXXXX", packages[128], interpreter[128];
   make_environment(folder);
   snprintf(packages, sizeof packages, "%s/lib/python3.11/site-packages", folder);
+  snprintf(interpreter, sizeof interpreter, "%s/bin/python3.11", folder);
   struct library library;
   struct error err = {0};
-  const char *const given[] = {folder, packages};
-  for (size_t i = 0; i < 2; i++) {
+  const char *const given[] = {folder, packages, interpreter};
+  for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
     assert_int_equal(library_open(&names, given[i], &library, NULL), STATUS_OK);
     assert_string_equal(library.route, "given");
     assert_non_null(strstr(library.path, "example/libexample.so.1"));
