@@ -29,8 +29,23 @@ const struct predictor *predictor_find(const char *name)
   return NULL;
 }
 
+static const struct predictor *predictor_for_function(const char *path)
+{
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    if (predictors[i]->names_function != NULL && predictors[i]->names_function(path))
+      return predictors[i];
+  return NULL;
+}
+
+bool predictor_names_function(const char *path)
+{
+  return predictor_for_function(path) != NULL;
+}
+
 const struct predictor *predictor_for_file(const char *path)
 {
+  if (predictor_names_function(path))
+    return predictor_for_function(path);
   for (size_t i = 0; predictors[i] != NULL; i++)
     if (predictors[i]->recognises != NULL && predictors[i]->recognises(path))
       return predictors[i];

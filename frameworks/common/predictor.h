@@ -54,6 +54,7 @@ struct tensor { // what predict is given
   int64_t shape[TENSOR_MAXIMUM_RANK]; // all >= 0
   void *data;                         // owned by the runner, C order
   size_t size_bytes;
+  bool is_given; // its values are the user's (--input), not made up
 };
 // Attributes of an operator that a model's file has and its framework's profile lacks; they count the operator's work.
 #define OPERATOR_WINDOW_RANK 8
@@ -104,6 +105,7 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   // published later (all zero: none).
   struct xsp_context model_span;
   int64_t batch;                  // set by the runner before each prepare
+  bool is_warmup, is_cold;        // set by the runner before each predict
   struct reported_times reported; // set by predict where the predictor tells_times
   // Ticks that xsp's own code has spent inside this process's inferences so far; NULL: none is called there.
   uint64_t (*own_ticks)(void);
@@ -137,6 +139,8 @@ struct predictor {
   // Models that are not one file with such a name (a folder, a file next to another): true where `path` is one. May be
   // NULL. Asked before the extensions of any predictor are looked at.
   bool (*recognises)(const char *path);
+  // True where `path` is not a file but names a function of a program, which makes the model. May be NULL.
+  bool (*names_function)(const char *path);
   // Visits the files that belong to the model at `path` besides that file itself: weights, signatures. A damaged model has
   // fewer. May be NULL: there are none.
   void (*visit_files)(const char *path, model_file_fn visit, void *context);
@@ -148,6 +152,8 @@ struct predictor {
   const char *untold;
   // Another process makes the inference: predict fills model->reported, from which the runner makes the spans.
   bool tells_times;
+  // Another process makes the inference and publishes its model span itself, with the tags of format/protocol.h.
+  bool publishes_model;
   bool executes_model; // the model is a program: who runs it must trust it
   bool tells_outputs;  // predictor_model.outputs
   // What makes it take the same algorithms in every process; NULL: it has no such switch.
@@ -177,6 +183,7 @@ struct predictor {
 extern const struct predictor *const predictors[]; // ends with NULL
 const struct predictor *predictor_find(const char *name);
 const struct predictor *predictor_for_file(const char *path);
+bool predictor_names_function(const char *path); // of any predictor
 
 // Is the framework usable here? Fills library and version on success.
 enum status predictor_probe(const struct predictor *predictor, const char *library_path, char *library,

@@ -35,8 +35,16 @@ extern char **environ;
 
 // ---- start -----------------------------------------------------------------------------------------------------------
 
-static enum status find_command(const char *path, char real[PATH_MAX], const char *arguments[3], struct error *err)
+static enum status find_command(const struct program_command *command, char real[PATH_MAX], const char *arguments[3],
+                                struct error *err)
 {
+  const char *path = command->path;
+  if (command->interpreter != NULL) {
+    arguments[0] = command->interpreter;
+    arguments[1] = command->script;
+    arguments[2] = NULL;
+    return STATUS_OK;
+  }
   struct stat info;
   if (realpath(path, real) == NULL || stat(real, &info) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot start the predictor program", path, "another path");
@@ -57,17 +65,31 @@ static enum status find_command(const char *path, char real[PATH_MAX], const cha
   return STATUS_OK;
 }
 
-// The runner's own environment, less what would make the program a guest of the capture session, with the descriptors.
-static char **make_environment(char *socket_text, char *inputs_text)
+// Is `entry` of a variable that one of the list sets? Both are "NAME=value".
+static bool is_set_by(const char *const *list, const char *entry)
 {
-  size_t count = 0, kept = 0;
+  size_t length = strcspn(entry, "=") + 1;
+  while (*list != NULL && strncmp(*list, entry, length) != 0)
+    list++;
+  return *list != NULL;
+}
+
+// The runner's own environment with the descriptors. Without the session, unless the program is its guest.
+static char **make_environment(const struct program_command *command, char *socket_text, char *inputs_text)
+{
+  static const char *const no_guest[] = {"XSP_SESSION=", "XSP_TRACERS=", NULL};
+  const char *const *guest = command->guest_variables;
+  size_t count = 0, guest_count = 0, kept = 0;
   while (environ[count] != NULL)
     count++;
-  char **list = memory_new(count + 3, sizeof *list);
+  while (guest != NULL && guest[guest_count] != NULL)
+    guest_count++;
+  char **list = memory_new(count + guest_count + 3, sizeof *list);
   for (size_t i = 0; i < count; i++)
-    if (strncmp(environ[i], "XSP_SESSION=", 12) != 0 && strncmp(environ[i], "XSP_TRACERS=", 12) != 0 &&
-        strncmp(environ[i], "XSP_PREDICTOR_", 14) != 0)
+    if (!is_set_by(guest != NULL ? guest : no_guest, environ[i]) && strncmp(environ[i], "XSP_PREDICTOR_", 14) != 0)
       list[kept++] = environ[i];
+  for (size_t i = 0; i < guest_count; i++)
+    list[kept++] = (char *)(uintptr_t)guest[i];
   list[kept++] = socket_text;
   list[kept++] = inputs_text;
   return list;
@@ -129,7 +151,8 @@ static void start_guard(struct program *program)
 }
 
 // Waits until the program runs, or reports why it does not.
-static enum status check_started(const struct program *program, const char *command, int report_fd, struct error *err)
+static enum status check_started(const struct program_command *command, const char *started, int report_fd,
+                                 struct error *err)
 {
   int number = 0;
   ssize_t got;
@@ -138,8 +161,10 @@ static enum status check_started(const struct program *program, const char *comm
   if (got != sizeof number)
     return STATUS_OK;
   errno = number;
-  return error_set_errno(err, STATUS_INPUT, "cannot start the predictor program",
-                         strcmp(command, "python3") == 0 ? "python3, in PATH" : program->path,
+  const char *where = strcmp(started, "python3") == 0 ? "python3, in PATH"
+                      : command->interpreter != NULL  ? command->interpreter
+                                                      : command->path;
+  return error_set_errno(err, STATUS_INPUT, "cannot start the predictor program", where,
                          "run it by hand: what it needs (its first line's interpreter?) may be missing");
 }
 
@@ -149,14 +174,14 @@ static off_t talk_size(void)
   return fstat(STDERR_FILENO, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
 }
 
-enum status program_start(const char *path, struct program *ret_program, struct error *err)
+enum status program_start(const struct program_command *command, struct program *ret_program, struct error *err)
 {
-  const char *what = "cannot start the predictor program";
+  const char *what = "cannot start the predictor program", *path = command->path;
   *ret_program = (struct program){.path = path, .socket = -1, .inputs = -1, .guarded = -1, .talk_start = talk_size()};
   buf_init(&ret_program->line, PROGRAM_LINE_MOST + READ_BYTES);
   char real[PATH_MAX];
   const char *arguments[3];
-  XSP_TRY(find_command(path, real, arguments, err));
+  XSP_TRY(find_command(command, real, arguments, err));
   int pair[2], report[2];
   if ((ret_program->inputs = memfd_create("xsp-inputs", MFD_CLOEXEC)) < 0 ||
       socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -165,7 +190,7 @@ enum status program_start(const char *path, struct program *ret_program, struct 
   char socket_text[48], inputs_text[48];
   snprintf(socket_text, sizeof socket_text, "XSP_PREDICTOR_FD=%d", pair[1]);
   snprintf(inputs_text, sizeof inputs_text, "XSP_PREDICTOR_INPUTS_FD=%d", ret_program->inputs);
-  char **environment = make_environment(socket_text, inputs_text);
+  char **environment = make_environment(command, socket_text, inputs_text);
   if (pipe2(report, O_CLOEXEC) != 0) {
     free(environment);
     close(pair[1]);
@@ -187,7 +212,7 @@ enum status program_start(const char *path, struct program *ret_program, struct 
   if (status == STATUS_OK)
     start_guard(ret_program);
   if (status == STATUS_OK)
-    status = check_started(ret_program, arguments[0], report[0], err);
+    status = check_started(command, arguments[0], report[0], err);
   close(report[0]);
   return status;
 }

@@ -11,6 +11,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct program_command {
+  const char *path;        // in errors: the program; where it is xsp's own, the model
+  const char *interpreter; // of `script`; NULL: `path` is the program
+  const char *script;
+  // "NAME=value", ends with NULL, in place of the runner's own: the program is a guest of the capture session. NULL: it is
+  // none.
+  const char *const *guest_variables;
+};
+
 struct program {
   const char *path; // borrowed
   pid_t process;    // 0: none
@@ -22,9 +31,10 @@ struct program {
   struct buf line;  // the answer at hand
 };
 
-// Starts `path`: itself where it is executable, else by python3 where its name ends with .py. *ret_program is legal for
-// program_end in any case. Errors: STATUS_INPUT (no such file, nothing that runs), STATUS_SYSTEM.
-enum status program_start(const char *path, struct program *ret_program, struct error *err) MUST_CHECK;
+// Without an interpreter, `path` is started: itself where it is executable, else by python3 where its name ends with .py.
+// *ret_program is legal for program_end in any case. Errors: STATUS_INPUT (no such file, nothing that runs), STATUS_SYSTEM.
+enum status program_start(const struct program_command *command, struct program *ret_program,
+                          struct error *err) MUST_CHECK;
 // Sends `request` (`message` is its name, for errors) and waits for the line that answers it, which program->line holds
 // until the next call. Errors: STATUS_INPUT (the program ended, or its answer is too long).
 enum status program_ask(struct program *program, const char *message, const struct buf *request,

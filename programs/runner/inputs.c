@@ -243,6 +243,7 @@ static enum status fill_from_file(struct tensor *tensor, const char *path, struc
     status = allocate(tensor, err);
   if (status == STATUS_OK)
     copy_file(tensor, &npy);
+  tensor->is_given = status == STATUS_OK;
   npy_done(&npy);
   return status;
 }

@@ -178,26 +178,24 @@ static struct xsp_span emit_interval(struct runner *runner, struct xsp_site *sit
   return xsp_span_emit(site, &emitted);
 }
 
-// `kind` as in the protocol: "0", "1" or "cold".
-static void tag_kind(struct xsp_span *span, const char *kind)
+static void tag_model(struct xsp_span *span, const struct predictor_model *model)
 {
-  bool is_cold = strcmp(kind, "cold") == 0;
-  if (is_cold || strcmp(kind, "1") == 0)
+  xsp_span_tag_int(span, "batch_size", model->batch);
+  if (model->is_warmup)
     xsp_span_tag_int(span, "warmup", 1);
-  if (is_cold)
+  if (model->is_cold)
     xsp_span_tag_int(span, "cold", 1);
 }
 
 // One inference in another process: its span has that process's times, without the transport.
-static enum status predict_elsewhere(struct runner *runner, int64_t batch, const char *kind, struct error *err)
+static enum status predict_elsewhere(struct runner *runner, struct error *err)
 {
   struct predictor_model *model = &runner->model;
   XSP_TRY(runner->predictor->predict(model, runner->inputs.tensors, err));
   if (model->reported.preprocess.end_ns != 0)
     emit_interval(runner, &preprocess_site, &model->reported.preprocess);
   struct xsp_span span = emit_interval(runner, runner->site, &model->reported.model);
-  xsp_span_tag_int(&span, "batch_size", batch);
-  tag_kind(&span, kind);
+  tag_model(&span, model);
   xsp_span_tag_int(&span, "own_ns", 0);
   xsp_span_tag_int(&span, "transport_ns", (int64_t)model->reported.transport_ns);
   model->model_span = xsp_span_context(&span);
@@ -206,17 +204,20 @@ static enum status predict_elsewhere(struct runner *runner, int64_t batch, const
   return STATUS_OK;
 }
 
-// One inference inside one model span. own_ns is what xsp's code took between its start and its end.
+// One inference inside one model span. `kind` as in the protocol: "0", "1" or "cold". own_ns is what xsp's code took between its start and its end.
 static enum status predict(struct runner *runner, int64_t batch, const char *kind, struct error *err)
 {
   XSP_TRY(prepare(runner, batch, err));
+  runner->model.is_cold = strcmp(kind, "cold") == 0;
+  runner->model.is_warmup = runner->model.is_cold || strcmp(kind, "1") == 0;
+  if (runner->predictor->publishes_model)
+    return runner->predictor->predict(&runner->model, runner->inputs.tensors, err);
   if (runner->predictor->tells_times)
-    return predict_elsewhere(runner, batch, kind, err);
+    return predict_elsewhere(runner, err);
   uint64_t listener_before = listener_ticks(runner);
   struct xsp_span span = xsp_span_start(runner->site);
   uint64_t begin = xsp_clock_ticks();
-  xsp_span_tag_int(&span, "batch_size", batch);
-  tag_kind(&span, kind);
+  tag_model(&span, &runner->model);
   runner->model.model_span = xsp_span_context(&span);
   uint64_t own = xsp_clock_ticks() - begin;
   enum status status = runner->predictor->predict(&runner->model, runner->inputs.tensors, err);
