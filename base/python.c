@@ -55,11 +55,11 @@ static bool visit_environment(const struct walk *walk, const char *environment)
   return found;
 }
 
-// Reads `fd` to its end, for at most PYTHON_WAIT_MS, as text. False: no end, or no room.
-static bool read_bounded(int fd, char *text, size_t size)
+// Reads `fd` to its end, for at most `wait_ms`, as text. False: no end, or no room.
+static bool read_bounded(int fd, int wait_ms, char *text, size_t size)
 {
   size_t length = 0;
-  int64_t deadline_ns = (int64_t)clock_now_ns(CLOCK_MONOTONIC) + PYTHON_WAIT_MS * INT64_C(1000000);
+  int64_t deadline_ns = (int64_t)clock_now_ns(CLOCK_MONOTONIC) + wait_ms * INT64_C(1000000);
   for (;;) {
     int64_t left_ms = (deadline_ns - (int64_t)clock_now_ns(CLOCK_MONOTONIC)) / 1000000;
     struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -80,9 +80,9 @@ static bool read_bounded(int fd, char *text, size_t size)
   }
 }
 
-// What python3 in PATH has as its module folders, one a line. False where there is no python3 or it does not answer.
-static bool ask_python(char *text, size_t size)
+bool python_ask(const char *program, const char *code, int wait_ms, char *text, size_t size)
 {
+  text[0] = 0;
   int pipe_fd[2];
   if (pipe2(pipe_fd, O_CLOEXEC) != 0)
     return false;
@@ -91,12 +91,12 @@ static bool ask_python(char *text, size_t size)
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 1);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  char *const arguments[] = {"python3", "-c", "import sys\nfor path in sys.path: print(path)", NULL};
+  char *const arguments[] = {(char *)(uintptr_t)program, "-c", (char *)(uintptr_t)code, NULL};
   pid_t child = 0;
-  int failed = posix_spawnp(&child, "python3", &actions, NULL, arguments, environ);
+  int failed = posix_spawnp(&child, program, &actions, NULL, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   close(pipe_fd[1]);
-  bool answered = failed == 0 && read_bounded(pipe_fd[0], text, size);
+  bool answered = failed == 0 && read_bounded(pipe_fd[0], wait_ms, text, size);
   close(pipe_fd[0]);
   if (failed == 0) {
     if (!answered)
@@ -138,7 +138,8 @@ bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
   if (found)
     return true;
   char folders[PYTHON_OUTPUT_BYTES] = "";
-  if (ask_python(folders, sizeof folders)) {
+  static const char code[] = "import sys\nfor path in sys.path: print(path)";
+  if (python_ask("python3", code, PYTHON_WAIT_MS, folders, sizeof folders)) {
     char *rest = NULL;
     for (char *line = strtok_r(folders, "\n", &rest); line != NULL && !found; line = strtok_r(NULL, "\n", &rest))
       found = visit(context, line);

@@ -18,6 +18,9 @@ typedef void (*python_missed_fn)(void *context, const char *environment, const c
 bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context);
 // Of one environment, by its folder.
 bool python_visit_environment(const char *environment, python_visit_fn visit, void *context);
+// What `code` prints in the interpreter `program` (a path, or a name in PATH), whose stderr is dropped. False: the program is
+// not there, does not end within `wait_ms`, or prints more than has room in `text`; it is killed.
+bool python_ask(const char *program, const char *code, int wait_ms, char *text, size_t size);
 // The interpreter's path; "python3" where only PATH can say.
 void python_program(char *path, size_t size);
 

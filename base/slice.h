@@ -97,6 +97,11 @@ static inline struct slice slice_trim(struct slice slice)
   return slice;
 }
 
+static inline bool text_begins_with(const char *text, const char *beginning)
+{
+  return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 static inline bool text_ends_with(const char *text, const char *end)
 {
   size_t length = strlen(text), end_length = strlen(end);

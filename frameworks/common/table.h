@@ -13,7 +13,7 @@
   PREDICTOR(mxnet) DOOR(mxnet) TRACER(mxnet, FRAMEWORK, M | L) \
   PREDICTOR(openvino) TRACER(openvino, PART, M | L) \
   PREDICTOR(program) \
-  DOOR(pytorch) TRACER(pytorch, FRAMEWORK, A | M | L | LIB) \
+  PREDICTOR(pytorch) DOOR(pytorch) TRACER(pytorch, FRAMEWORK, A | M | L | LIB) \
   PREDICTOR(script) \
   PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder) TRACER(tensorflow, FRAMEWORK, M | L)
 // clang-format on

@@ -20,9 +20,11 @@ static const char *const *repeated(const struct invocation *invocation, const ch
   return values;
 }
 
-// Without the ending of its kind of file. Other dots belong to the name: "mobilenet_v1_0.25.onnx".
+// Without the ending of its kind of file. Other dots belong to the name: "mobilenet_v1_0.25.onnx". Of a function its name.
 static const char *model_name(const char *path, struct arena *arena)
 {
+  if (predictor_names_function(path))
+    return strrchr(path, ':') + 1;
   static const char *const long_endings[] = {"-symbol.json", ".script.txt"};
   struct stat info;
   bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
@@ -48,7 +50,7 @@ static void put_bytes(struct profile_options *profile, const struct model_files 
       (struct store_system_value){.key = "graph_bytes", .number = (double)files->bytes, .is_number = true};
 }
 
-// ---- a model's own file or folder ------------------------------------------------------------------------------------
+// ---- a model's own file or folder, or the function that makes it -----------------------------------------------------
 
 static enum status plain_model(const struct invocation *invocation, struct profile_options *profile,
                                struct arena *arena, struct error *err)
@@ -58,18 +60,21 @@ static enum status plain_model(const struct invocation *invocation, struct profi
   while (length > 1 && invocation->arguments[0][length - 1] == '/') // a folder's name is its last part
     length--;
   runner->model_path = arena_copy(arena, invocation->arguments[0], length);
-  if (access(runner->model_path, R_OK) != 0)
+  bool is_file = !predictor_names_function(runner->model_path);
+  if (is_file && access(runner->model_path, R_OK) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
   XSP_TRY(
       profile_variants(invocation, invocation_value(invocation, "framework"), runner->model_path, arena, profile, err));
-  struct model_files files;
-  XSP_TRY(model_files_find(runner->model_path, arena, &files, err));
   runner->inputs = repeated(invocation, "input", arena);
   runner->dims = repeated(invocation, "dim", arena);
   profile->name = model_name(runner->model_path, arena);
   put_text(profile, "model_name", profile->name);
+  put_text(profile, "source", arena_format(arena, "%s %s", is_file ? "path" : "function", runner->model_path));
+  if (!is_file)
+    return STATUS_OK;
+  struct model_files files;
+  XSP_TRY(model_files_find(runner->model_path, arena, &files, err));
   put_bytes(profile, &files);
-  put_text(profile, "source", arena_format(arena, "path %s", runner->model_path));
   return STATUS_OK;
 }
 

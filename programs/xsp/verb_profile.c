@@ -292,7 +292,8 @@ const struct verb verb_profile = {
     .name = "profile",
     .summary = "measure a model over batch sizes and levels",
     .synopsis = "MODEL [OPTION...]",
-    .description = "MODEL is a model's file or folder, or a manifest (.yml), which has the origin of the model, which "
+    .description = "MODEL is a model's file or folder, a function that makes one (FILE.py:FUNCTION, for PyTorch), or a "
+                   "manifest (.yml), which has the origin of the model, which "
                    "framework and versions of it run it and what it takes; options override it. Models that its "
                    "generator makes are kept in the folder XSP_MODEL_CACHE, by default ~/.cache/xsp/models.\n\n"
                    "Runs the model in its framework, in processes of their own, at each level set and batch size, "

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a PyTorch model for `xsp profile`: answers the requests of docs/predictor_protocol.md. Started by
+frameworks/pytorch/predictor.c as a guest of the capture session: publishes the model spans; tracer `pytorch`, if layers are
+recorded, publishes those.
+
+MODEL is a file of TorchScript or torch.export, or FILE.py:FUNCTION or PACKAGE.MODULE:FUNCTION, a function that returns a
+torch.nn.Module, or the module and its example inputs. Files are opened by torch.jit.load and torch.export.load only."""
+import ctypes
+import importlib
+import importlib.util
+import inspect
+import json
+import mmap
+import os
+import re
+import socket
+import sys
+import zipfile
+from time import monotonic_ns
+
+LEVEL_MODEL = 1
+RETURNS = "a function that returns a torch.nn.Module, or the module and its example inputs"
+
+
+class Refusal(Exception):
+    """What xsp reports; an advice follows "; try: "."""
+
+
+# ---- spans -----------------------------------------------------------------------------------------------------------------
+class Span(ctypes.Structure):  # as in xsp/span.h
+    _fields_ = [("start", ctypes.c_uint64), ("site", ctypes.c_uint32), ("id", ctypes.c_uint32)]
+
+
+class Interval(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("track", ctypes.c_uint16), ("kind", ctypes.c_uint8), ("clock", ctypes.c_uint8),
+                ("start", ctypes.c_uint64), ("end", ctypes.c_uint64), ("correlation_id", ctypes.c_uint64),
+                ("parent_ring", ctypes.c_uint32), ("parent_id", ctypes.c_uint32)]
+
+
+class Spans:
+    """The model spans of this thread. libxsp's functions are called with the interpreter's lock held: they do not block."""
+
+    def __init__(self, name, levels):
+        self.library = ctypes.PyDLL(os.environ["XSP_LIBXSP"])
+        self.ticks = self.library.xsp_clock_ticks
+        self.ticks.restype = ctypes.c_uint64
+        self.library.xsp_site_create.restype = ctypes.c_void_p
+        self.library.xsp_span_emit.restype = Span
+        self.library.xsp_span_emit.argtypes = [ctypes.c_void_p, ctypes.POINTER(Interval)]
+        self.library.xsp_span_tag_int.argtypes = [ctypes.POINTER(Span), ctypes.c_char_p, ctypes.c_int64]
+        failed = self.library.xsp_attach(None)
+        if failed:
+            raise Refusal(f"cannot join the capture session: {os.strerror(-failed)}; try: room in /dev/shm")
+        self.library.xsp_tracer_set_levels(b"*", levels)
+        self.library.xsp_tracer_set_levels(b"pytorch", levels & ~(1 << LEVEL_MODEL))  # the model spans are these
+        self.site = self.library.xsp_site_create(b"runner", LEVEL_MODEL, name.encode(), None)
+
+    def publish(self, start, end, tags):
+        interval = Interval(size=ctypes.sizeof(Interval), start=start, end=end)
+        span = self.library.xsp_span_emit(self.site, interval)
+        for key, value in tags.items():
+            self.library.xsp_span_tag_int(span, key.encode(), value)
+
+
+# ---- what the module is called with ------------------------------------------------------------------------------------------
+class Input:
+    """A tensor that the module takes. Its values are the example's, if there is one, unless the user gives others."""
+
+    def __init__(self, name, dtype, shape, example=None):
+        self.name, self.dtype, self.shape, self.example = name, dtype, shape, example
+
+    def describe(self):
+        kind = str(self.dtype).removeprefix("torch.")
+        if not re.fullmatch(r"bfloat16|bool|float(16|32|64)|u?int(8|16|32|64)", kind):
+            raise Refusal(f"input {self.name} has elements of type {kind}, which no input of xsp has")
+        return {"name": self.name, "type": kind, "shape": self.shape}
+
+    def values(self, memory, info):
+        if self.example is not None and not info["given"]:
+            return repeated(self.example, info["shape"])
+        count = 1
+        for size in info["shape"]:
+            count *= size
+        if count == 0:
+            return torch.empty(info["shape"], dtype=self.dtype)
+        return torch.frombuffer(memory, dtype=self.dtype, offset=info["offset"], count=count).reshape(info["shape"]).clone()
+
+
+def repeated(example, shape):
+    """The example's rows in turn, until the batch is full."""
+    if list(example.shape) == shape:
+        return example
+    if list(example.shape[1:]) != shape[1:]:
+        raise Refusal(f"the example has shape {list(example.shape)}, not {shape}; try: --input NAME=FILE.npy")
+    times = -(-shape[0] // example.shape[0])
+    return example.repeat(times, *[1] * (example.dim() - 1))[:shape[0]].contiguous()
+
+
+class Inputs:
+    """Arguments of the module's call. Tensors in them are inputs, all else is passed on as it is."""
+
+    def __init__(self, names, arguments, keywords, shapes=None):
+        parts = list(zip(names, arguments)) + list(keywords.items())
+        leaves = []
+        for name, value in parts:
+            flat = pytree.tree_flatten(value)[0]
+            leaves += [(name if len(flat) == 1 else f"{name}.{index}", leaf) for index, leaf in enumerate(flat)]
+        self.leaves, self.spec = pytree.tree_flatten((tuple(arguments), keywords))
+        self.inputs = {}  # by position among the leaves
+        for position, (name, leaf) in enumerate(leaves):
+            if isinstance(leaf, torch.Tensor):
+                self.inputs[position] = Input(name, leaf.dtype, list(leaf.shape), leaf.detach())
+        if shapes is None:
+            self.free_batch()
+        for position, shape in (shapes or {}).items():
+            self.inputs[position].shape = shape
+
+    def free_batch(self):
+        """Dimension 0 of examples is the batch if all of them agree on its size."""
+        shaped = [item for item in self.inputs.values() if item.shape]
+        if shaped and len({item.shape[0] for item in shaped}) == 1:
+            for item in shaped:
+                item.shape[0] = "N"
+
+    def call(self, memory, infos):
+        leaves = list(self.leaves)
+        for (position, item), info in zip(self.inputs.items(), infos):
+            leaves[position] = item.values(memory, info)
+        return pytree.tree_unflatten(leaves, self.spec)
+
+
+def as_call(example):
+    """(arguments, keywords) of what a program gives as example inputs: a tensor, a tuple, or a dict by parameters' names."""
+    if callable(example) and not isinstance(example, torch.Tensor):
+        example = example()
+    if isinstance(example, dict):
+        return (), example
+    return (tuple(example), {}) if isinstance(example, (tuple, list)) else ((example,), {})
+
+
+def parameter_names(module, count):
+    if isinstance(module, torch.jit.ScriptModule):
+        names = [argument.name for argument in module.forward.schema.arguments[1:]]
+    else:
+        names = [parameter.name for parameter in inspect.signature(module.forward).parameters.values()
+                 if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
+    return (names + [f"input{position}" for position in range(len(names), count)])[:count]
+
+
+# ---- models ------------------------------------------------------------------------------------------------------------------
+def torchscript_shapes(module):
+    """The traced inputs, which the file has if it was made by torch.jit.trace."""
+    arguments = []
+    for value in list(module.graph.inputs())[1:]:
+        kind = value.type()
+        sizes = kind.sizes() if isinstance(kind, torch._C.TensorType) else None
+        if sizes is None or kind.dtype() is None:
+            raise Refusal("the file has no shapes of inputs, and the module no example_inputs; try: FILE.py:FUNCTION, "
+                          "which returns torch.jit.load(…) and example inputs")
+        arguments.append(torch.empty(sizes, dtype=kind.dtype()))
+    inputs = Inputs(parameter_names(module, len(arguments)), arguments, {})
+    for item in inputs.inputs.values():
+        item.example = None  # the file has no values
+    return inputs
+
+
+def open_torchscript(path):
+    module = torch.jit.load(path, map_location="cpu", _restore_shapes=True).eval()
+    if hasattr(module, "example_inputs"):
+        arguments, keywords = as_call(module.example_inputs)
+        return module, Inputs(parameter_names(module, len(arguments)), arguments, keywords)
+    return module, torchscript_shapes(module)
+
+
+def open_exported(path):
+    program = torch.export.load(path)
+    module = program.module()
+    if program.example_inputs is None:
+        raise Refusal("the file has no example inputs; try: torch.export.save of a newer PyTorch")
+    arguments, keywords = program.example_inputs
+    placeholders = {node.name: node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"}
+    shapes = {}
+    for position, name in enumerate(program.graph_signature.user_inputs):
+        value = placeholders.get(name) if isinstance(name, str) else None
+        if isinstance(value, torch.Tensor):
+            shapes[position] = [size if isinstance(size, int) else str(size) for size in value.shape]
+    return module, Inputs(parameter_names(module, len(arguments)), arguments, keywords, shapes)
+
+
+def archive_names(path):
+    """What is in the zip archive; of another file nothing, also of a cut one whose last member is an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist() if any(member.header_offset == 0 for member in archive.infolist()) else []
+    except zipfile.BadZipFile:
+        return []
+
+
+def open_file(path):
+    names = archive_names(path)
+    if any(re.search(r"(^|/)(archive_format|serialized_exported_program\.json)$", name) for name in names):
+        return open_exported(path)
+    if any("/code/" in name for name in names) and any(name.endswith("/constants.pkl") for name in names):
+        return open_torchscript(path)
+    if any(name.endswith("data.pkl") for name in names):
+        raise Refusal("a pickle of torch.save, which is not opened: it can run any code; try: FILE.py:FUNCTION, " + RETURNS)
+    raise Refusal("neither TorchScript nor torch.export; try: torch.export.save, torch.jit.save")
+
+
+def import_source(source):
+    if not source.endswith(".py"):
+        sys.path.insert(0, os.getcwd())
+        return importlib.import_module(source)
+    if not os.path.isfile(source):
+        raise Refusal(f"no such file: {source}")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(source)))
+    name = os.path.splitext(os.path.basename(source))[0]
+    spec = importlib.util.spec_from_file_location(name, source)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def open_function(source, function):
+    code = import_source(source)
+    make = code
+    for part in function.split("."):
+        make = getattr(make, part, None)
+    if not callable(make):
+        raise Refusal(f"{source} has no function {function}; try: {RETURNS}")
+    made = make()
+    module, *rest = made if isinstance(made, tuple) else (made,)
+    if not isinstance(module, torch.nn.Module) or len(rest) > 1:
+        raise Refusal(f"{function} returned {type(made).__name__}; try: {RETURNS}")
+    example = rest[0] if rest else getattr(module, "example_inputs", getattr(code, "example_inputs", None))
+    if example is None:
+        raise Refusal(f"{function} returned no example inputs, and {source} has no example_inputs; try: {RETURNS}")
+    arguments, keywords = as_call(example)
+    module.eval()
+    return module, Inputs(parameter_names(module, len(arguments)), arguments, keywords)
+
+
+# ---- the requests --------------------------------------------------------------------------------------------------------------
+class Predictor:
+    def open(self, request):
+        global torch, pytree
+        import torch
+        import torch.utils._pytree as pytree
+        model = request["model"]
+        if request["threads"]:
+            torch.set_num_threads(request["threads"])
+        if os.path.exists(model):
+            name = os.path.splitext(os.path.basename(model))[0]
+            self.module, self.inputs = open_file(model)
+        else:
+            source, _, name = model.rpartition(":")
+            self.module, self.inputs = open_function(source, name)
+        self.spans = Spans(name, request["levels"])
+        return {"version": 1, "framework": "pytorch", "framework_version": torch.__version__, "clock": "monotonic",
+                "inputs": [item.describe() for item in self.inputs.inputs.values()]}
+
+    def prepare(self, request):
+        memory = mmap.mmap(int(os.environ["XSP_PREDICTOR_INPUTS_FD"]), request["bytes"])
+        self.arguments, self.keywords = self.inputs.call(memory, request["inputs"])
+        return {}
+
+    def predict(self, request):
+        with torch.inference_mode():
+            start, start_ticks = monotonic_ns(), self.spans.ticks()
+            output = self.module(*self.arguments, **self.keywords)
+            end_ticks, end = self.spans.ticks(), monotonic_ns()
+        self.spans.publish(start_ticks, end_ticks, request["span"])
+        del output
+        return {"start": start, "end": end}
+
+
+def one_line(error):
+    text = str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())[:1000].encode(errors="replace").decode() or type(error).__name__
+
+
+def main():
+    predictor = Predictor()
+    lines = socket.socket(fileno=int(os.environ["XSP_PREDICTOR_FD"])).makefile("rw", encoding="utf-8")
+    for request in map(json.loads, lines):
+        if request["request"] == "close":
+            break
+        try:
+            answer = getattr(predictor, request["request"])(request)
+        except (Exception, SystemExit) as error:
+            answer = {"error": one_line(error)}
+        print(json.dumps(answer), file=lines, flush=True)
+
+
+if __name__ == "__main__":
+    main()
