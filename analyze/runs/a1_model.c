@@ -54,7 +54,7 @@ static enum status summarize(struct question *question, const struct batches *ba
   return STATUS_OK;
 }
 
-// Loading, pre- and postprocessing, for each batch size.
+// What surrounds predictions, and the parts of training steps, for each batch size.
 static enum status load_stages(struct question *question, const struct batches *batches, struct stages **ret_stages,
                                struct error *err)
 {
@@ -95,6 +95,10 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   table_put_optional(table, "preprocess_ms", "ms", "preprocess", cell_real(stages->preprocess_ms));
   table_put_optional(table, "preprocess_per", "", "per", cell_text(per));
   table_put_optional(table, "postprocess_ms", "ms", "postprocess", cell_real(stages->postprocess_ms));
+  table_put_optional(table, "data_ms", "ms", "data", cell_real(stages->data_ms));
+  table_put_optional(table, "forward_ms", "ms", "forward", cell_real(stages->forward_ms));
+  table_put_optional(table, "backward_ms", "ms", "backward", cell_real(stages->backward_ms));
+  table_put_optional(table, "optimizer_ms", "ms", "optimizer", cell_real(stages->optimizer_ms));
   table_put_optional(table, "cold_ms", "ms", "cold", cell_real(cold_ms));
   put_from(table, "latency_from", "from", point->from);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what surrounds the predictions of a set, run by run, and gives each span of it to one observation. Called by
-// a1_model.c. A file in which no text is "preprocess" and the like is not looked through.
+// Finds what surrounds the predictions of a set, or is part of its training steps, run by run, and gives each span of it to one
+// observation. Called by a1_model.c. A file in which no text is "preprocess" and the like is not looked through.
 #include "analyze/runs/a1_stages.h"
 
 #include "analyze/runs/a1_places.h"
@@ -11,18 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum stage { LOAD, PREPROCESS, POSTPROCESS, STAGE_COUNT };
+enum stage { LOAD, PREPROCESS, POSTPROCESS, FORWARD, BACKWARD, OPTIMIZER, DATA, STAGE_COUNT };
+static const char *const categories[STAGE_COUNT] = {"load",     "preprocess", "postprocess", "forward",
+                                                    "backward", "optimizer",  "data"};
+// PyTorch's own ranges, which torch.profiler records among models or layers.
+static const struct {
+  const char *prefix;
+  enum stage stage;
+} ranges[] = {{"Optimizer.step#", OPTIMIZER}, {"Optimizer.zero_grad#", OPTIMIZER}, {"enumerate(DataLoader)#", DATA}};
 
 struct stage_span {
   int64_t span_id, start_ns, end_ns;
   uint32_t track_id;
+  int32_t observation; // that it is in; -1
   uint8_t stage;
 };
 
 struct run_stages {
   struct question *question;
   const struct view_run *run;
-  uint32_t categories[STAGE_COUNT]; // string ids; 0: no span has it
+  const struct map *stage_of; // by string id: of categories, and of names above
   VECTOR(struct stage_span) found;
   struct map track_of; // by id, of model spans
   struct map once;     // ids of spans with the tag `once`
@@ -35,26 +43,45 @@ struct values { // of the set, in ms: load and once per process of a run, the ot
 };
 
 // ---- reading --------------------------------------------------------------------------------------------------------
+#define NAMES UINT64_C(1) // second half of the key of a name; of a category: 0
+
+static void find_words(struct store *store, struct map *stage_of)
+{
+  uint32_t id;
+  for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
+    if (store_find_string(store, categories[stage], strlen(categories[stage]), &id))
+      *map_at(stage_of, (struct map_key){id, 0}, NULL) = stage;
+  for (id = 1; id < store_string_count(store); id++)
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+      if (strncmp(store_text(store, id, NULL), ranges[i].prefix, strlen(ranges[i].prefix)) == 0)
+        *map_at(stage_of, (struct map_key){id, NAMES}, NULL) = ranges[i].stage;
+}
+
+static const uint64_t *stage_of(const struct run_stages *stages, const struct store_spans *spans, size_t row)
+{
+  if (spans->level[row] == XSP_LEVEL_APPLICATION)
+    return map_find(stages->stage_of, (struct map_key){spans->category[row], 0});
+  bool may_be_range = spans->level[row] == XSP_LEVEL_MODEL || spans->level[row] == XSP_LEVEL_LAYER;
+  return may_be_range ? map_find(stages->stage_of, (struct map_key){spans->name[row], NAMES}) : NULL;
+}
 
 static enum status visit(void *context, size_t first_row, const struct store_spans *spans,
                          const struct store_derived *derived, struct error *err)
 {
   struct run_stages *stages = context;
   (void)first_row;
-  (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->level[i] == XSP_LEVEL_MODEL)
       *map_at(&stages->track_of, map_number((uint64_t)spans->span_id[i]), NULL) = spans->track_id[i];
-    if (spans->level[i] != XSP_LEVEL_APPLICATION || spans->category[i] == 0 || (spans->flags[i] & STORE_SPAN_OPEN))
-      continue;
-    for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
-      if (spans->category[i] == stages->categories[stage])
-        *vector_add(&stages->found) =
-            (struct stage_span){.span_id = spans->span_id[i],
-                                .start_ns = spans->start_ns[i],
-                                .end_ns = saturate_add(spans->start_ns[i], spans->duration_ns[i]),
-                                .track_id = spans->track_id[i],
-                                .stage = (uint8_t)stage};
+    const uint64_t *stage = (spans->flags[i] & STORE_SPAN_OPEN) == 0 ? stage_of(stages, spans, i) : NULL;
+    if (stage != NULL)
+      *vector_add(&stages->found) =
+          (struct stage_span){.span_id = spans->span_id[i],
+                              .start_ns = spans->start_ns[i],
+                              .end_ns = saturate_add(spans->start_ns[i], spans->duration_ns[i]),
+                              .track_id = spans->track_id[i],
+                              .observation = derived->observation[i],
+                              .stage = (uint8_t)*stage};
   }
   return STATUS_OK;
 }
@@ -125,14 +152,38 @@ static void add_observations(const struct view_run *run, double *const *of_obser
       *vector_add(&values->of[stage]) = of_observation == NULL ? NAN : of_observation[stage][i];
 }
 
+// Data are loaded within a training step, and before a prediction.
+static bool has_data_within(const struct run_stages *stages)
+{
+  bool has = false;
+  for (size_t i = 0; i < stages->found.count; i++)
+    has |= stages->found.items[i].stage == DATA && stages->found.items[i].observation >= 0;
+  return has;
+}
+
+// The run's observation that a stage's span counts in; SIZE_MAX: none.
+static size_t observation_of(const struct run_stages *stages, const struct stage_span *span, bool data_are_before)
+{
+  bool is_around = span->stage == PREPROCESS || span->stage == POSTPROCESS || (span->stage == DATA && data_are_before);
+  uint32_t process = places_process(&stages->places, span->track_id);
+  if (!is_around)
+    return span->observation >= 0 ? (size_t)span->observation : SIZE_MAX;
+  const struct place *place = span->stage == POSTPROCESS
+                                  ? places_before(&stages->places, span->track_id, process, span->start_ns)
+                                  : places_after(&stages->places, span->track_id, process, span->start_ns);
+  return place != NULL ? place->observation : SIZE_MAX;
+}
+
 static void add_up(struct run_stages *stages, struct values *values)
 {
   const struct view_run *run = stages->run;
   struct arena *scratch = stages->question->scratch;
   double *of_process[2] = {new_sums(scratch, stages->places.process_count),
                            new_sums(scratch, stages->places.process_count)};
-  double *of_observation[STAGE_COUNT] = {NULL, new_sums(scratch, run->observation_count),
-                                         new_sums(scratch, run->observation_count)};
+  double *of_observation[STAGE_COUNT] = {NULL};
+  const bool data_are_before = !has_data_within(stages);
+  for (unsigned stage = PREPROCESS; stage < STAGE_COUNT; stage++)
+    of_observation[stage] = new_sums(scratch, run->observation_count);
   for (size_t i = 0; i < stages->found.count; i++) {
     const struct stage_span *span = &stages->found.items[i];
     uint32_t process = places_process(&stages->places, span->track_id);
@@ -142,11 +193,9 @@ static void add_up(struct run_stages *stages, struct values *values)
       add_to(of_process[span->stage != LOAD], process, span);
       continue;
     }
-    const struct place *place = span->stage == PREPROCESS
-                                    ? places_after(&stages->places, span->track_id, process, span->start_ns)
-                                    : places_before(&stages->places, span->track_id, process, span->start_ns);
-    if (place != NULL && !run->observations[place->observation].warmup)
-      add_to(of_observation[span->stage], place->observation, span);
+    size_t observation = observation_of(stages, span, data_are_before);
+    if (observation < run->observation_count && !run->observations[observation].warmup)
+      add_to(of_observation[span->stage], observation, span);
   }
   for (size_t i = 0; i < stages->places.process_count; i++) {
     *vector_add(&values->of[LOAD]) = of_process[0][i];
@@ -158,8 +207,8 @@ static void add_up(struct run_stages *stages, struct values *values)
 static enum status read_run(struct run_stages *stages, struct values *values, struct error *err)
 {
   const uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
-                           STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_LEVEL) |
-                           STORE_BIT(STORE_FLAGS);
+                           STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_NAME) |
+                           STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_OBSERVATION);
   XSP_TRY(store_walk_spans(stages->question->view->store, stages->run->run->run_id, columns, visit, stages, err));
   if (stages->found.count == 0) {
     add_observations(stages->run, NULL, values);
@@ -172,13 +221,12 @@ static enum status read_run(struct run_stages *stages, struct values *values, st
   return STATUS_OK;
 }
 
-static enum status read_set(struct question *question, const struct view_set *set, const uint32_t *categories,
+static enum status read_set(struct question *question, const struct view_set *set, const struct map *stage_of,
                             struct values *values, struct error *err)
 {
   enum status status = STATUS_OK;
   for (size_t i = 0; i < set->run_count && status == STATUS_OK; i++) {
-    struct run_stages stages = {.question = question, .run = set->runs[i]};
-    memcpy(stages.categories, categories, sizeof stages.categories);
+    struct run_stages stages = {.question = question, .run = set->runs[i], .stage_of = stage_of};
     status = read_run(&stages, values, err);
     vector_done(&stages.found);
     map_done(&stages.track_of);
@@ -191,24 +239,29 @@ static enum status read_set(struct question *question, const struct view_set *se
 enum status stages_load(struct question *question, const struct view_set *set, struct stages *ret_stages,
                         struct error *err)
 {
-  static const char *const names[STAGE_COUNT] = {"load", "preprocess", "postprocess"};
-  uint32_t categories[STAGE_COUNT] = {0};
-  bool has_any = false;
-  *ret_stages = (struct stages){NAN, NAN, NAN, false};
-  for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
-    has_any |= store_find_string(question->view->store, names[stage], strlen(names[stage]), &categories[stage]);
-  if (!has_any)
-    return STATUS_OK;
   struct values values = {0};
-  enum status status = read_set(question, set, categories, &values, err);
+  struct map stage_of = {0};
   double ms[VALUES_COUNT];
-  for (size_t i = 0; i < VALUES_COUNT && status == STATUS_OK; i++)
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < VALUES_COUNT; i++)
+    ms[i] = NAN;
+  find_words(question->view->store, &stage_of);
+  if (stage_of.count > 0)
+    status = read_set(question, set, &stage_of, &values, err);
+  for (size_t i = 0; i < VALUES_COUNT && status == STATUS_OK && stage_of.count > 0; i++)
     ms[i] = i == LOAD || i == ONCE ? question_statistic(question, values.of[i].items, values.of[i].count)
                                    : question_value(question, set, values.of[i].items);
   for (size_t i = 0; i < VALUES_COUNT; i++)
     vector_done(&values.of[i]);
-  XSP_TRY(status);
+  map_done(&stage_of);
   bool is_once = isnan(ms[PREPROCESS]) && !isnan(ms[ONCE]);
-  *ret_stages = (struct stages){ms[LOAD], is_once ? ms[ONCE] : ms[PREPROCESS], ms[POSTPROCESS], is_once};
-  return STATUS_OK;
+  *ret_stages = (struct stages){.load_ms = ms[LOAD],
+                                .preprocess_ms = is_once ? ms[ONCE] : ms[PREPROCESS],
+                                .postprocess_ms = ms[POSTPROCESS],
+                                .forward_ms = ms[FORWARD],
+                                .backward_ms = ms[BACKWARD],
+                                .optimizer_ms = ms[OPTIMIZER],
+                                .data_ms = ms[DATA],
+                                .is_once = is_once};
+  return status;
 }

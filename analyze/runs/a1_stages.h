@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A1's figures of what surrounds a prediction: spans of application level and category load, preprocess or postprocess.
-// Which of them belong to which observation: docs/analyses.md.
+// A1's figures of what surrounds a prediction, and of the parts of a training step: spans of application level and category
+// load, preprocess, postprocess, forward, backward, optimizer or data; or PyTorch's own ranges, by name. Which of them belong
+// to which observation: docs/analyses.md.
 #ifndef XSP_ANALYZE_RUNS_A1_STAGES_H
 #define XSP_ANALYZE_RUNS_A1_STAGES_H
 
@@ -10,6 +11,7 @@ struct stages { // of one set; NaN: no such span
   double load_ms;
   double preprocess_ms;
   double postprocess_ms;
+  double forward_ms, backward_ms, optimizer_ms, data_ms;
   bool is_once; // preprocess_ms is made once for the batch size, not for each prediction
 };
 

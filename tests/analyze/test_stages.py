@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages around a prediction: columns load_ms, preprocess_ms, postprocess_ms of A1. Scripted traces with known figures,
+"""The stages around a prediction, and the parts of a training step: columns load_ms, preprocess_ms … of A1. Scripted traces with known figures,
 the example that publishes such spans, and the runner's own."""
 import os
 import pathlib
@@ -8,7 +8,8 @@ import unittest
 from scripted import BUILD, Script, UNIX_START, temporary_folder, xsp, xsp_json
 
 MS = 1_000_000
-STAGES = ("load_ms", "preprocess_ms", "preprocess_per", "postprocess_ms")
+STAGES = ("load_ms", "preprocess_ms", "preprocess_per", "postprocess_ms", "data_ms", "forward_ms", "backward_ms",
+          "optimizer_ms")
 
 
 class Trace(Script):
@@ -32,7 +33,7 @@ class Trace(Script):
                        tags={"batch_size": 1, **({"warmup": 1} if warmup else {})}, **options)
 
 
-class StagesTest(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         folder = temporary_folder()
         self.addCleanup(folder.cleanup)
@@ -47,6 +48,8 @@ class StagesTest(unittest.TestCase):
         [row] = self.answer(trace, *options)["rows"]
         return {key: row[key] for key in STAGES if key in row}
 
+
+class StagesTest(Case):
     def test_each_prediction_has_its_own(self):
         trace = Trace()
         for number in range(5):  # the first is a warm-up: its stages do not count, however long
@@ -153,6 +156,45 @@ class StagesTest(unittest.TestCase):
         table = self.answer(trace)
         self.assertFalse({column["key"] for column in table["columns"]} & set(STAGES))
         self.assertIsNone(table["summary"]["load_ms"])
+
+
+class TrainingTest(Case):
+    def step(self, trace, start, factor):
+        trace.at("training step", start, 100, "model", tags={"batch_size": 1})
+        trace.stage("data", start, 5 * factor)
+        trace.stage("optimizer", start + 20, 1)             # zero_grad
+        trace.stage("forward", start + 21, 10 * factor)
+        trace.stage("backward", start + 51, 20)
+        trace.stage("backward", start + 55, 4)              # within the other: autograd.grad in a hook
+        trace.stage("optimizer", start + 80, 3 * factor)
+
+    def test_parts_of_a_step(self):
+        trace = Trace("M")
+        self.step(trace, 0, 1)
+        self.step(trace, 100, 3)
+        trace.stage("data", 210, 50)                        # of no step: an evaluation's
+        trace.stage("forward", 260, 10, level="layer")      # a category of layers is no stage
+        self.assertEqual(self.stages(trace),
+                         {"data_ms": 10, "forward_ms": 20, "backward_ms": 20, "optimizer_ms": 7})
+
+    def test_predictions_have_their_data_before_them(self):
+        trace = Trace()
+        for start, data in ((0, 4), (50, 8)):
+            trace.stage("data", start, data)
+            trace.predict(start + 20)
+        trace.stage("data", 100, 9)                         # there was no more
+        self.assertEqual(self.stages(trace), {"data_ms": 6})
+
+    def test_ranges_of_torch_profiler(self):
+        """Models or layers, by version; their names have no category."""
+        trace = Trace("M/L")
+        for start, level in ((0, "layer"), (200, "model")):
+            trace.at(f"ProfilerStep#{start}", start, 100, "model")
+            trace.at("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", start + 1, 20, level)
+            trace.at("Optimizer.zero_grad#SGD.zero_grad", start + 30, 2, level)
+            trace.at("Optimizer.step#SGD.step", start + 90, 8, level)
+            trace.at("enumerate", start + 40, 20, level)
+        self.assertEqual(self.stages(trace), {"data_ms": 20, "optimizer_ms": 10})
 
 
 class ProgramsTest(unittest.TestCase):
