@@ -288,6 +288,8 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
                                     err));
   if (options->variant_count == 1)
     XSP_TRY(note_run(experiment->store, 0, &result->found[0], err));
+  if (options->runner.call_paths != NULL)
+    XSP_TRY(store_add_note(experiment->store, 0, "call_paths", options->runner.call_paths, err));
   if (result->was_interrupted)
     XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   XSP_TRY(correlate_store(experiment->store, err));

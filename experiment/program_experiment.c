@@ -84,6 +84,8 @@ static enum status write_run(struct experiment *experiment, struct store_run *ru
   if (experiment->options->run.process_id == 0)
     XSP_TRY(note_int(store, run->run_id, "exit_status", launch_exit_status(ran->wait_status), err));
   XSP_TRY(note_int(store, run->run_id, "processes", ran->processes, err));
+  if (experiment->options->run.call_paths != NULL)
+    XSP_TRY(store_add_note(store, run->run_id, "call_paths", experiment->options->run.call_paths, err));
   if (ran->left_running > 0)
     XSP_TRY(note_int(store, run->run_id, "left_running", ran->left_running, err));
   if (ran->messages[0] != 0)

@@ -20,6 +20,7 @@ struct launch_options {           // the user's options; strings borrowed
   const char *model_range;        // glob; NULL: none
   const char *capture_range;      // glob; NULL: none
   const char *functions;          // path of the list; NULL: none
+  const char *call_paths;         // "light", "full" or "none"; NULL: light, of tracers that have them
   double delay_s, duration_s;     // duration 0: to the end
   uint64_t flight_recorder_bytes; // per thread; 0: drain
   uint64_t memory_limit_bytes;    // of all rings; 0: by what is free

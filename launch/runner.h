@@ -27,8 +27,9 @@ struct runner_options {
   uint64_t seed;
   bool profile_file;
   bool unfused;
-  bool pin_algorithms; // also the variables for it
-  unsigned timeout_s;  // per answer; 0: none
+  bool pin_algorithms;    // also the variables for it
+  const char *call_paths; // as in struct launch_options
+  unsigned timeout_s;     // per answer; 0: none
   // Signals that asked for an end, may be NULL: at the second a runner that is awaited is killed.
   const volatile sig_atomic_t *interrupted;
 };

@@ -77,15 +77,16 @@ static void set_all(const struct fixed_variable *variable)
     setenv(variable->name, variable->value, 1);
 }
 
-_Noreturn static void become(char **arguments, const char *session_directory, const char *tracers, int output,
-                             int control)
+static void set_variable(const char *name, const char *value) // NULL: removes that of an outer xsp run
 {
-  setenv("XSP_SESSION", session_directory, 1);
-  setenv("XSP_SESSION_JOIN", "1", 1);
-  if (tracers != NULL)
-    setenv("XSP_TRACERS", tracers, 1);
+  if (value != NULL)
+    setenv(name, value, 1);
   else
-    unsetenv("XSP_TRACERS");
+    unsetenv(name);
+}
+
+_Noreturn static void become(char **arguments, int output, int control)
+{
   int null_fd = open("/dev/null", O_RDONLY);
   if (null_fd >= 0)
     dup2(null_fd, 0);
@@ -139,7 +140,11 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
       set_all(serial_variables);
     if (options->pin_algorithms)
       set_all(pin_variables);
-    become(arguments.list.items, session_directory, tracers, runner->output, pair[1]);
+    set_variable("XSP_SESSION", session_directory);
+    set_variable("XSP_SESSION_JOIN", "1");
+    set_variable("XSP_TRACERS", tracers);
+    set_variable("XSP_CALL_PATHS", options->call_paths);
+    become(arguments.list.items, runner->output, pair[1]);
   }
   enum status status = STATUS_OK;
   if (process < 0)

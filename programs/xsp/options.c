@@ -368,3 +368,17 @@ enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *c
                                      "a level set with layers or kernels, which is not serialised already",
                                      "it adds the deepest level set's twin");
 }
+
+enum status option_call_paths(const struct invocation *invocation, const char **ret_mode, struct error *err)
+{
+  static const char *const modes[] = {"light", "full", "none"};
+  const char *given = invocation_value(invocation, "call-paths");
+  *ret_mode = NULL;
+  for (size_t i = 0; given != NULL && i < sizeof modes / sizeof *modes; i++)
+    if (strcmp(given, modes[i]) == 0)
+      *ret_mode = modes[i];
+  return given == NULL || *ret_mode != NULL
+             ? STATUS_OK
+             : error_set(err, STATUS_USE, "wrong use", "--call-paths", "--call-paths light, full or none",
+                         "'%s' is none of them", given);
+}

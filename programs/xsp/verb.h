@@ -96,6 +96,18 @@ enum status option_int64_list(const char *name, const char *text, int64_t least,
 enum status option_level_sets(const char *text, struct level_set *sets, size_t most, size_t *ret_count,
                               struct error *err) MUST_CHECK;
 
+// --call-paths, which xsp run and xsp profile share. *ret_mode: "light", "full", "none", or NULL where it is not given.
+#define OPTION_CALL_PATHS                                                                                              \
+  {                                                                                                                    \
+    "call-paths", 0, "light|full|none", NULL, false,                                                                   \
+        "How far a layer's callers are recorded. light: the Python functions and operators around it. full: also the " \
+        "native "                                                                                                      \
+        "functions between, which costs more. none: nothing. Default: light, by tracers of frameworks that have "      \
+        "Python "                                                                                                      \
+        "callers."                                                                                                     \
+  }
+enum status option_call_paths(const struct invocation *invocation, const char **ret_mode, struct error *err) MUST_CHECK;
+
 // --serialize: adds the serialised twin of the deepest of these sets.
 enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *count, struct error *err) MUST_CHECK;
 

@@ -68,6 +68,7 @@ static const struct option_description options[] = {
     {"tracer", 0, "FILE[:OPTION=VALUE]", NULL, true,
      "A tracer to load into the runners whose level set reaches below the layer level. A name without '/' is one of "
      "xsp's own (xsp check lists them)."},
+    OPTION_CALL_PATHS,
     {"profile-file", 0, NULL, NULL, false,
      "Take layers from the framework's own profile file even where it can announce them while it runs."},
     {"unfused", 0, NULL, NULL, false,
@@ -195,6 +196,7 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
                        "the predictor of %s has no way to", profile->variants[i].predictor);
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
+  XSP_TRY(option_call_paths(invocation, &runner->call_paths, err));
   runner->pin_algorithms = invocation_has(invocation, "pin-algorithms");
   for (size_t i = 0; runner->unfused && i < profile->variant_count; i++)
     if (!predictor_find(profile->variants[i].predictor)->has_unfused)

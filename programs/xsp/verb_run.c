@@ -51,6 +51,7 @@ static const struct option_description options[] = {
      "counted. Default: a quarter of the free memory, at most 2G."},
     {"functions", 0, "FILE", NULL, false,
      "Functions of any library, by name, one a line, that become spans at library level."},
+    OPTION_CALL_PATHS,
     {"resolve", 0, NULL, NULL, false,
      "Where kernels launched in parallel have two possible parents: run once more, one launch after the other, and "
      "take the parents from there."},
@@ -202,7 +203,7 @@ static enum status fill_program(struct request *request, struct error *err)
 {
   static const char *const at_start[] = {"tracer",  "leveled",        "serialize",     "runs",
                                          "warmup",  "model-range",    "capture-range", "functions",
-                                         "resolve", "pin-algorithms", "wait"};
+                                         "resolve", "pin-algorithms", "wait",          "call-paths"};
   const struct invocation *invocation = request->invocation;
   struct launch_options *run = &request->experiment.run;
   run->command = (char *const *)invocation->arguments; // NULL-terminated, argv's own strings
@@ -238,6 +239,7 @@ static enum status fill(struct request *request, struct error *err)
   experiment->warning = output_message;
   experiment->run.pin_algorithms = invocation_has(request->invocation, "pin-algorithms");
   experiment->resolve = invocation_has(request->invocation, "resolve");
+  XSP_TRY(option_call_paths(request->invocation, &experiment->run.call_paths, err));
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_sets(request, err));
   XSP_TRY(fill_program(request, err));

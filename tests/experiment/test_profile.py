@@ -257,6 +257,18 @@ class ProfileTest(unittest.TestCase):
         self.assertIn("interrupted", result.stderr)
         self.assertEqual(list(self.folder.glob("out*")), [])
 
+    def test_call_paths(self):
+        program, seen = predictor_programs.program(self.folder), self.folder / "seen"
+        program.write_text(program.read_text().replace('elif what == "prepare":', f"""elif what == "prepare":
+        open({str(seen)!r}, "w").write(os.environ.get("XSP_CALL_PATHS", "default"))"""))
+        for mode in (None, "none", "full"):
+            given = ["--call-paths", mode] if mode else []
+            xsp("profile", program, "--dim", "mask.1=1", "--levels", "M", "--runs", 1, *given, "-f", "-o", self.output)
+            self.assertEqual(seen.read_text(), mode or "default")
+            self.assertEqual([row["value"] for row in self.sql("select value from note where key = 'call_paths'")],
+                             [mode] if mode else [])
+        self.assertIn("--call-paths", xsp("profile", program, "--call-paths", "", status=2).stderr)
+
     def test_hangup_leaves_nothing_behind(self):
         self.before_the_first_observation("kill -HUP $PPID")
 

@@ -379,6 +379,16 @@ class Environment(RunTest):
         result = self.run_it("-q", "-f", "-t", "fake", "--", "env", env={**os.environ, "XSP_SERIALIZE": "1"})
         self.assertNotIn(b"XSP_SERIALIZE", result.stdout)
 
+    def test_call_paths(self):
+        notes = "select value from note where key = 'call_paths'"
+        self.assertNotIn("XSP_CALL_PATHS", self.variables("-t", "fake", XSP_CALL_PATHS="full"))  # an outer xsp run's
+        self.assertEqual(self.sql(notes), [])
+        for mode in ("light", "full", "none"):
+            self.assertEqual(self.variables("-t", "fake", "--call-paths", mode)["XSP_CALL_PATHS"], mode)
+            self.assertEqual(self.sql(notes), [{"value": mode}])
+        result = self.run_it("--call-paths", "most", "--", "true", check=125)
+        self.assertIn(b"--call-paths", result.stderr)
+
     def test_functions(self):
         self.has("functions_audit")
         (self.folder / "list").write_text("cos\n", encoding="utf-8")
