@@ -4,11 +4,11 @@
 //
 // A frame is known by (code object, generation, instruction). Addresses of code objects are used again: whenever one dies,
 // the generation of its address changes, in `generations`, so that what is cached of it is never found again. Addresses
-// share generations; then a stack is looked up anew. All of it is exact: a hash is trusted (path_cache.h), an address is not.
+// share generations; then a stack is looked up anew. All of it is exact: a hash is trusted (hash_cache.h), an address is not.
 #include "tracers/frames/python.h"
 
+#include "tracers/frames/hash_cache.h"
 #include "tracers/frames/interpreter.h"
-#include "tracers/frames/path_cache.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define FILE_BYTES 4096
 
 static struct interpreter python; // constant while `is_on`
-static struct path_cache cache;
+static struct hash_cache cache;
 static uint32_t is_on; // atomic: stacks are read
 static uint32_t generations[GENERATIONS];
 static void (*code_dealloc)(object *code); // PyCode_Type's own
@@ -85,7 +85,7 @@ static bool set_up(const void *caller_in_interpreter, char *why, size_t why_size
   api.PyErr_Fetch(&type, &value, &trace); // a pending exception stays pending
   bool is_usable = interpreter_check(&api, &python, end_walks, why, why_size) && watch_code(&api, why, why_size);
   api.PyErr_Restore(type, value, trace);
-  if (is_usable && !path_cache_map(&cache)) {
+  if (is_usable && !hash_cache_map(&cache)) {
     snprintf(why, why_size, "no memory for call paths");
     is_usable = false;
   }
@@ -107,7 +107,7 @@ bool python_frames_setup(const void *caller_in_interpreter, char *why, size_t wh
 
 // ---- walks
 struct stack {
-  struct path_hash hash; // of all frames, from the innermost
+  struct hash128 hash; // of all frames, from the innermost
   uint32_t count;
   bool has_more; // than PYTHON_FRAMES_MOST
   bool is_found; // the frame where the walk was to end
@@ -116,10 +116,10 @@ struct stack {
 
 // A frame as two words. The upper half of the instruction's address follows from the code object's: a generation changes it
 // without making two frames one.
-__attribute__((always_inline)) static inline void hash_frame(struct path_hash *hash, const struct python_frame *frame)
+__attribute__((always_inline)) static inline void hash_frame(struct hash128 *hash, const struct python_frame *frame)
 {
   uint64_t generation = __atomic_load_n(generation_of(frame->code), __ATOMIC_RELAXED);
-  path_hash_add(hash, frame->code, frame->instruction ^ generation << 32);
+  hash128_add(hash, frame->code, frame->instruction ^ generation << 32);
 }
 
 static void walk(const struct python_place *since, struct stack *ret_stack)
@@ -127,7 +127,7 @@ static void walk(const struct python_place *since, struct stack *ret_stack)
   const struct interpreter layout = python; // in registers: nothing that is stored here changes it
   char *frame = interpreter_top(&layout);
   uint32_t count = 0;
-  struct path_hash hash = {0, 0};
+  struct hash128 hash = {0, 0};
   while ((frame = interpreter_skip(&layout, frame)) != NULL && frame != since->frame && count < PYTHON_FRAMES_MOST) {
     struct python_frame *read = &ret_stack->frames[count++];
     *read = interpreter_read(&layout, frame);
@@ -159,11 +159,11 @@ static uint32_t resolve(uint32_t caller, const struct python_frame *frame)
 
 static uint32_t path_of_frame(uint32_t caller, const struct python_frame *frame)
 {
-  struct path_hash hash = {.low = caller};
+  struct hash128 hash = hash128_of(caller, 1);
   hash_frame(&hash, frame);
-  uint32_t path = path_cache_find(&cache, &hash);
+  uint32_t path = hash_cache_find(&cache, &hash);
   if (path == 0 && (path = resolve(caller, frame)) != 0)
-    path_cache_put(&cache, &hash, path);
+    hash_cache_put(&cache, &hash, path);
   return path;
 }
 
@@ -192,10 +192,10 @@ uint32_t python_frames_path_since(struct python_place since, uint32_t caller)
     caller = 0;
   if (stack.count == 0)
     return caller;
-  path_hash_add(&stack.hash, caller, stack.has_more);
-  uint32_t path = path_cache_find(&cache, &stack.hash);
+  hash128_add(&stack.hash, caller, stack.has_more);
+  uint32_t path = hash_cache_find(&cache, &stack.hash);
   if (path == 0 && (path = path_of_stack(caller, &stack)) != 0)
-    path_cache_put(&cache, &stack.hash, path);
+    hash_cache_put(&cache, &stack.hash, path);
   return path;
 }
 
