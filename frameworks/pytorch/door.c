@@ -58,7 +58,7 @@ static bool attach(const void *address)
   if (hooks != NULL && !is_whole)
     hooks->report("this PyTorch lacks functions that 1.13 and later have: it is not traced");
   if (is_whole)
-    hooks->start(&functions);
+    hooks->start(&functions, framework_model_range());
   the_hooks = hooks;
   return is_whole;
 }
@@ -74,7 +74,8 @@ static void program_starts(void)
 
 static void python_loaded(const struct python *python, void *module)
 {
-  (void)framework_attach(&door, (const void *)python_loaded);
+  if (framework_attach(&door, (const void *)python_loaded))
+    the_hooks->python(python, module);
 }
 
 // ---- c10's functions -------------------------------------------------------------------------------------------------

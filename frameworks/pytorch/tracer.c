@@ -7,9 +7,20 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-static void hook_start(const struct pytorch_functions *functions)
+const struct pytorch_functions *torch;
+
+static void hook_start(const struct pytorch_functions *functions, const char *model_range)
 {
-  operators_start(functions);
+  torch = functions;
+  steps_start(model_range);
+  operators_start();
+}
+
+static void stop(void)
+{
+  struct pytorch_thread *thread = torch != NULL ? thread_get() : NULL;
+  if (thread != NULL)
+    steps_end(thread->steps);
 }
 
 const struct pytorch_hooks *xsp_pytorch(void)
@@ -18,6 +29,7 @@ const struct pytorch_hooks *xsp_pytorch(void)
       .size = sizeof hooks,
       .start = hook_start,
       .report = guest_report,
+      .python = modules_python,
   };
   (void)xsp_tracer_join(guest_tracer());
   return &hooks;
@@ -45,6 +57,7 @@ const struct guest_library guest_library = {
     .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL) |
                   XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY),
     .examine = examine,
+    .stop = stop,
 };
 
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)

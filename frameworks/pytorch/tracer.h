@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pytorch.so's files and frameworks.so (door.c) share. frameworks.so finds PyTorch's functions and calls the hooks;
-// everything else is between the tracer's own files.
+// What pytorch.so's files share, and the door's functions (door.c, in frameworks.so), which finds PyTorch and calls the hooks.
 #ifndef XSP_FRAMEWORKS_PYTORCH_TRACER_H
 #define XSP_FRAMEWORKS_PYTORCH_TRACER_H
 
@@ -32,7 +31,8 @@ _Static_assert(sizeof(struct pytorch_callback) == 40, "equal in PyTorch 1.13 to 
   X(destroy, _ZN2at14RecordFunctionD1Ev, void, (void *record))                                                         \
   X(enable, _ZN2at20enableRecordFunctionEb, void, (bool))                                                              \
   X(is_enabled, _ZN2at23isRecordFunctionEnabledEv, bool, (void))                                                       \
-  X(next_sequence, _ZN2at15sequence_number4peekEv, uint64_t, (void))
+  X(next_sequence, _ZN2at15sequence_number4peekEv, uint64_t, (void))                                                   \
+  X(has_gradient, _ZN3c108GradMode10is_enabledEv, bool, (void))
 
 struct pytorch_functions {
 #define X(member, name, result, parameters) result(*member) parameters;
@@ -43,19 +43,100 @@ struct pytorch_functions {
 
 struct pytorch_hooks { // static; appended to only
   uint32_t size;
-  void (*start)(const struct pytorch_functions *functions); // once, first
-  void (*report)(const char *message);                      // to xsp, for its notes on the run
+  void (*start)(const struct pytorch_functions *functions, const char *model_range); // once, first
+  void (*report)(const char *message);                                               // to xsp, for its notes on the run
+  void (*python)(const struct python *python, void *module); // torch._C is complete; the interpreter is held
 };
 #define PYTORCH_HOOKS_SYMBOL "xsp_pytorch"
 XSP_API const struct pytorch_hooks *xsp_pytorch(void);
 
+// ---- tracer.c
+#define TRACER "pytorch"
+extern const struct pytorch_functions *torch; // before any other function here is called
+
+// ---- tracer_thread.c: what the tracer keeps for a thread
+#define DEPTH_MAXIMUM 64u // of nested operators, and of nested modules; deeper ones are not recorded
+
+struct module_name { // of a torch.nn.Module; never freed
+  uint64_t hash;     // not 0
+  const char *text;  // "layer4.0.conv1"; of an outermost module the name of its class
+};
+struct open_operator {
+  const void *record;   // the at::RecordFunction
+  struct xsp_span span; // start 0: published at the end, where `late_start` is set
+  uint64_t late_start;  // ticks
+  const struct module_name *module;
+  uint32_t module_depth;   // of the thread when it began
+  uint32_t caller;         // call path in which it was called
+  uint32_t path;           // its own call path
+  int64_t sequence;        // autograd's number; -1: none
+  uint64_t forward_thread; // PyTorch's number of the forward operator's thread; 0: none
+  uint8_t scope;           // enum scope
+};
+struct steps;
+struct pytorch_thread {
+  uint32_t depth, module_depth; // may pass DEPTH_MAXIMUM
+  struct open_operator open[DEPTH_MAXIMUM];
+  const struct module_name *modules[DEPTH_MAXIMUM];
+  struct steps *steps; // tracer_steps.c
+};
+// This thread's; NULL: no memory. Allocates when the thread first calls it; freed with the thread.
+struct pytorch_thread *thread_get(void);
+
+// ---- tracer_sites.c: sites of operators
+enum scope { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 }; // at::RecordScope
+
+struct operator_site {
+  struct xsp_site *site; // NULL: not recorded
+  uint32_t path;         // call path: of `caller`, then the operator
+};
+// Any thread; lock-free. `module`: NULL: none. `caller`: call path, 0: unknown.
+struct operator_site site_of_operator(const char *name, enum scope scope, const struct module_name *module,
+                                      uint32_t caller);
+
 // ---- tracer_layout.c: where the fields of at::RecordFunction are
 // Finds them, on the thread that installs the callbacks. Without them operators have no sequence numbers.
-void layout_find(const struct pytorch_functions *functions);
+void layout_find(void);
 // The sequence number; -1: none. `is_backward`: of an autograd node, whose number may be any.
 int64_t layout_sequence(const void *record, bool is_backward);
+// PyTorch's number of the thread that ran the forward operator of a backward operator with this number; 0: unknown.
+uint64_t layout_forward_thread(const void *record, int64_t sequence);
+
+// ---- tracer_links.c: from a backward operator to its forward operator
+struct forward_operator {
+  const struct module_name *module;
+  uint32_t caller; // call path
+};
+// Both by PyTorch's own thread number. Bounded: old operators are forgotten.
+void links_add(uint64_t thread, int64_t sequence, const struct forward_operator *forward);
+bool links_find(uint64_t thread, int64_t sequence, struct forward_operator *ret_forward);
+void links_note_thread(uint64_t thread);       // the calling thread's number
+uint32_t links_system_thread(uint64_t thread); // gettid; 0: unknown
 
 // ---- tracer_operators.c
-void operators_start(const struct pytorch_functions *functions);
+void operators_start(void);
+
+// ---- tracer_modules.c: calls of torch.nn.Module
+void modules_python(const struct python *python, void *torch_c);
+
+// ---- tracer_steps.c: inferences, training steps and their parts. All on the thread that is concerned.
+void steps_start(const char *model_range);
+// A range of torch.profiler.record_function, which the optimisers and data loaders use, too.
+struct xsp_site *steps_range_begins(struct pytorch_thread *thread, const char *name);
+void steps_range_ended(struct pytorch_thread *thread, const char *name);
+void steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span);
+void steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span);
+struct steps_call {   // of an outermost module
+  const char *name;   // of its class; kept
+  uint64_t start;     // ticks
+  int64_t batch_size; // -1: unknown
+  bool is_model;      // has parameters or parts
+  bool is_training;   // module.training
+  bool has_gradient;  // when it began
+  bool has_graph;     // its result can be differentiated
+};
+void steps_call_begins(struct pytorch_thread *thread, struct steps_call *call);
+void steps_call_ended(struct pytorch_thread *thread, const struct steps_call *call);
+void steps_end(struct steps *steps); // no backward pass follows; NULL: none
 
 #endif

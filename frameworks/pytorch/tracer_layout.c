@@ -8,13 +8,15 @@
 #include <string.h>
 
 #define RECORD_BYTES 1024u // 344 in 2.15
-#define WORDS (RECORD_BYTES / sizeof(uint64_t))
+#define WORD ((uint32_t)sizeof(uint64_t))
+#define WORDS (RECORD_BYTES / WORD)
 #define UNKNOWN UINT32_MAX
 #define CHECKS 256u // operators whose number must be plausible
 
-static const struct pytorch_functions *torch;
-static uint32_t sequence_at = UNKNOWN; // atomic; offset in bytes
-static uint32_t checks;                // atomic; operators checked
+static uint32_t sequence_at = UNKNOWN;       // atomic; offset in bytes
+static uint32_t checks;                      // atomic; operators checked
+static uint32_t forward_thread_at = UNKNOWN; // atomic; found at the first backward operator that has one
+static bool is_zero[WORDS];                  // set by the constructor to 0
 
 struct record {
   _Alignas(16) uint64_t words[WORDS];
@@ -38,10 +40,13 @@ static uint32_t find_sequence(void)
   construct(&record, 0xa5, &one);
   construct(&record, 0x5a, &other);
   torch->enable(was_enabled);
-  for (uint32_t i = 0; i < WORDS; i++)
+  uint32_t found = WORDS;
+  for (uint32_t i = WORDS; i-- > 0;) {
+    is_zero[i] = one.words[i] == 0 && other.words[i] == 0;
     if (one.words[i] == UINT64_MAX && other.words[i] == UINT64_MAX)
-      return i * (uint32_t)sizeof(uint64_t);
-  return UNKNOWN;
+      found = i;
+  }
+  return found < WORDS ? found * WORD : UNKNOWN;
 }
 
 static void give_up(void)
@@ -50,9 +55,8 @@ static void give_up(void)
   guest_report("this PyTorch keeps sequence numbers in an unknown place: operators are recorded without them");
 }
 
-void layout_find(const struct pytorch_functions *functions)
+void layout_find(void)
 {
-  torch = functions;
   if (torch->construct != NULL && torch->destroy != NULL && torch->enable != NULL && torch->is_enabled != NULL &&
       torch->next_sequence != NULL)
     sequence_at = find_sequence();
@@ -76,4 +80,26 @@ int64_t layout_sequence(const void *record, bool is_backward)
     }
   }
   return sequence;
+}
+
+static uint64_t word_at(const void *record, uint32_t offset)
+{
+  uint64_t word;
+  memcpy(&word, (const char *)record + offset, sizeof word);
+  return word;
+}
+
+// A field that the constructor sets to 0, after the sequence number, and that with this number names a forward operator.
+uint64_t layout_forward_thread(const void *record, int64_t sequence)
+{
+  uint32_t known = __atomic_load_n(&forward_thread_at, __ATOMIC_RELAXED);
+  if (known != UNKNOWN)
+    return word_at(record, known);
+  struct forward_operator forward;
+  for (uint32_t i = sequence_at / WORD + 1; i < WORDS; i++)
+    if (is_zero[i] && word_at(record, i * WORD) != 0 && links_find(word_at(record, i * WORD), sequence, &forward)) {
+      __atomic_store_n(&forward_thread_at, i * WORD, __ATOMIC_RELAXED);
+      return word_at(record, i * WORD);
+    }
+  return 0;
 }

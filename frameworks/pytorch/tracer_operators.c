@@ -1,129 +1,172 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators as layers: PyTorch calls these functions at the start and end of each, on the thread that runs it, mostly
-// without Python's lock. They take no lock and allocate only when a thread runs its first operator.
-#include "base/hash.h"
-#include "frameworks/common/sites.h"
+// without Python's lock. They take no lock, and allocate only when a thread first comes here.
 #include "frameworks/pytorch/tracer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-// at::RecordScope
-enum scope { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7, SCOPES = 10 };
+#define LINKED "autograd::engine::evaluate_function: "
 
-#define DEPTH_MAXIMUM 64u // of nested operators; deeper ones are not recorded
-#define SLOTS 65536u
-
-struct open_operator {
-  const void *record; // the at::RecordFunction
-  struct xsp_span span;
-};
-struct thread {
-  uint32_t depth;
-  struct open_operator open[DEPTH_MAXIMUM];
-};
-
-static const struct pytorch_functions *torch;
-static __thread struct thread *own_thread; // NULL: none yet
-static struct site_slot slots[SLOTS];
-static struct site_table sites = {.slots = slots, .slot_count = SLOTS};
-
-static struct thread *thread_get(void)
+// Encloses the backward operator that is linked to a forward one, and learns its module and path from it.
+static bool encloses_backward(const char *name)
 {
-  if (own_thread == NULL)
-    own_thread = calloc(1, sizeof *own_thread);
-  return own_thread;
+  return strncmp(name, LINKED, sizeof LINKED - 1) == 0;
 }
 
-// ---- sites -----------------------------------------------------------------------------------------------------------
-
-static struct xsp_site *make_site(const char *name, const char *category, uint64_t key)
+static const struct open_operator *operator_around(const struct pytorch_thread *thread)
 {
-  struct xsp_site *site = xsp_site_create_variant("pytorch", XSP_LEVEL_LAYER, name, category, (uint32_t)key);
-  if (site != NULL)
-    xsp_site_tag_string(site, "layer_type", name);
-  return site;
+  for (uint32_t i = thread->depth; i > 0; i--)
+    if (thread->open[i - 1].scope != SCOPE_USER)
+      return &thread->open[i - 1];
+  return NULL;
 }
 
-static struct xsp_site *site_of(const char *name, enum scope scope)
+static const struct module_name *module_now(const struct pytorch_thread *thread)
 {
-  uint64_t key = hash_text(name, strlen(name), (uint64_t)scope) | 1;
-  struct xsp_site *site = sites_find(&sites, key);
-  if (site == NULL && sites_have_room(&sites) &&
-      (site = make_site(name, scope == SCOPE_BACKWARD ? "backward" : NULL, key)) != NULL)
-    site = sites_add(&sites, key, site);
-  return site;
+  uint32_t depth = thread->module_depth < DEPTH_MAXIMUM ? thread->module_depth : DEPTH_MAXIMUM;
+  return depth > 0 ? thread->modules[depth - 1] : NULL;
 }
 
-// ---- PyTorch's calls -------------------------------------------------------------------------------------------------
+// Where the operator was called: its module and its caller's path.
+static void place(const struct pytorch_thread *thread, struct open_operator *operator)
+{
+  const struct open_operator *around = operator_around(thread);
+  operator->module_depth = thread->module_depth;
+  operator->module = around != NULL && around->module_depth == thread->module_depth ? around->module
+                                                                                    : module_now(thread);
+  operator->caller = around != NULL ? around->path : 0;
+}
+
+// A backward operator is where its forward operator was.
+static void place_backward(struct pytorch_thread *thread, struct open_operator *operator)
+{
+  struct forward_operator forward;
+  if (!links_find(operator->forward_thread, operator->sequence, &forward))
+    return;
+  operator->module = forward.module;
+  operator->caller = forward.caller;
+  struct open_operator *around = thread->depth > 0 ? &thread->open[thread->depth - 1] : NULL;
+  if (around != NULL && around->late_start != 0) {
+    around->module = forward.module;
+    around->caller = forward.caller;
+    around->sequence = operator->sequence;
+    around->forward_thread = operator->forward_thread;
+  }
+}
+
+static void tag(const struct open_operator *operator)
+{
+  if (operator->sequence >= 0)
+    xsp_span_tag_int(&operator->span, "sequence", operator->sequence);
+  if (operator->forward_thread != 0)
+    xsp_span_tag_int(&operator->span, "forward_thread", links_system_thread(operator->forward_thread));
+}
 
 static void begin(const void *record, enum scope scope)
 {
-  struct thread *thread = thread_get();
+  struct pytorch_thread *thread = thread_get();
+  if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
+    return;
+  const char *name = torch->name(record);
+  struct open_operator *operator= & thread->open[thread->depth];
+  *operator=(struct open_operator){.record = record, .scope = (uint8_t)scope};
+  place(thread, operator);
+  operator->sequence = layout_sequence(record, scope == SCOPE_BACKWARD);
+  if (scope == SCOPE_BACKWARD && operator->sequence >= 0 &&(operator->forward_thread =
+                                                                layout_forward_thread(record, operator->sequence)) != 0)
+    place_backward(thread, operator);
+  else if (scope == SCOPE_FUNCTION && operator->sequence >= 0)
+    links_add(torch->current_thread(), operator->sequence,
+              &(struct forward_operator){operator->module, operator->caller});
+  thread->depth++;
+  if (scope == SCOPE_FUNCTION && encloses_backward(name)) {
+    operator->late_start = xsp_clock_ticks();
+    return;
+  }
+  struct operator_site found = site_of_operator(name, scope, operator->module, operator->caller);
+  operator->path = found.path;
+  operator->span = xsp_span_start(found.site);
+  tag(operator);
+}
+
+static void begin_range(const void *record)
+{
+  struct pytorch_thread *thread = thread_get();
   if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
     return;
   struct open_operator *operator= & thread->open[thread->depth++];
-  operator->record = record;
-  operator->span = xsp_span_start(site_of(torch->name(record), scope));
-  int64_t sequence = layout_sequence(record, scope == SCOPE_BACKWARD);
-  if (sequence >= 0)
-    xsp_span_tag_int(&operator->span, "sequence", sequence);
+  *operator=(struct open_operator){.record = record, .scope = SCOPE_USER};
+  operator->span = xsp_span_start(steps_range_begins(thread, torch->name(record)));
 }
 
-// An operator that ends on another thread, or was too deep, is not listed here. Above one that is, such ones are stale.
-static void end(const void *record)
+static void publish_late(const void *record, struct open_operator *operator)
 {
-  struct thread *thread = own_thread;
+  struct operator_site found =
+      site_of_operator(torch->name(record), SCOPE_FUNCTION, operator->module, operator->caller);
+  const struct xsp_interval interval = {
+      .size = sizeof interval, .start = operator->late_start, .end = xsp_clock_ticks()};
+  operator->span = xsp_span_emit(found.site, &interval);
+  tag(operator);
+}
+
+// An operator that ends on another thread, or was too deep, is not listed here. Entries above one that is are stale.
+static void end(const void *record, void *context)
+{
+  struct pytorch_thread *thread = thread_get();
   uint32_t depth = thread != NULL ? thread->depth : 0;
   while (depth > 0 && thread->open[depth - 1].record != record)
     depth--;
   if (depth == 0)
     return;
   thread->depth = depth - 1;
-  xsp_span_finish(&thread->open[depth - 1].span);
+  struct open_operator *operator= & thread->open[depth - 1];
+  if (operator->late_start != 0)
+    publish_late(record, operator);
+  else
+    xsp_span_finish(&operator->span);
+  if (operator->scope == SCOPE_USER)
+    steps_range_ended(thread, torch->name(record));
 }
 
-// The result is a std::unique_ptr: empty, in memory of the caller.
+// The result is a std::unique_ptr, empty, in memory of the caller.
 #if defined(__aarch64__) // whose address is in x8, which C cannot read
-#define EXPORT_START(scope_name)                                                                                       \
-  __attribute__((used)) static void begin_##scope_name(const void *record);                                            \
-  void start_##scope_name(void);                                                                                       \
-  __asm__(".text\n.type start_" #scope_name ", %function\nstart_" #scope_name ":\n"                                    \
-          "  str xzr, [x8]\n  b begin_" #scope_name "\n");                                                             \
-  static void begin_##scope_name(const void *record)                                                                   \
+#define START(function, call)                                                                                          \
+  __attribute__((used)) static void function##_begins(const void *record)                                              \
   {                                                                                                                    \
-    begin(record, scope_name);                                                                                         \
-  }
+    call;                                                                                                              \
+  }                                                                                                                    \
+  void function(void);                                                                                                 \
+  __asm__(".text\n.type " #function ", %function\n" #function ":\n  str xzr, [x8]\n  b " #function "_begins\n");
 #else
-#define EXPORT_START(scope_name)                                                                                       \
-  static void *start_##scope_name(void **result, const void *record)                                                   \
+#define START(function, call)                                                                                          \
+  static void *function(void **result, const void *record)                                                             \
   {                                                                                                                    \
     *result = NULL;                                                                                                    \
-    begin(record, scope_name);                                                                                         \
+    call;                                                                                                              \
     return result;                                                                                                     \
   }
 #endif
-EXPORT_START(SCOPE_FUNCTION)
-EXPORT_START(SCOPE_BACKWARD)
+START(start_function, begin(record, SCOPE_FUNCTION))
+START(start_backward, begin(record, SCOPE_BACKWARD))
+START(start_range, begin_range(record))
 
-static void ended(const void *record, void *context)
+static void add(uint32_t scope, void *start)
 {
-  end(record);
-}
-
-static void add(enum scope scope, void *start)
-{
-  struct pytorch_callback callback = {.start = start, .end = (void *)ended, .probability = 1.0};
+  struct pytorch_callback callback = {.start = start, .end = (void *)end, .probability = 1.0};
   callback.scopes[scope] = true;
   (void)torch->add_callback(callback);
 }
 
-void operators_start(const struct pytorch_functions *functions)
+void operators_start(void)
 {
-  torch = functions;
-  if ((xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
+  const uint32_t levels = xsp_session_levels();
+  add(SCOPE_USER, (void *)start_range);
+  if ((levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
     return;
-  layout_find(functions);
-  add(SCOPE_FUNCTION, (void *)start_SCOPE_FUNCTION);
-  add(SCOPE_BACKWARD, (void *)start_SCOPE_BACKWARD);
+  layout_find();
+  add(SCOPE_BACKWARD, (void *)start_backward);
+  // TorchScript, custom classes, the lite interpreter and the static runtime announce functions, too.
+  static const uint8_t functions[] = {SCOPE_FUNCTION, 2, 4, 6, 8, 9};
+  for (size_t i = 0; i < sizeof functions; i++)
+    add(functions[i], (void *)start_function);
 }

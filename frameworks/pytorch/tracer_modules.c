@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of torch.nn.Module: the function object Module.__call__ gets another vectorcall, in C, which runs the original. No
+// Python code changes and no frame is added, so torch.compile sees the same program. Names come from walking `_modules` at an
+// outermost call. Everything here runs with the interpreter held, on the program's threads.
+//
+// Where the interpreter is not laid out as expected, modules are not recorded, with a note.
+#include "base/hash.h"
+#include "frameworks/common/guest.h"
+#include "frameworks/common/pool.h"
+#include "frameworks/pytorch/tracer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_SIZE 512u
+#define TABLE 32768u // modules alive at a time: half of it
+#define NAMES 32768u
+#define NESTED 64u // of modules in modules
+#define OFFSET_FLAG ((size_t)1 << (8 * sizeof(size_t) - 1)) // PY_VECTORCALL_ARGUMENTS_OFFSET
+
+typedef void *(*vectorcall)(void *function, void *const *arguments, size_t count, void *keywords);
+typedef void *(*method)(void *self, void *arguments, void *keywords);
+
+static const struct python *py;
+static void *(*modules_by_name)(void); // PyImport_GetModuleDict; borrowed
+static void *(*dict_item)(void *dictionary, const char *key);  // borrowed
+static int (*weak_reference_get)(void *reference, void **ret_object); // PyWeakref_GetRef, from 3.13 on
+static void *(*weak_reference_object)(void *reference); // PyWeakref_GetObject, before; borrowed
+static void *dict_type, *tensor_class; // borrowed, alive as long as torch is
+
+// ---- names -----------------------------------------------------------------------------------------------------------
+
+struct module {
+  const void *object; // NULL: free
+  void *reference;    // weak: an address is used again
+  const struct module_name *name;
+  const char *class_name; // kept
+  bool is_named_alone;    // after its class, as it was called before anything that contains it
+  bool is_walked, is_model;
+};
+static struct module table[TABLE];
+static uint32_t table_used;
+static const struct module_name *names[NAMES];
+static struct pool pool = {.maximum_bytes = (size_t)16 << 20};
+
+static const struct module_name *name_of(const char *text)
+{
+  uint64_t hash = hash_text(text, strlen(text), UINT64_C(0x5851f42d4c957f2d)) | 1;
+  for (uint32_t i = 0; i < NAMES / 2; i++) {
+    const struct module_name **place = &names[(hash / 2 + i) % NAMES];
+    if (*place != NULL && (*place)->hash == hash)
+      return *place;
+    if (*place != NULL)
+      continue;
+    struct module_name *name = pool_alloc(&pool, 1, sizeof *name);
+    const char *copy = name != NULL ? pool_text(&pool, text, strlen(text)) : NULL;
+    if (copy == NULL)
+      return NULL;
+    *name = (struct module_name){hash, copy};
+    return *place = name;
+  }
+  return NULL;
+}
+
+static bool is_alive(const struct module *module)
+{
+  if (module->reference == NULL)
+    return false;
+  if (weak_reference_get == NULL)
+    return weak_reference_object(module->reference) == module->object;
+  void *object = NULL;
+  if (weak_reference_get(module->reference, &object) != 1)
+    return false;
+  py->decref(object);
+  return object == module->object;
+}
+
+// The entry of `object`, or the free one that it would get.
+static struct module *place_of(const void *object)
+{
+  uint64_t hash = hash_number((uintptr_t)object, UINT64_C(0x9e6c63d0876a9a4b));
+  uint32_t i = (uint32_t)hash % TABLE;
+  while (table[i].object != NULL && table[i].object != object)
+    i = (i + 1) % TABLE;
+  return &table[i];
+}
+
+static struct module *known(const void *object)
+{
+  struct module *module = place_of(object);
+  return module->object != NULL && is_alive(module) ? module : NULL;
+}
+
+static void forget_all(void)
+{
+  for (uint32_t i = 0; i < TABLE; i++)
+    if (table[i].reference != NULL)
+      py->decref(table[i].reference);
+  memset(table, 0, sizeof table);
+  table_used = 0;
+}
+
+static const char *class_name(void *object)
+{
+  char text[TEXT_SIZE] = "Module";
+  void *class = py->get_attribute(object, "__class__");
+  void *name = class != NULL ? py->get_attribute(class, "__name__") : NULL;
+  const char *found = name != NULL ? py->text(name) : NULL;
+  if (found != NULL)
+    snprintf(text, sizeof text, "%s", found);
+  if (name != NULL)
+    py->decref(name);
+  if (class != NULL)
+    py->decref(class);
+  py->error_clear();
+  const struct module_name *kept = name_of(text);
+  return kept != NULL ? kept->text : "Module";
+}
+
+static struct module *note(void *object, const char *path)
+{
+  struct module *module = place_of(object);
+  if (module->object != NULL && is_alive(module)) {
+    if (path != NULL && module->is_named_alone) {
+      module->name = name_of(path);
+      module->is_named_alone = false;
+    }
+    return module;
+  }
+  if (module->reference != NULL)
+    py->decref(module->reference);
+  table_used += module->object == NULL;
+  *module = (struct module){.object = object, .reference = py->new_weak_reference(object, NULL)};
+  py->error_clear();
+  module->class_name = class_name(object);
+  module->name = name_of(path != NULL ? path : module->class_name);
+  module->is_named_alone = path == NULL;
+  return module;
+}
+
+// A dictionary of the object, a new reference; NULL: it is none. No code of the program runs for plain modules.
+static void *dictionary_of(void *object, const char *name)
+{
+  void *found = py->get_attribute(object, name);
+  if (found != NULL && py->is_instance(found, dict_type) != 1) {
+    py->decref(found);
+    found = NULL;
+  }
+  py->error_clear();
+  return found;
+}
+
+static bool holds(void *object, const char *name)
+{
+  void *dictionary = dictionary_of(object, name);
+  bool is_filled = dictionary == NULL || py->dict_size(dictionary) > 0; // of its own kind (TorchScript): assume so
+  if (dictionary != NULL)
+    py->decref(dictionary);
+  return is_filled;
+}
+
+// The modules in `object`, whose path is `path`, are named.
+static void walk(void *object, const char *path, unsigned depth)
+{
+  void *parts = depth < NESTED ? dictionary_of(object, "_modules") : NULL, *key, *part;
+  python_size at = 0;
+  while (parts != NULL && table_used < TABLE / 2 && py->dict_next(parts, &at, &key, &part)) {
+    const char *name = py->text(key);
+    char text[TEXT_SIZE];
+    if (name == NULL || part == py->none)
+      continue;
+    snprintf(text, sizeof text, "%s%s%s", path, *path != 0 ? "." : "", name);
+    const struct module *before = known(part);
+    bool was_walked = before != NULL && before->is_walked && !before->is_named_alone;
+    note(part, text)->is_walked = true;
+    if (!was_walked)
+      walk(part, text, depth + 1);
+  }
+  if (parts != NULL)
+    py->decref(parts);
+  py->error_clear();
+}
+
+// The module, with its parts named where it is an outermost one.
+static const struct module *enter(void *self, bool is_outermost)
+{
+  struct module *module = known(self);
+  if (module != NULL && (module->is_walked || !is_outermost))
+    return module;
+  if (table_used >= TABLE / 2)
+    forget_all();
+  module = note(self, NULL);
+  if (!is_outermost)
+    return module;
+  module->is_walked = true;
+  module->is_model = holds(self, "_parameters") || holds(self, "_modules");
+  walk(self, module->is_named_alone ? "" : module->name->text, 0);
+  return known(self);
+}
+
+// ---- calls -----------------------------------------------------------------------------------------------------------
+
+static vectorcall original_call;
+
+static bool attribute_is_true(void *object, const char *name)
+{
+  void *value = py->get_attribute(object, name);
+  bool is_true = value != NULL && py->is_true(value) == 1;
+  if (value != NULL)
+    py->decref(value);
+  py->error_clear();
+  return is_true;
+}
+
+static bool is_tensor(void *object) // not of a class of the program's, whose attributes could be code
+{
+  void *class = py->get_attribute(object, "__class__");
+  if (class != NULL)
+    py->decref(class);
+  py->error_clear();
+  return class == tensor_class;
+}
+
+static int64_t batch_size(void *const *arguments, size_t count)
+{
+  void *shape = count > 1 && is_tensor(arguments[1]) ? py->get_attribute(arguments[1], "shape") : NULL;
+  void *first = shape != NULL && py->tuple_size(shape) > 0 ? py->tuple_item(shape, 0) : NULL;
+  int64_t size = first != NULL ? py->int_value(first) : -1;
+  if (shape != NULL)
+    py->decref(shape);
+  py->error_clear();
+  return size;
+}
+
+static void *call_outermost(struct pytorch_thread *thread, const struct module *module, void *function,
+                            void *const *arguments, size_t count, void *keywords)
+{
+  struct steps_call call = {.name = module->class_name,
+                            .is_model = module->is_model,
+                            .is_training = attribute_is_true(arguments[0], "training"),
+                            .batch_size = batch_size(arguments, count & ~OFFSET_FLAG)};
+  steps_call_begins(thread, &call);
+  void *result = original_call(function, arguments, count, keywords);
+  call.has_graph = result != NULL && (!is_tensor(result) || attribute_is_true(result, "requires_grad"));
+  if (result != NULL)
+    steps_call_ended(thread, &call);
+  return result;
+}
+
+static void *call(void *function, void *const *arguments, size_t count, void *keywords)
+{
+  struct pytorch_thread *thread = (count & ~OFFSET_FLAG) > 0 ? thread_get() : NULL;
+  const struct module *module = thread != NULL ? enter(arguments[0], thread->module_depth == 0) : NULL;
+  if (module == NULL)
+    return original_call(function, arguments, count, keywords);
+  uint32_t depth = thread->module_depth++;
+  if (depth < DEPTH_MAXIMUM)
+    thread->modules[depth] = module->name;
+  void *result = depth == 0 ? call_outermost(thread, module, function, arguments, count, keywords)
+                            : original_call(function, arguments, count, keywords);
+  thread->module_depth = depth;
+  return result;
+}
+
+static method original_backward;
+
+static void *backward(void *self, void *arguments, void *keywords)
+{
+  struct pytorch_thread *thread = thread_get();
+  if (thread == NULL)
+    return original_backward(self, arguments, keywords);
+  struct xsp_span span;
+  steps_backward_begins(thread, &span);
+  void *result = original_backward(self, arguments, keywords);
+  steps_backward_ended(thread, &span);
+  return result;
+}
+
+// ---- doors -----------------------------------------------------------------------------------------------------------
+
+static bool has_type(void *object, const char *name)
+{
+  void *class = py->get_attribute(object, "__class__"), *text = class != NULL ? py->get_attribute(class, "__name__") : NULL;
+  const char *found = text != NULL ? py->text(text) : NULL;
+  bool is_it = found != NULL && strcmp(found, name) == 0;
+  if (text != NULL)
+    py->decref(text);
+  if (class != NULL)
+    py->decref(class);
+  py->error_clear();
+  return is_it;
+}
+
+static int64_t number_of(void *object, const char *name)
+{
+  void *value = py->get_attribute(object, name);
+  int64_t number = value != NULL ? py->int_value(value) : -1;
+  if (value != NULL)
+    py->decref(value);
+  py->error_clear();
+  return number;
+}
+
+// PyTypeObject after its object's head: ob_size, tp_name, tp_basicsize, tp_itemsize, tp_dealloc, tp_vectorcall_offset. The
+// sizes are compared with what the interpreter reports, and the function found there with that of another function.
+static vectorcall *vectorcall_of(void *function, void *other)
+{
+  const size_t pointer = sizeof(void *);
+  void *class = py->get_attribute(function, "__class__"); // lives on: it is builtin
+  const char *type = class;
+  int64_t size, offset;
+  if (class == NULL || !has_type(function, "function") || !has_type(other, "function"))
+    return NULL;
+  memcpy(&size, type + py->object_size + 2 * pointer, sizeof size);
+  memcpy(&offset, type + py->object_size + 5 * pointer, sizeof offset);
+  if (size != number_of(class, "__basicsize__") || offset <= (int64_t)py->object_size ||
+      offset > size - (int64_t)pointer || offset % (int64_t)pointer != 0)
+    return NULL;
+  vectorcall *place = (vectorcall *)(void *)((char *)function + offset);
+  return *place != NULL && *place == *(vectorcall *)(void *)((char *)other + offset) ? place : NULL;
+}
+
+static bool open_module_door(void *class)
+{
+  void *function = py->get_attribute(class, "__call__"), *other = py->get_attribute(class, "register_buffer");
+  vectorcall *place = function != NULL && other != NULL ? vectorcall_of(function, other) : NULL;
+  if (place != NULL) {
+    original_call = *place;
+    void (*set)(void *, vectorcall) = NULL;
+    void *symbol = py->symbol("PyFunction_SetVectorcall"); // from 3.12 on: else specialised code goes past it
+    memcpy(&set, &symbol, sizeof set);
+    if (set != NULL)
+      set(function, call);
+    else
+      *place = call;
+  }
+  if (other != NULL)
+    py->decref(other);
+  py->error_clear();
+  return place != NULL; // the function stays alive: its class has it
+}
+
+struct method_definition { // PyMethodDef
+  const char *name;
+  method function;
+  int flags;
+};
+
+// PyMethodDescrObject: the object's head, d_type, d_name, d_qualname, d_method.
+static bool open_backward_door(void *torch_c)
+{
+  void *class = py->get_attribute(torch_c, "_ImperativeEngine");
+  void *found = class != NULL ? py->get_attribute(class, "run_backward") : NULL;
+  struct method_definition *definition = NULL;
+  if (found != NULL && has_type(found, "method_descriptor"))
+    memcpy(&definition, (char *)found + py->object_size + 3 * sizeof(void *), sizeof definition);
+  bool is_it = definition != NULL && strcmp(definition->name, "run_backward") == 0 && definition->flags == 3;
+  if (is_it) {
+    original_backward = definition->function;
+    definition->function = backward;
+  }
+  if (found != NULL)
+    py->decref(found);
+  if (class != NULL)
+    py->decref(class);
+  py->error_clear();
+  return is_it;
+}
+
+static bool is_open; // the door of modules was tried
+
+static void try_module_door(void)
+{
+  void *module = dict_item(modules_by_name(), "torch.nn.modules.module");
+  void *class = module != NULL ? py->get_attribute(module, "Module") : NULL;
+  void *torch_module = class != NULL ? dict_item(modules_by_name(), "torch") : NULL;
+  tensor_class = torch_module != NULL ? py->get_attribute(torch_module, "Tensor") : NULL;
+  if (tensor_class != NULL) {
+    is_open = true;
+    if (!open_module_door(class))
+      guest_report("this Python keeps functions in an unknown way: modules of PyTorch are not recorded");
+  }
+  if (class != NULL)
+    py->decref(class);
+  py->error_clear();
+}
+
+// Python calls it for each import, before the module's code runs: the first import after Module is defined.
+static int audit(const char *event, void *arguments, void *data)
+{
+  if (is_open || strcmp(event, "import") != 0)
+    return 0;
+  void *type, *value, *traceback;
+  py->error_fetch(&type, &value, &traceback);
+  try_module_door();
+  py->error_restore(type, value, traceback);
+  return 0;
+}
+
+#define LOOK_UP(variable, name)                                                                                        \
+  do {                                                                                                                 \
+    void *symbol_ = py->symbol(name);                                                                                  \
+    memcpy(&(variable), &symbol_, sizeof symbol_);                                                                     \
+  } while (0)
+
+static const char *unusable(void)
+{
+  const char *(*version)(void);
+  void *(*current)(void), *(*first)(void);
+  LOOK_UP(version, "Py_GetVersion");
+  LOOK_UP(current, "PyInterpreterState_Get");
+  LOOK_UP(first, "PyInterpreterState_Main");
+  if (version == NULL || current == NULL || first == NULL)
+    return "this Python is not known: modules of PyTorch are not recorded";
+  if (strstr(version(), "free-threading") != NULL)
+    return "Python without a global lock: modules of PyTorch are not recorded";
+  return current() != first() ? "PyTorch in a subinterpreter: its modules are not recorded" : NULL;
+}
+
+void modules_python(const struct python *python, void *torch_c)
+{
+  static bool was_called;
+  if (was_called)
+    return;
+  was_called = true;
+  py = python;
+  const char *why = unusable();
+  int (*add_audit_hook)(int (*)(const char *, void *, void *), void *);
+  LOOK_UP(modules_by_name, "PyImport_GetModuleDict");
+  LOOK_UP(dict_item, "PyDict_GetItemString");
+  LOOK_UP(weak_reference_get, "PyWeakref_GetRef");
+  LOOK_UP(weak_reference_object, "PyWeakref_GetObject");
+  LOOK_UP(add_audit_hook, "PySys_AddAuditHook");
+  dict_type = py->symbol("PyDict_Type");
+  if (why == NULL && (modules_by_name == NULL || dict_item == NULL || add_audit_hook == NULL || dict_type == NULL ||
+                      (weak_reference_get == NULL && weak_reference_object == NULL)))
+    why = "this Python lacks functions: modules of PyTorch are not recorded";
+  if (why == NULL && !open_backward_door(torch_c))
+    guest_report("this PyTorch has another autograd engine: backward passes are not recorded");
+  if (why == NULL && add_audit_hook(audit, NULL) != 0)
+    why = "this Python refuses audit hooks: modules of PyTorch are not recorded";
+  if (why != NULL)
+    guest_report(why);
+  py->error_clear();
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tracer keeps for a thread: made when PyTorch first calls the tracer there, freed when the thread ends.
+#include "frameworks/pytorch/tracer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static __thread struct pytorch_thread *own; // NULL: none yet
+static pthread_key_t key;
+static bool has_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void thread_ends(void *data)
+{
+  struct pytorch_thread *thread = data;
+  own = NULL;
+  steps_end(thread->steps);
+  free(thread->steps);
+  free(thread);
+}
+
+static void make_key(void)
+{
+  has_key = pthread_key_create(&key, thread_ends) == 0;
+}
+
+struct pytorch_thread *thread_get(void)
+{
+  if (own != NULL)
+    return own;
+  pthread_once(&once, make_key);
+  struct pytorch_thread *thread = has_key ? calloc(1, sizeof *thread) : NULL;
+  if (thread == NULL)
+    return NULL;
+  if (pthread_setspecific(key, thread) != 0) {
+    free(thread);
+    return NULL;
+  }
+  own = thread;
+  links_note_thread(torch->current_thread());
+  return thread;
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracer of PyTorch, against torch.profiler in the same run of the same program."""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import pytorch_programs
+import torch_environment
+from run_programs import SANITIZED, XSP, sql
+
+WAIT_S = 600
+OPERATORS = """
+    select s.span_id, s.parent_id, s.name, s.category, s.level, s.start_ns, s.end_ns, t.thread_id as thread,
+           (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'sequence') as sequence,
+           (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'forward_thread') as forward,
+           (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'module') as module
+    from span s join track t on t.run_id = s.run_id and t.track_id = s.track_id
+    where s.tracer = 'pytorch' order by s.start_ns, s.end_ns desc"""
+
+
+def nested(events):
+    """Of one thread's (name, start, end, …): the same with the names around each, in order of their start."""
+    around, found = [], []
+    for event in sorted(events, key=lambda event: (event[1], -event[2])):
+        while around and around[-1][2] < event[2]:
+            around.pop()
+        found.append((*(outer[0] for outer in around), event[0], *event[3:]))
+        around.append(event)
+    return found
+
+
+@unittest.skipIf(SANITIZED, "preloading into programs that are not sanitized")
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.python = torch_environment.torch_python()
+        folder = tempfile.TemporaryDirectory(prefix="xsp-pytorch-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+
+    def program(self, text):
+        path = self.folder / f"{self.id().split('.')[-1]}.py"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def run_it(self, *command):
+        environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
+        return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S,
+                              cwd=self.folder, env=environment, stdin=subprocess.DEVNULL)
+
+    def traced(self, command, *options):
+        """What the program printed, and its trace; checks that nothing was lost."""
+        path = self.folder / "trace.xsp"
+        done = self.run_it(XSP, "run", "-q", "-f", "-t", "pytorch", "-o", path, *options, "--", *command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sql(path, "select sum(dropped_count) as dropped from run")[0]["dropped"], 0)
+        return done.stdout, path
+
+
+class Operators(Case):
+    def window(self, events):
+        """The layers in the range "window", on its thread: torch.profiler does not see the program's other threads."""
+        window, = [event for event in events if event["name"] == "window"]
+        return [(event["name"], event["start_ns"], event["end_ns"],
+                 -1 if event["sequence"] is None else event["sequence"], event["forward"] is not None)
+                for event in events if event["level"] == "layer" and event["thread"] == window["thread"]
+                and window["start_ns"] <= event["start_ns"] <= window["end_ns"]]
+
+    def profiled(self):
+        """The same of torch.profiler's own events."""
+        events = json.loads((self.folder / "events.json").read_text(encoding="utf-8"))
+        window, = [event for event in events if event["name"] == "window"]
+        return [(event["name"], event["start"], event["start"] + event["duration"], event["sequence"], event["forward"] > 0)
+                for event in events if event["scope"] != 7 and event["name"] != "[memory]"
+                and event["thread"] == window["thread"]
+                and window["start"] <= event["start"] <= window["start"] + window["duration"]]
+
+    def check_equal(self, text):
+        program = self.program(text)
+        plain = self.run_it(self.python, program)
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        out, path = self.traced([self.python, program, self.folder / "events.json"])
+        self.assertEqual(out, plain.stdout)
+        events = sql(path, OPERATORS)
+        ours, theirs = nested(self.window(events)), nested(self.profiled())
+        self.assertEqual(len(ours), len(theirs))
+        self.assertEqual(ours, theirs)
+        self.assertGreater(sum(event[-2] >= 0 for event in ours), 5)
+        self.assertGreater(sum(event[-1] for event in ours), 3)
+        return events
+
+    def test_training(self):
+        events = self.check_equal(pytorch_programs.TRAIN)
+        modules = {event["module"] for event in events}
+        self.assertLessEqual({"conv1", "layer1.0.conv1", "layer1.0.bn1", "layer1.1.conv1", "layer1.1", "fc", "Net"}, modules)
+        linked = [event for event in events if event["forward"] is not None]
+        self.assertEqual({event["module"] for event in linked if event["name"] == "NativeBatchNormBackward0"},
+                         {"layer1.0.bn1", "layer1.1.bn1"})
+        self.assertEqual({event["forward"] for event in linked}, {event["thread"] for event in linked})
+
+    def test_odd_programs(self):
+        self.check_equal(pytorch_programs.ODD)
+
+
+class Steps(Case):
+    def test_training_and_inference(self):
+        _, path = self.traced([self.python, self.program(pytorch_programs.TRAIN)])
+        models = sql(path, "select s.name, t.value as batch from span s left join tag t on t.run_id = s.run_id and "
+                           "t.span_id = s.span_id and t.key = 'batch_size' where s.level = 'model' order by s.start_ns")
+        self.assertEqual([(model["name"], model["batch"]) for model in models], [("training step", 4)] * 6 + [("Net", 2)])
+        parts = sql(path, """
+            select m.span_id, p.category, p.name from span p join span m on m.run_id = p.run_id and m.level = 'model'
+              and p.start_ns >= m.start_ns and p.end_ns <= m.end_ns
+            where p.tracer = 'pytorch' and p.level = 'application' order by m.start_ns, p.start_ns""")
+        by_step = collections.defaultdict(list)
+        for part in parts:
+            by_step[part["span_id"]].append((part["category"], part["name"].split("#")[0]))
+        step = [("data", "enumerate(DataLoader)"), ("optimizer", "Optimizer.zero_grad"), ("forward", "Net"),
+                ("backward", "backward"), ("optimizer", "Optimizer.step")]
+        # The second epoch's first step begins when the loader has found the first epoch's end.
+        self.assertEqual(list(by_step.values()), [step] * 3 + [step[:1] + step] + [step] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that use PyTorch, for long_pytorch.py. Each prints what it computed; with an argument, it profiles a part of
+itself with torch.profiler and writes what that saw to this file."""
+
+START = """
+import json, sys
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+torch.manual_seed(0)
+torch.set_num_threads(1)
+
+class Block(torch.nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn1 = torch.nn.BatchNorm2d(channels)
+    def forward(self, x):
+        return torch.relu(self.bn1(self.conv1(x)) + x)
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(3, 4, 3)
+        self.layer1 = torch.nn.Sequential(Block(4), Block(4))
+        self.fc = torch.nn.Linear(4, 10)
+    def forward(self, x):
+        return self.fc(self.layer1(self.conv1(x)).mean((2, 3)))
+
+def save(profiler):
+    events = [{"name": e.name(), "start": e.start_ns(), "duration": e.duration_ns(), "thread": e.start_thread_id(),
+               "sequence": e.sequence_nr(), "forward": e.fwd_thread_id(), "scope": e.scope(), "bytes": e.nbytes(),
+               "shapes": e.shapes(), "types": e.dtypes()} for e in profiler.profiler.kineto_results.events()]
+    json.dump(events, open(sys.argv[1], "w"))
+
+def profiled(function, **options):
+    if len(sys.argv) < 2:
+        return function()
+    with profile(activities=[ProfilerActivity.CPU], **options) as profiler:
+        with record_function("window"):
+            function()
+    save(profiler)
+"""
+
+TRAIN = START + """
+from torch.utils.data import DataLoader, TensorDataset
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = DataLoader(TensorDataset(torch.randn(12, 3, 8, 8), torch.randint(0, 10, (12,))), batch_size=4)
+
+def epoch():
+    for x, y in data:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(f"{loss.item():.6f}")
+
+epoch()
+profiled(epoch)
+model.eval()
+with torch.no_grad():
+    print(model(torch.ones(2, 3, 8, 8)).sum().item())
+"""
+
+# An autograd function of the program's, a second derivative, a hook that runs operators, operators on several threads.
+ODD = START + """
+import threading
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return x * 2
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * 2
+
+def work():
+    x = torch.ones(3, requires_grad=True)
+    x.register_hook(lambda gradient: gradient.clone())
+    y = Double.apply(x).pow(3).sum()
+    first, = torch.autograd.grad(y, x, create_graph=True)
+    first.sum().backward()
+    print(x.grad)
+    results = []
+    def other():
+        z = torch.ones(4, requires_grad=True)
+        results.append((z * z).exp().sum())
+    threads = [threading.Thread(target=other) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    for result in results:
+        result.backward()
+    try:
+        torch.ones(2) @ torch.ones(3)
+    except RuntimeError as error:
+        print(error)
+    script = torch.jit.trace(torch.nn.Linear(3, 3), torch.ones(1, 3))
+    print(script(torch.ones(2, 3)).shape)
+
+profiled(work)
+"""
