@@ -11,8 +11,16 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define EACH_FUNCTION(X) X(_ZN3c1022memoryProfilingEnabledEv, bool, (void))
+#define REPORT_PARAMETERS (void *address, int64_t bytes, size_t total, size_t reserved, struct device device)
+#define EACH_FUNCTION(X)                                                                                               \
+  X(_ZN3c1022memoryProfilingEnabledEv, bool, (void))                                                                   \
+  X(_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, void, (void *reporter, void *address, size_t bytes))                   \
+  X(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE, void, REPORT_PARAMETERS)                                    \
+  X(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE, void, REPORT_PARAMETERS) // 1.13
 
+struct device { // c10::Device
+  int8_t type, index;
+};
 enum function {
 #define X(name, result, parameters) OF_##name,
   EACH_FUNCTION(X)
@@ -28,7 +36,8 @@ EACH_FUNCTION(X)
 static void *reals[FUNCTIONS]; // atomic: c10's own; NULL: not found yet
 static const struct pytorch_hooks *the_hooks;
 static struct pytorch_functions functions;
-static __thread unsigned depth; // of calls that pass through here
+static enum pytorch_memory wanted_memory; // written before the door counts as attached
+static __thread unsigned depth;           // of calls that pass through here
 
 // ---- the tracer ------------------------------------------------------------------------------------------------------
 
@@ -58,7 +67,7 @@ static bool attach(const void *address)
   if (hooks != NULL && !is_whole)
     hooks->report("this PyTorch lacks functions that 1.13 and later have: it is not traced");
   if (is_whole)
-    hooks->start(&functions, framework_model_range());
+    wanted_memory = hooks->start(&functions, framework_model_range());
   the_hooks = hooks;
   return is_whole;
 }
@@ -90,10 +99,34 @@ static void python_loaded(const struct python *python, void *module)
 bool _ZN3c1022memoryProfilingEnabledEv(void)
 {
   ENTER(_ZN3c1022memoryProfilingEnabledEv);
-  bool is_profiled = real != NULL && real();
+  bool is_profiled = (real != NULL && real()) || (is_traced && wanted_memory == PYTORCH_MEMORY_ALL);
   depth--;
   return is_profiled;
 }
+
+void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *reporter, void *address, size_t bytes)
+{
+  ENTER(_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm);
+  if (is_traced && wanted_memory == PYTORCH_MEMORY_SUMS)
+    the_hooks->allocated(bytes);
+  depth--; // c10 asks below whether memory is profiled
+  if (real != NULL)
+    real(reporter, address, bytes);
+}
+
+// The program's profiler takes the report if it asked for it.
+#define REPORT(name)                                                                                                   \
+  void name REPORT_PARAMETERS                                                                                          \
+  {                                                                                                                    \
+    ENTER(name);                                                                                                       \
+    if (is_traced && wanted_memory != PYTORCH_MEMORY_NONE)                                                             \
+      the_hooks->memory(address, bytes, total, (unsigned char)device.type);                                            \
+    if (real != NULL)                                                                                                  \
+      real(address, bytes, total, reserved, device);                                                                   \
+    depth--;                                                                                                           \
+  }
+REPORT(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE)
+REPORT(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE)
 
 static const struct framework_symbol symbols[] = {
 #define X(name, result, parameters) {#name, framework_first_copy, (void (*)(void))name, &reals[OF_##name]},

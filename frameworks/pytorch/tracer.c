@@ -9,11 +9,12 @@
 
 const struct pytorch_functions *torch;
 
-static void hook_start(const struct pytorch_functions *functions, const char *model_range)
+static enum pytorch_memory hook_start(const struct pytorch_functions *functions, const char *model_range)
 {
   torch = functions;
   steps_start(model_range);
   operators_start();
+  return memory_start();
 }
 
 static void stop(void)
@@ -30,6 +31,8 @@ const struct pytorch_hooks *xsp_pytorch(void)
       .start = hook_start,
       .report = guest_report,
       .python = modules_python,
+      .allocated = memory_allocated,
+      .memory = memory_reported,
   };
   (void)xsp_tracer_join(guest_tracer());
   return &hooks;

@@ -32,7 +32,8 @@ _Static_assert(sizeof(struct pytorch_callback) == 40, "equal in PyTorch 1.13 to 
   X(enable, _ZN2at20enableRecordFunctionEb, void, (bool))                                                              \
   X(is_enabled, _ZN2at23isRecordFunctionEnabledEv, bool, (void))                                                       \
   X(next_sequence, _ZN2at15sequence_number4peekEv, uint64_t, (void))                                                   \
-  X(has_gradient, _ZN3c108GradMode10is_enabledEv, bool, (void))
+  X(has_gradient, _ZN3c108GradMode10is_enabledEv, bool, (void))                                                        \
+  X(note_block, _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, void, (void *reporter, void *address, size_t bytes))
 
 struct pytorch_functions {
 #define X(member, name, result, parameters) result(*member) parameters;
@@ -41,11 +42,19 @@ struct pytorch_functions {
 #undef X
 };
 
+enum pytorch_memory { // what is wanted of c10
+  PYTORCH_MEMORY_NONE,
+  PYTORCH_MEMORY_SUMS, // the bytes of each allocation
+  PYTORCH_MEMORY_ALL,  // it reports each allocation and release
+};
 struct pytorch_hooks { // static; appended to only
   uint32_t size;
-  void (*start)(const struct pytorch_functions *functions, const char *model_range); // once, first
-  void (*report)(const char *message);                                               // to xsp, for its notes on the run
+  enum pytorch_memory (*start)(const struct pytorch_functions *functions, const char *model_range); // once, first
+  void (*report)(const char *message);                       // to xsp, for its notes on the run
   void (*python)(const struct python *python, void *module); // torch._C is complete; the interpreter is held
+  // On the thread that does it. `bytes` < 0: released. `total_bytes`: of the device's allocator, after it.
+  void (*allocated)(uint64_t bytes);
+  void (*memory)(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type);
 };
 #define PYTORCH_HOOKS_SYMBOL "xsp_pytorch"
 XSP_API const struct pytorch_hooks *xsp_pytorch(void);
@@ -70,18 +79,26 @@ struct open_operator {
   uint32_t caller;         // call path in which it was called
   uint32_t path;           // its own call path
   int64_t sequence;        // autograd's number; -1: none
+  uint64_t allocated;      // bytes, not within nested operators
+  bool has_allocated;      // nested ones
   uint64_t forward_thread; // PyTorch's number of the forward operator's thread; 0: none
   uint8_t scope;           // enum scope
 };
 struct steps;
 struct pytorch_thread {
   uint32_t depth, module_depth; // may pass DEPTH_MAXIMUM
+  uint32_t last_site;           // of a begun operator; tracer_sites.c
   struct open_operator open[DEPTH_MAXIMUM];
   const struct module_name *modules[DEPTH_MAXIMUM];
   struct steps *steps; // tracer_steps.c
 };
+extern __thread struct pytorch_thread *thread_own __attribute__((tls_model("initial-exec"))); // NULL: none yet
+struct pytorch_thread *thread_make(void);
 // This thread's; NULL: no memory. Allocates when the thread first calls it; freed with the thread.
-struct pytorch_thread *thread_get(void);
+static inline struct pytorch_thread *thread_get(void)
+{
+  return thread_own != NULL ? thread_own : thread_make();
+}
 
 // ---- tracer_sites.c: sites of operators
 enum scope { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 }; // at::RecordScope
@@ -90,9 +107,10 @@ struct operator_site {
   struct xsp_site *site; // NULL: not recorded
   uint32_t path;         // call path: of `caller`, then the operator
 };
-// Any thread; lock-free. `module`: NULL: none. `caller`: call path, 0: unknown.
-struct operator_site site_of_operator(const char *name, enum scope scope, const struct module_name *module,
-                                      uint32_t caller);
+// Any thread; lock-free. `module`: NULL: none. `caller`: call path, 0: unknown. `last` is the thread's last site, which this one
+// mostly follows, or NULL.
+struct operator_site site_of_operator(uint32_t *last, const char *name, enum scope scope,
+                                      const struct module_name *module, uint32_t caller);
 
 // ---- tracer_layout.c: where the fields of at::RecordFunction are
 // Finds them, on the thread that installs the callbacks. Without them operators have no sequence numbers.
@@ -113,8 +131,24 @@ bool links_find(uint64_t thread, int64_t sequence, struct forward_operator *ret_
 void links_note_thread(uint64_t thread);       // the calling thread's number
 uint32_t links_system_thread(uint64_t thread); // gettid; 0: unknown
 
+// ---- tracer_memory.c
+enum pytorch_memory memory_start(void);
+void memory_allocated(uint64_t bytes);
+void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type);
+
 // ---- tracer_operators.c
+struct open_operator *operator_innermost(struct pytorch_thread *thread); // NULL: none
 void operators_start(void);
+
+// ---- tracer_names.c: with the interpreter held
+struct module {
+  const struct module_name *name; // NULL: too many
+  const char *class_name;         // kept
+  bool is_model;                  // of an outermost module: it has parameters or parts
+};
+bool names_start(const struct python *python); // false: this interpreter lacks functions
+// A module that is called, and its parts where it is an outermost one. Valid until the next call.
+const struct module *names_enter(void *self, bool is_outermost);
 
 // ---- tracer_modules.c: calls of torch.nn.Module
 void modules_python(const struct python *python, void *torch_c);

@@ -27,8 +27,8 @@ void links_add(uint64_t thread, int64_t sequence, const struct forward_operator 
 {
   struct slot *slot = slot_of(thread, sequence);
   uint32_t version = __atomic_load_n(&slot->version, __ATOMIC_RELAXED);
-  if (version % 2 != 0 || !__atomic_compare_exchange_n(&slot->version, &version, version + 1, false, __ATOMIC_ACQUIRE,
-                                                       __ATOMIC_RELAXED))
+  if (version % 2 != 0 ||
+      !__atomic_compare_exchange_n(&slot->version, &version, version + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return; // another thread writes it: one of the two is forgotten
   __atomic_thread_fence(__ATOMIC_RELEASE);
   __atomic_store_n(&slot->thread, thread, __ATOMIC_RELAXED);

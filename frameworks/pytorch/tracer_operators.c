@@ -10,12 +10,12 @@
 // Encloses the backward operator that is linked to a forward one, and learns its module and path from it.
 static bool encloses_backward(const char *name)
 {
-  return strncmp(name, LINKED, sizeof LINKED - 1) == 0;
+  return name[0] == 'a' && name[1] == 'u' && strncmp(name, LINKED, sizeof LINKED - 1) == 0;
 }
 
-static const struct open_operator *operator_around(const struct pytorch_thread *thread)
+struct open_operator *operator_innermost(struct pytorch_thread *thread)
 {
-  for (uint32_t i = thread->depth; i > 0; i--)
+  for (uint32_t i = thread != NULL ? thread->depth : 0; i > 0; i--)
     if (thread->open[i - 1].scope != SCOPE_USER)
       return &thread->open[i - 1];
   return NULL;
@@ -28,9 +28,9 @@ static const struct module_name *module_now(const struct pytorch_thread *thread)
 }
 
 // Where the operator was called: its module and its caller's path.
-static void place(const struct pytorch_thread *thread, struct open_operator *operator)
+static void place(struct pytorch_thread *thread, struct open_operator *operator)
 {
-  const struct open_operator *around = operator_around(thread);
+  const struct open_operator *around = operator_innermost(thread);
   operator->module_depth = thread->module_depth;
   operator->module = around != NULL && around->module_depth == thread->module_depth ? around->module
                                                                                     : module_now(thread);
@@ -62,6 +62,20 @@ static void tag(const struct open_operator *operator)
     xsp_span_tag_int(&operator->span, "forward_thread", links_system_thread(operator->forward_thread));
 }
 
+// Outermost operators without any allocation have 0; else nested ones without any have no tag.
+static void tag_memory(struct pytorch_thread *thread, const struct open_operator *operator)
+{
+  struct open_operator *around = operator_innermost(thread);
+  bool has_any = operator->allocated> 0 || operator->has_allocated;
+  if (around != NULL)
+    around->has_allocated = around->has_allocated || has_any;
+  if (torch->note_block == NULL || (operator->allocated == 0 &&(around != NULL || has_any)))
+    return;
+  xsp_span_tag_int(&operator->span, "alloc_bytes", (int64_t) operator->allocated);
+  if (operator->allocated> 0)
+    xsp_span_tag_int(&operator->span, "alloc_own_bytes", (int64_t) operator->allocated);
+}
+
 static void begin(const void *record, enum scope scope)
 {
   struct pytorch_thread *thread = thread_get();
@@ -83,7 +97,7 @@ static void begin(const void *record, enum scope scope)
     operator->late_start = xsp_clock_ticks();
     return;
   }
-  struct operator_site found = site_of_operator(name, scope, operator->module, operator->caller);
+  struct operator_site found = site_of_operator(&thread->last_site, name, scope, operator->module, operator->caller);
   operator->path = found.path;
   operator->span = xsp_span_start(found.site);
   tag(operator);
@@ -102,7 +116,7 @@ static void begin_range(const void *record)
 static void publish_late(const void *record, struct open_operator *operator)
 {
   struct operator_site found =
-      site_of_operator(torch->name(record), SCOPE_FUNCTION, operator->module, operator->caller);
+      site_of_operator(NULL, torch->name(record), SCOPE_FUNCTION, operator->module, operator->caller);
   const struct xsp_interval interval = {
       .size = sizeof interval, .start = operator->late_start, .end = xsp_clock_ticks()};
   operator->span = xsp_span_emit(found.site, &interval);
@@ -122,7 +136,9 @@ static void end(const void *record, void *context)
   struct open_operator *operator= & thread->open[depth - 1];
   if (operator->late_start != 0)
     publish_late(record, operator);
-  else
+  if (operator->scope != SCOPE_USER)
+    tag_memory(thread, operator);
+  if (operator->late_start == 0)
     xsp_span_finish(&operator->span);
   if (operator->scope == SCOPE_USER)
     steps_range_ended(thread, torch->name(record));

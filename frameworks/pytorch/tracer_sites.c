@@ -1,62 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 // A site for each operator in each module and call path: what is the same for all calls of a line costs nothing per call.
-// Open addressing; an entry is claimed by its key and stays. Called by tracer_operators.c for each operator.
+// A program repeats itself: a site is mostly followed by the one that followed it last time. Else it is found by its key.
+// Called by tracer_operators.c for each operator.
 #include "base/hash.h"
 #include "frameworks/pytorch/tracer.h"
 
 #include <string.h>
 #include <xsp/call_path.h>
 
-#define SLOTS 131072u // a power of two; pages without entries are never touched
+#define SITES 65536u
+#define SITES_PLACED (SITES - SITES / 8) // the rest is for operators without a place
+#define PLACES (2 * SITES)
 #define PROBES 64u
 
-static struct slot {
-  uint64_t key;          // atomic; 0: free
-  struct xsp_site *site; // atomic, written last; NULL: about to be written
+static struct entry {                // a cache line
+  _Alignas(64) struct xsp_site site; // a copy: a registered site may be copied
+  uint64_t key;                      // atomic, written last; 0: about to be written
   uint32_t path;
-} slots[SLOTS];
-static uint32_t used;    // atomic
-static uint32_t variant; // atomic: sites with equal names are told apart by it
+  uint32_t next;                // atomic; the entry that followed last time
+} entries[SITES];               // pages without entries are never touched
+static uint32_t places[PLACES]; // atomic; by key: number of the entry + 1; 0: free
+static uint32_t used;           // atomic; entries
+_Static_assert(sizeof(struct entry) == 64, "one cache line");
 
-static struct operator_site make(const char *name, enum scope scope, const struct module_name *module, uint32_t caller)
+static bool make(struct entry *entry, const char *name, enum scope scope, const struct module_name *module,
+                 uint32_t caller, uint32_t variant)
 {
-  struct operator_site made = {
-      .site = xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, name, scope == SCOPE_BACKWARD ? "backward" : NULL,
-                                      __atomic_add_fetch(&variant, 1, __ATOMIC_RELAXED))};
-  if (made.site == NULL)
-    return made;
+  struct xsp_site *site =
+      xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, name, scope == SCOPE_BACKWARD ? "backward" : NULL, variant);
+  if (site == NULL)
+    return false;
   const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
-  made.path = xsp_call_path(caller, &frame);
-  xsp_site_call_path(made.site, made.path);
-  xsp_site_tag_string(made.site, "layer_type", name);
+  entry->path = xsp_call_path(caller, &frame);
+  xsp_site_call_path(site, entry->path);
+  xsp_site_tag_string(site, "layer_type", name);
   if (module != NULL)
-    xsp_site_tag_string(made.site, "module", module->text);
-  return made;
+    xsp_site_tag_string(site, "module", module->text);
+  entry->site = *site;
+  return true;
 }
 
-struct operator_site site_of_operator(const char *name, enum scope scope, const struct module_name *module,
-                                      uint32_t caller)
+static struct entry *find(uint64_t key, uint32_t **ret_place)
 {
-  uint64_t seed = hash_pair((module != NULL ? module->hash : 0) + (uint64_t)scope, caller, UINT64_C(0xb5297a4d3f84d5b5));
-  uint64_t key = hash_text(name, strlen(name), seed) | 1;
+  *ret_place = NULL;
   for (uint32_t i = 0; i < PROBES; i++) {
-    struct slot *slot = &slots[(key / 2 + i) % SLOTS];
-    uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
-    if (found == 0 && (__atomic_load_n(&used, __ATOMIC_RELAXED) < SLOTS / 2 || (module == NULL && caller == 0))) {
-      struct operator_site made = make(name, scope, module, caller);
-      if (made.site == NULL || !__atomic_compare_exchange_n(&slot->key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return made; // another thread has taken the slot
-      slot->path = made.path;
-      __atomic_store_n(&slot->site, made.site, __ATOMIC_RELEASE);
-      __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);
-      return made;
+    uint32_t *place = &places[(key / 2 + i) % PLACES], number = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (number == 0) {
+      *ret_place = place;
+      return NULL;
     }
-    if (found == 0)
-      break;
-    struct xsp_site *site = found == key ? __atomic_load_n(&slot->site, __ATOMIC_ACQUIRE) : NULL;
-    if (site != NULL)
-      return (struct operator_site){site, slot->path};
+    if (__atomic_load_n(&entries[number - 1].key, __ATOMIC_ACQUIRE) == key)
+      return &entries[number - 1];
   }
-  // Too many: the operator alone, without where it was called.
-  return module != NULL || caller != 0 ? site_of_operator(name, scope, NULL, 0) : (struct operator_site){NULL, 0};
+  return NULL;
+}
+
+// NULL: no room.
+static struct entry *add(uint32_t *place, uint64_t key, const char *name, enum scope scope,
+                         const struct module_name *module, uint32_t caller, uint32_t most)
+{
+  uint32_t number = __atomic_load_n(&used, __ATOMIC_RELAXED);
+  if (number >= most || (number = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED)) >= SITES)
+    return NULL;
+  struct entry *entry = &entries[number];
+  if (!make(entry, name, scope, module, caller, number + 1))
+    return NULL;
+  __atomic_store_n(&entry->key, key, __ATOMIC_RELEASE);
+  uint32_t none = 0; // a thread that came first has the place: its entry is used from now on
+  (void)__atomic_compare_exchange_n(place, &none, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+  return entry;
+}
+
+struct operator_site site_of_operator(uint32_t *last, const char *name, enum scope scope,
+                                      const struct module_name *module, uint32_t caller)
+{
+  uint64_t seed =
+      hash_pair((module != NULL ? module->hash : 0) + (uint64_t)scope, caller, UINT64_C(0xb5297a4d3f84d5b5));
+  uint64_t key = hash_text(name, strlen(name), seed) | 1;
+  struct entry *entry = last != NULL ? &entries[__atomic_load_n(&entries[*last].next, __ATOMIC_RELAXED)] : NULL;
+  if (entry == NULL || __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE) != key) {
+    uint32_t *place;
+    bool is_bare = module == NULL && caller == 0;
+    entry = find(key, &place);
+    if (entry == NULL && place != NULL)
+      entry = add(place, key, name, scope, module, caller, is_bare ? SITES : SITES_PLACED);
+    if (entry == NULL) // too many: the operator alone, without where it was called
+      return is_bare ? (struct operator_site){0} : site_of_operator(last, name, scope, NULL, 0);
+    if (last != NULL)
+      __atomic_store_n(&entries[*last].next, (uint32_t)(entry - entries), __ATOMIC_RELAXED);
+  }
+  if (last != NULL)
+    *last = (uint32_t)(entry - entries);
+  return (struct operator_site){&entry->site, entry->path};
 }

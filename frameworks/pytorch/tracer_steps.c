@@ -17,10 +17,10 @@ struct undecided {
   struct steps_call call;
   uint64_t end;
 };
-struct steps { // of a thread
-  uint64_t step_start;     // ticks; 0: no activity since the last step
-  bool is_certain;         // a forward or backward pass was part of it, not only loading and clearing
-  int64_t batch_size;      // of its first forward call; -1: unknown
+struct steps {         // of a thread
+  uint64_t step_start; // ticks; 0: no activity since the last step
+  bool is_certain;     // a forward or backward pass was part of it, not only loading and clearing
+  int64_t batch_size;  // of its first forward call; -1: unknown
   uint32_t data_depth, optimizer_depth, backward_depth; // open ranges
   uint32_t undecided_count;
   struct undecided undecided[UNDECIDED_MAXIMUM];

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static __thread struct pytorch_thread *own; // NULL: none yet
+__thread struct pytorch_thread *thread_own;
 static pthread_key_t key;
 static bool has_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -13,7 +13,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void thread_ends(void *data)
 {
   struct pytorch_thread *thread = data;
-  own = NULL;
+  thread_own = NULL;
   steps_end(thread->steps);
   free(thread->steps);
   free(thread);
@@ -24,10 +24,8 @@ static void make_key(void)
   has_key = pthread_key_create(&key, thread_ends) == 0;
 }
 
-struct pytorch_thread *thread_get(void)
+struct pytorch_thread *thread_make(void)
 {
-  if (own != NULL)
-    return own;
   pthread_once(&once, make_key);
   struct pytorch_thread *thread = has_key ? calloc(1, sizeof *thread) : NULL;
   if (thread == NULL)
@@ -36,7 +34,7 @@ struct pytorch_thread *thread_get(void)
     free(thread);
     return NULL;
   }
-  own = thread;
+  thread_own = thread;
   links_note_thread(torch->current_thread());
   return thread;
 }

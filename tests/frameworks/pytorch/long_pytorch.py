@@ -106,6 +106,36 @@ class Operators(Case):
         self.check_equal(pytorch_programs.ODD)
 
 
+class Memory(Case):
+    OWN = """
+        select sum(t.value) as bytes from tag t join span s on s.run_id = t.run_id and s.span_id = t.span_id
+          join span w on w.run_id = s.run_id and w.name = 'window' and s.start_ns between w.start_ns and w.end_ns
+        where t.key = 'alloc_own_bytes'"""
+
+    def test_equals_torch_profiler(self):
+        """Each allocation and release, with the allocator's own total after it; operators have the allocations' sums."""
+        command = [self.python, self.program(pytorch_programs.MEMORY), self.folder / "trace.json"]
+        _, path = self.traced(command)
+        events = json.loads((self.folder / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+        theirs = [(event["args"]["Bytes"], event["args"]["Total Allocated"]) for event in
+                  sorted((event for event in events if event["name"] == "[memory]"), key=lambda event: float(event["ts"]))]
+        ours = sql(path, """
+            select s.name, s.duration_ns, b.value as bytes, t.value as total from span s
+              join span w on w.run_id = s.run_id and w.name = 'window' and s.start_ns between w.start_ns and w.end_ns
+              join tag b on b.run_id = s.run_id and b.span_id = s.span_id and b.key = 'bytes'
+              join tag t on t.run_id = s.run_id and t.span_id = s.span_id and t.key = 'total_bytes'
+            where s.level = 'library' and s.category = 'memory' order by s.start_ns""")
+        self.assertEqual({event["duration_ns"] for event in ours}, {0})
+        sizes = [(event["bytes"] if event["name"] == "allocate" else -event["bytes"], event["total"]) for event in ours]
+        self.assertGreater(len(sizes), 100)
+        self.assertEqual(sizes, theirs)
+        allocated = sum(size for size, _ in sizes if size > 0)
+        self.assertEqual(sql(path, self.OWN)[0]["bytes"], allocated)
+        _, path = self.traced(command, "--levels", "A/M/L")  # without spans of single allocations
+        self.assertEqual(sql(path, self.OWN)[0]["bytes"], allocated)
+        self.assertEqual(sql(path, "select count(*) as n from span where level = 'library'")[0]["n"], 0)
+
+
 class Steps(Case):
     def test_training_and_inference(self):
         _, path = self.traced([self.python, self.program(pytorch_programs.TRAIN)])

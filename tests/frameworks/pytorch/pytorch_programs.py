@@ -100,3 +100,20 @@ def work():
 
 profiled(work)
 """
+
+MEMORY = START + """
+model = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+x = torch.randn(2, 4, 16)
+
+def work():
+    for _ in range(2):
+        model(x).sum().backward()
+    torch.empty(0)
+    torch.empty(100).resize_(1000)
+
+work()
+with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+    with record_function("window"):
+        work()
+profiler.export_chrome_trace(sys.argv[1])
+"""

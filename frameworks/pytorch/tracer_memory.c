@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of tensors: c10 reports each allocation and release on the thread that makes it. Where the library level is on, each
+// is a span without length; else operators get their sums, for which c10 need not keep a table of its blocks.
+#include "frameworks/pytorch/tracer.h"
+
+#include <xsp/call_path.h>
+
+#define DEVICE_CPU 0 // c10::DeviceType
+
+static bool records_all;
+static struct xsp_site *allocate_site, *free_site;
+
+enum pytorch_memory memory_start(void)
+{
+  const uint32_t levels = xsp_session_levels();
+  records_all = (levels & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0;
+  if (records_all) {
+    allocate_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "allocate", "memory");
+    free_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "free", "memory");
+  }
+  return records_all                                       ? PYTORCH_MEMORY_ALL
+         : (levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0 ? PYTORCH_MEMORY_SUMS
+                                                           : PYTORCH_MEMORY_NONE;
+}
+
+static void add(uint64_t bytes)
+{
+  struct open_operator *operator= operator_innermost(thread_get());
+  if (operator!= NULL)
+    operator->allocated += bytes;
+}
+
+void memory_allocated(uint64_t bytes)
+{
+  if (!records_all)
+    add(bytes);
+}
+
+void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type)
+{
+  if (bytes > 0 && (records_all || device_type != DEVICE_CPU)) // else memory_allocated has seen it
+    add((uint64_t)bytes);
+  if (!records_all)
+    return;
+  const struct open_operator *operator= operator_innermost(thread_get());
+  const struct xsp_frame frame = {
+      .size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = bytes > 0 ? "allocate" : "free"};
+  const uint64_t now = xsp_clock_ticks();
+  const struct xsp_interval interval = {.size = sizeof interval,
+                                        .start = now,
+                                        .end = now,
+                                        .call_path = xsp_call_path(operator!= NULL ? operator->path : 0, &frame)};
+  struct xsp_span span = xsp_span_emit(bytes > 0 ? allocate_site : free_site, &interval);
+  xsp_span_tag_int(&span, "bytes", bytes > 0 ? bytes : -bytes);
+  xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)address);
+  xsp_span_tag_int(&span, "total_bytes", (int64_t)total_bytes);
+}
