@@ -25,9 +25,9 @@ enum pytorch_memory memory_start(void)
 
 static void add(uint64_t bytes)
 {
-  struct open_operator *operator= operator_innermost(thread_get());
-  if (operator!= NULL)
-    operator->allocated += bytes;
+  struct open_operator *opened = operator_innermost(thread_get());
+  if (opened != NULL)
+    opened->allocated += bytes;
 }
 
 void memory_allocated(uint64_t bytes)
@@ -42,14 +42,14 @@ void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, u
     add((uint64_t)bytes);
   if (!records_all)
     return;
-  const struct open_operator *operator= operator_innermost(thread_get());
+  const struct open_operator *opened = operator_innermost(thread_get());
   const struct xsp_frame frame = {
       .size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = bytes > 0 ? "allocate" : "free"};
   const uint64_t now = xsp_clock_ticks();
   const struct xsp_interval interval = {.size = sizeof interval,
                                         .start = now,
                                         .end = now,
-                                        .call_path = xsp_call_path(operator!= NULL ? operator->path : 0, &frame)};
+                                        .call_path = xsp_call_path(opened != NULL ? opened->path : 0, &frame)};
   struct xsp_span span = xsp_span_emit(bytes > 0 ? allocate_site : free_site, &interval);
   xsp_span_tag_int(&span, "bytes", bytes > 0 ? bytes : -bytes);
   xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)address);

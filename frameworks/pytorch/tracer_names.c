@@ -20,10 +20,10 @@ static void *(*weak_reference_object)(void *reference);               // PyWeakr
 static void *dict_type;                                               // borrowed
 
 static struct known_module {
-  const void *object;   // NULL: free
-  void *reference;      // weak: an address is used again
+  const void *object; // NULL: free
+  void *reference;    // weak: an address is used again
   struct module module;
-  bool is_named_alone;  // after its class, as it was called before anything that contains it
+  bool is_named_alone; // after its class, as it was called before anything that contains it
   bool is_walked;
 } table[TABLE];
 static uint32_t table_used;

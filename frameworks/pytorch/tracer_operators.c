@@ -28,52 +28,51 @@ static const struct module_name *module_now(const struct pytorch_thread *thread)
 }
 
 // Where the operator was called: its module and its caller's path.
-static void place(struct pytorch_thread *thread, struct open_operator *operator)
+static void place(struct pytorch_thread *thread, struct open_operator *opened)
 {
   const struct open_operator *around = operator_innermost(thread);
-  operator->module_depth = thread->module_depth;
-  operator->module = around != NULL && around->module_depth == thread->module_depth ? around->module
-                                                                                    : module_now(thread);
-  operator->caller = around != NULL ? around->path : 0;
+  opened->module_depth = thread->module_depth;
+  opened->module = around != NULL && around->module_depth == thread->module_depth ? around->module : module_now(thread);
+  opened->caller = around != NULL ? around->path : 0;
 }
 
 // A backward operator is where its forward operator was.
-static void place_backward(struct pytorch_thread *thread, struct open_operator *operator)
+static void place_backward(struct pytorch_thread *thread, struct open_operator *opened)
 {
   struct forward_operator forward;
-  if (!links_find(operator->forward_thread, operator->sequence, &forward))
+  if (!links_find(opened->forward_thread, opened->sequence, &forward))
     return;
-  operator->module = forward.module;
-  operator->caller = forward.caller;
+  opened->module = forward.module;
+  opened->caller = forward.caller;
   struct open_operator *around = thread->depth > 0 ? &thread->open[thread->depth - 1] : NULL;
   if (around != NULL && around->late_start != 0) {
     around->module = forward.module;
     around->caller = forward.caller;
-    around->sequence = operator->sequence;
-    around->forward_thread = operator->forward_thread;
+    around->sequence = opened->sequence;
+    around->forward_thread = opened->forward_thread;
   }
 }
 
-static void tag(const struct open_operator *operator)
+static void tag(const struct open_operator *opened)
 {
-  if (operator->sequence >= 0)
-    xsp_span_tag_int(&operator->span, "sequence", operator->sequence);
-  if (operator->forward_thread != 0)
-    xsp_span_tag_int(&operator->span, "forward_thread", links_system_thread(operator->forward_thread));
+  if (opened->sequence >= 0)
+    xsp_span_tag_int(&opened->span, "sequence", opened->sequence);
+  if (opened->forward_thread != 0)
+    xsp_span_tag_int(&opened->span, "forward_thread", links_system_thread(opened->forward_thread));
 }
 
 // Outermost operators without any allocation have 0; else nested ones without any have no tag.
-static void tag_memory(struct pytorch_thread *thread, const struct open_operator *operator)
+static void tag_memory(struct pytorch_thread *thread, const struct open_operator *opened)
 {
   struct open_operator *around = operator_innermost(thread);
-  bool has_any = operator->allocated> 0 || operator->has_allocated;
+  bool has_any = opened->allocated > 0 || opened->has_allocated;
   if (around != NULL)
     around->has_allocated = around->has_allocated || has_any;
-  if (torch->note_block == NULL || (operator->allocated == 0 &&(around != NULL || has_any)))
+  if (torch->note_block == NULL || (opened->allocated == 0 && (around != NULL || has_any)))
     return;
-  xsp_span_tag_int(&operator->span, "alloc_bytes", (int64_t) operator->allocated);
-  if (operator->allocated> 0)
-    xsp_span_tag_int(&operator->span, "alloc_own_bytes", (int64_t) operator->allocated);
+  xsp_span_tag_int(&opened->span, "alloc_bytes", (int64_t)opened->allocated);
+  if (opened->allocated > 0)
+    xsp_span_tag_int(&opened->span, "alloc_own_bytes", (int64_t)opened->allocated);
 }
 
 static void begin(const void *record, enum scope scope)
@@ -82,25 +81,24 @@ static void begin(const void *record, enum scope scope)
   if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
     return;
   const char *name = torch->name(record);
-  struct open_operator *operator= & thread->open[thread->depth];
-  *operator=(struct open_operator){.record = record, .scope = (uint8_t)scope};
-  place(thread, operator);
-  operator->sequence = layout_sequence(record, scope == SCOPE_BACKWARD);
-  if (scope == SCOPE_BACKWARD && operator->sequence >= 0 &&(operator->forward_thread =
-                                                                layout_forward_thread(record, operator->sequence)) != 0)
-    place_backward(thread, operator);
-  else if (scope == SCOPE_FUNCTION && operator->sequence >= 0)
-    links_add(torch->current_thread(), operator->sequence,
-              &(struct forward_operator){operator->module, operator->caller});
+  struct open_operator *opened = &thread->open[thread->depth];
+  *opened = (struct open_operator){.record = record, .scope = (uint8_t)scope};
+  place(thread, opened);
+  opened->sequence = layout_sequence(record, scope == SCOPE_BACKWARD);
+  if (scope == SCOPE_BACKWARD && opened->sequence >= 0 &&
+      (opened->forward_thread = layout_forward_thread(record, opened->sequence)) != 0)
+    place_backward(thread, opened);
+  else if (scope == SCOPE_FUNCTION && opened->sequence >= 0)
+    links_add(torch->current_thread(), opened->sequence, &(struct forward_operator){opened->module, opened->caller});
   thread->depth++;
   if (scope == SCOPE_FUNCTION && encloses_backward(name)) {
-    operator->late_start = xsp_clock_ticks();
+    opened->late_start = xsp_clock_ticks();
     return;
   }
-  struct operator_site found = site_of_operator(&thread->last_site, name, scope, operator->module, operator->caller);
-  operator->path = found.path;
-  operator->span = xsp_span_start(found.site);
-  tag(operator);
+  struct operator_site found = site_of_operator(&thread->last_site, name, scope, opened->module, opened->caller);
+  opened->path = found.path;
+  opened->span = xsp_span_start(found.site);
+  tag(opened);
 }
 
 static void begin_range(const void *record)
@@ -108,19 +106,18 @@ static void begin_range(const void *record)
   struct pytorch_thread *thread = thread_get();
   if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
     return;
-  struct open_operator *operator= & thread->open[thread->depth++];
-  *operator=(struct open_operator){.record = record, .scope = SCOPE_USER};
-  operator->span = xsp_span_start(steps_range_begins(thread, torch->name(record)));
+  struct open_operator *opened = &thread->open[thread->depth++];
+  *opened = (struct open_operator){.record = record, .scope = SCOPE_USER};
+  opened->span = xsp_span_start(steps_range_begins(thread, torch->name(record)));
 }
 
-static void publish_late(const void *record, struct open_operator *operator)
+static void publish_late(const void *record, struct open_operator *opened)
 {
   struct operator_site found =
-      site_of_operator(NULL, torch->name(record), SCOPE_FUNCTION, operator->module, operator->caller);
-  const struct xsp_interval interval = {
-      .size = sizeof interval, .start = operator->late_start, .end = xsp_clock_ticks()};
-  operator->span = xsp_span_emit(found.site, &interval);
-  tag(operator);
+      site_of_operator(NULL, torch->name(record), SCOPE_FUNCTION, opened->module, opened->caller);
+  const struct xsp_interval interval = {.size = sizeof interval, .start = opened->late_start, .end = xsp_clock_ticks()};
+  opened->span = xsp_span_emit(found.site, &interval);
+  tag(opened);
 }
 
 // An operator that ends on another thread, or was too deep, is not listed here. Entries above one that is are stale.
@@ -133,14 +130,14 @@ static void end(const void *record, void *context)
   if (depth == 0)
     return;
   thread->depth = depth - 1;
-  struct open_operator *operator= & thread->open[depth - 1];
-  if (operator->late_start != 0)
-    publish_late(record, operator);
-  if (operator->scope != SCOPE_USER)
-    tag_memory(thread, operator);
-  if (operator->late_start == 0)
-    xsp_span_finish(&operator->span);
-  if (operator->scope == SCOPE_USER)
+  struct open_operator *opened = &thread->open[depth - 1];
+  if (opened->late_start != 0)
+    publish_late(record, opened);
+  if (opened->scope != SCOPE_USER)
+    tag_memory(thread, opened);
+  if (opened->late_start == 0)
+    xsp_span_finish(&opened->span);
+  if (opened->scope == SCOPE_USER)
     steps_range_ended(thread, torch->name(record));
 }
 
