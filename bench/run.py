@@ -23,7 +23,7 @@ LTTNG_TARGET = 1 / 7
 IMPORT_EVENTS = 1_000_000
 IMPORT_TARGETS = {("one core", "simdjson"): 1.3, ("two cores", "simdjson"): 0.8, ("one core", "json.load"): 0.1}
 IMPORT_REPEATS = 5
-PYTHON_BENCHES = ["frames", "predictors", "workloads", "page"]
+PYTHON_BENCHES = ["frames", "predictors", "workloads", "page", "pytorch"]
 
 
 def log(text):
@@ -241,7 +241,7 @@ def main():
         log(f"{position} of {len(names)}: {name}")
         try:
             lines += measure_import(programs, build, options.import_events, problems) if name == "import" \
-                else run_program(SOURCE / f"bench/{name}.py", build, timeout=900) if name in PYTHON_BENCHES \
+                else run_program(SOURCE / f"bench/{name}.py", build, timeout=1800) if name in PYTHON_BENCHES \
                 else run_program(programs / name, build)
         except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             problems.append(f"{name}: {error}")

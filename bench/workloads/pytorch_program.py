@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python program that runs a small transformer in PyTorch: plain, with `--emit-itt` (each operator announced by
-ITT), or with `--own-profiler` (torch.profiler on the CPU). Prints one JSON object: the CPU times of its
+ITT), or with `--own-profiler` or `--own-stacks` (torch.profiler on the CPU, with Python's stacks). Prints one JSON object: the CPU times of its
 inferences, and how many operators it has."""
 import contextlib
 import json
@@ -25,8 +25,8 @@ def main():
     profiler = contextlib.nullcontext()
     if "--emit-itt" in sys.argv:
         profiler = torch.autograd.profiler.emit_itt()
-    elif "--own-profiler" in sys.argv:
-        profiler = torch.profiler.profile(activities=cpu)
+    elif "--own-profiler" in sys.argv or "--own-stacks" in sys.argv:
+        profiler = torch.profiler.profile(activities=cpu, with_stack="--own-stacks" in sys.argv)
     taken = []
     with torch.no_grad(), profiler:
         for _ in range(WARMUPS + RUNS):
