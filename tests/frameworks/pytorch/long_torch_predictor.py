@@ -162,6 +162,19 @@ class Predictor(unittest.TestCase):
         (self.folder / "wrong.py").write_text(text)
         self.assertRegex(self.profile("wrong.py:make", status=2), "cannot run the model: wrong.py:make: RuntimeError")
 
+    def test_manifest(self):
+        (self.folder / "model.yml").write_text(f"""
+name: ResNet
+version: "1"
+task: image classification
+framework: {{name: pytorch, version: ">={torch_environment.TORCH}"}}
+model: {{path: free.pt2}}
+inputs:
+  - {{name: x, type: float32, shape: [N, 3, {SIZE}, {SIZE}]}}
+""")
+        self.xsp("check", "model.yml")
+        self.profile("model.yml", "--batch", 3, levels="M")
+
     def test_check(self):
         rows = self.read("check", "pytorch")
         [predictor] = [row for row in rows if row.get("predictor") == "pytorch"]
