@@ -185,14 +185,19 @@ static enum status summarize(struct groups *groups, double model_ms, const char 
   return STATUS_OK;
 }
 
+static enum status lacks_numbers(struct question *question, struct error *err)
+{
+  return question_lacks(question, err,
+                        "its operators have no sequence numbers, which link backward to forward operators: PyTorch's "
+                        "have them, traced by xsp or by torch.profiler");
+}
+
 static enum status lacks_links(struct question *question, const struct layers *layers, struct error *err)
 {
   static const char *const sequence[] = {"sequence"};
   int64_t unlinked;
   if (!view_has_tag(question->view, layers->set, sequence, 1))
-    return question_lacks(question, err,
-                          "its operators have no sequence numbers, which link backward to forward operators: PyTorch's "
-                          "have them, traced by xsp or by torch.profiler");
+    return lacks_numbers(question, err);
   XSP_TRY(count_unlinked(question, layers->set, &unlinked, err));
   if (unlinked > 0)
     return question_lacks(question, err,
@@ -208,6 +213,9 @@ static enum status answer_groups(struct groups *groups, struct error *err)
 {
   struct question *question = groups->question;
   const char *model_from;
+  uint32_t sequence;
+  if (!store_find_string(question->view->store, "sequence", 8, &sequence)) // cheap: the page asks it of every file
+    return lacks_numbers(question, err);
   XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &groups->layers, err));
   if (groups->layers.count == 0)
     return lacks_links(question, &groups->layers, err);

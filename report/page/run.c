@@ -44,12 +44,17 @@ static void put_rows(struct json_writer *json, const struct page_rows *rows)
   json_array_end(json);
 }
 
-static enum status put_observations(struct json_writer *json, struct store *store, int64_t run_id, int64_t first_ns,
-                                    struct arena *arena, struct error *err)
+static enum status put_observations(struct json_writer *json, struct store *store, const struct timeline_run *run,
+                                    int64_t first_ns, struct arena *arena, struct error *err)
 {
   struct store_observation *observations = NULL;
   size_t count = 0;
-  XSP_TRY(store_observations(store, run_id, arena, &observations, &count, err));
+  const char *observed = NULL;
+  XSP_TRY(store_observations(store, run->run->run_id, arena, &observations, &count, err));
+  for (size_t i = 0; i < run->spans.count && count > 0 && observed == NULL; i++)
+    if (run->spans.span_id[i] == observations[0].span_id)
+      observed = store_text(store, run->spans.name[i], NULL);
+  json_member_string(json, "observed", observed); // the first one's name; null: the whole run
   json_member_array(json, "observations");
   for (size_t i = 0; i < count; i++) {
     int64_t from_ns = (int64_t)((uint64_t)observations[i].start_ns - (uint64_t)first_ns);
@@ -181,7 +186,7 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
     put_lane(json, timeline, run, i);
   json_array_end(json);
   put_rows(json, &shown->rows);
-  XSP_TRY(put_observations(json, timeline->store, run->run->run_id, shown->first_ns, arena, err));
+  XSP_TRY(put_observations(json, timeline->store, run, shown->first_ns, arena, err));
   json_member_object(json, "columns");
   for (int column = 0; column < PAGE_COLUMNS; column++)
     if (shown->widths[column] > 0)

@@ -30,6 +30,17 @@ static void fill_launches(const struct timeline_run *run, const struct page_rows
   }
 }
 
+// Only executions have launches, and only operators of the host have forward operators: one column holds both.
+static void fill_forward(const struct timeline_run *run, const struct page_rows *rows, const uint32_t *by_id,
+                         struct page_spans *spans)
+{
+  for (size_t i = 0; i < rows->span_count && run->derived.forward_id != NULL; i++) {
+    uint32_t forward = timeline_row_of(run, by_id, run->derived.forward_id[rows->source[i]]);
+    if (forward != TIMELINE_NO_ROW && run->spans.kind[rows->source[i]] != XSP_KIND_EXECUTION)
+      spans->launch[i] = rows->place[forward];
+  }
+}
+
 void page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
                      struct page_names *names, struct arena *arena, struct page_spans *ret_spans)
 {
@@ -47,4 +58,5 @@ void page_spans_fill(const struct timeline_run *run, const struct page_rows *row
         (uint8_t)(run->spans.level[source] | run->spans.kind[source] << 3 | run->derived.basis[source] << 5);
   }
   fill_launches(run, rows, ret_spans);
+  fill_forward(run, rows, by_id, ret_spans);
 }

@@ -49,7 +49,7 @@ struct page_spans {
   int64_t *start_ns, *duration_ns; // as stored
   int64_t *id;                     // span_id; 0: a rectangle of several spans
   uint32_t *name;                  // number in page_names
-  uint32_t *parent, *launch;       // places
+  uint32_t *parent, *launch;       // places; launch: of a backward operator its forward operator
   uint8_t *attributes;             // level | kind << 3 | basis << 5
   uint32_t *merged;                // how many spans the rectangle is; NULL: 1 each
   int64_t *busy_ns;                // sum of their durations; NULL: its own
@@ -67,7 +67,7 @@ enum page_column {
   PAGE_NAME,       // number of the name
   PAGE_PARENT,     // place of the parent, from the place of the previous span's parent; -1: none
   PAGE_ATTRIBUTES, // level | kind << 3 | basis << 5
-  PAGE_LINK,       // of executions: place of the launch + 1, from the previous one's; 0: none
+  PAGE_LINK,       // place of the launch, or of the forward operator, + 1, from the previous one's; 0: none
   PAGE_ID,         // span_id, from the previous one's; read on demand
   PAGE_MERGED,     // how many spans the rectangle is; merged runs only, as the next
   PAGE_IDLE,       // duration less the durations of the rectangle's spans

@@ -102,6 +102,8 @@ static enum status answer_all(const struct asked *asked, const struct timeline *
   }
   for (size_t j = 0; j < batch_count; j++)
     XSP_TRY(answer(asked, analyze_find("L0"), batches[j], "layer", err));
+  for (size_t j = 0; j < (batch_count > 0 ? batch_count : 1); j++)
+    XSP_TRY(answer(asked, analyze_find("A16"), batch_count > 0 ? batches[j] : 0, "module", err));
   return STATUS_OK;
 }
 

@@ -56,6 +56,23 @@ def late_layers():
     return script
 
 
+def training():
+    """Steps of 100 ms with their stages, and two operators of one name in different modules."""
+    script = Script()
+    script.experiment("training", framework="pytorch")
+    script.run(1, "A/M/L", None)
+    script.track(1, "main", thread=7)
+    for number in range(4):
+        start = UNIX_START + number * 1000 * MS
+        script.span("training step", start, 100 * MS)
+        for category, at, length in (("data", 0, 5), ("forward", 5, 30), ("backward", 40, 45), ("optimizer", 86, 10)):
+            script.span(category, start + at * MS, length * MS, "application", category=category)
+        for at, name, tags in ((6, "aten::conv2d", {"module": "stem"}), (20, "aten::conv2d", {"module": "head"})):
+            script.span(name, start + at * MS, 10 * MS, "layer", tags={**tags, "sequence": at})
+            script.span("autograd::engine::evaluate_function: ConvBackward0", start + (at + 35) * MS, 12 * MS, "layer", tags={"sequence": at, "forward_thread": 7})
+    return script
+
+
 class ReportOverviewTest(browser.BrowserTest):
     def reason(self, window, name):
         """The link's title if it is grey; the page then has the same text."""
@@ -105,6 +122,21 @@ class ReportOverviewTest(browser.BrowserTest):
         labels = window.page.get_by_role("region", name="Figures").locator(".figure > span").all_inner_texts()
         self.assertTrue(any(label.startswith("throughput") for label in labels), labels)
         self.assertNotIn("–", window.page.get_by_role("region", name="Figures").locator("strong").all_inner_texts())
+
+    def test_a_training_step_and_its_stages(self):
+        window = self.open(report_files.written(training, "training_overview")[1])
+        text = window.text()
+        self.assertIn("of a step of 100 ms", text)
+        self.assertNotIn("prediction", text)
+        for stage in ("data\n5 ms, 5 %", "forward\n30 ms, 30 %", "backward\n45 ms, 45 %", "optimizer\n10 ms, 10 %",
+                      "other\n10 ms, 10 %"):
+            self.assertIn(stage, text)
+        self.assertIn("aten::conv2d\n10 ms\n22.7 %\nstem\naten::conv2d\n10 ms\n22.7 %\nhead", text)
+        self.assertIn("\n…: ConvBackward0\n", text)  # what is at the end tells them apart
+        window.go("#page=layers")
+        for name, first in (("Forward and backward", "aten::conv2d"), ("By module", "head")):
+            window.page.get_by_role("tab", name=name).click()
+            self.assertIn(first, window.page.get_by_role("tabpanel").inner_text())
 
     def test_pages_without_data_have_a_reason(self):
         window = self.open(report_files.written(lambda: launching("M/L"), "launching_host")[1])

@@ -27,6 +27,28 @@ def overlapping():
     return script
 
 
+def training():
+    """A step of 1 ms with operators at its two ends: nothing is between aten::mul and its backward operator."""
+    script = Script()
+    script.experiment("training")
+    script.run(1, "M/L", 1)
+    script.track(1, "main", thread=7)
+    script.span("training step", UNIX_START, 10**6)
+    for name, start, duration, tags in (("aten::add", 50_000, 10_000, {}),
+                                        ("aten::mul", 100_000, 10_000, {"sequence": 5, "module": "scale"}),
+                                        ("MulBackward0", 900_000, 30_000, {"sequence": 5, "forward_thread": 7})):
+        script.span(name, UNIX_START + start, duration, "layer", tags=tags)
+    return script
+
+
+MIDDLE_OF_CANVAS = """() => {
+  const canvas = document.querySelector(".timeline canvas"), { width, height } = canvas;
+  const copy = Object.assign(document.createElement("canvas"), { width: Math.floor(0.1 * width), height });
+  copy.getContext("2d").drawImage(canvas, -Math.floor(0.5 * width), 0);
+  return copy.toDataURL();
+}"""
+
+
 class ReportTimelineTest(browser.BrowserTest):
     def timeline(self, fragment="", files=None, **options):
         self.path, page = files or report_files.written(report_files.many_kernels, "kernels")
@@ -285,6 +307,44 @@ class ReportTimelineTest(browser.BrowserTest):
             if row["span_id"] == graph["span_id"]:
                 self.assertRegex(text, "executed as\\s+graph a")
                 self.assertIn("graph b", text)
+
+    def test_forward_and_backward_operators_lead_to_each_other(self):
+        window = self.timeline(files=report_files.written(training, "training"))
+        said = {}
+        for place in range(len(self.spans())):
+            window.go(f"#page=timeline&span={place}")
+            self.details(window).locator("code").wait_for()
+            said[self.row_said(window)["name"]] = " ".join(self.details(window).inner_text().split())
+        self.assertIn("backward in MulBackward0 30 µs", said["aten::mul"])
+        self.assertIn("module scale", said["aten::mul"])
+        self.assertIn("backward of aten::mul 10 µs", said["MulBackward0"])
+        self.assertNotIn("backward", said["aten::add"])
+        for text in said.values():
+            self.assertNotIn("launched by", text)
+            self.assertNotIn("executed as", text)
+
+    def test_a_key_follows_a_backward_operator(self):
+        window = self.timeline(files=report_files.written(training, "training"))
+        place = next(i for i, span in enumerate(self.spans()) if span["name"] == "MulBackward0")
+        window.go(f"#page=timeline&span={place}")
+        self.details(window).locator("code").wait_for()
+        for name in ("aten::mul", "MulBackward0"):
+            window.page.keyboard.press("g")
+            self.details(window).get_by_role("heading", name=name).wait_for()
+
+    def test_the_forward_operator_of_a_selected_one_has_an_arrow(self):
+        window = self.timeline(files=report_files.written(training, "training"))
+        places = {span["name"]: i for i, span in enumerate(self.spans())}
+
+        def middle(name):
+            window.go(f"#page=timeline&span={places[name]}")
+            self.details(window).locator("code").wait_for()
+            window.frames(4)
+            return window.page.evaluate(MIDDLE_OF_CANVAS)
+
+        without = middle("aten::add")
+        for name in ("aten::mul", "MulBackward0"):
+            self.assertNotEqual(middle(name), without)
 
     def test_no_wait_is_negative(self):
         window = self.timeline(files=report_files.written(overlapping, "overlapping"))

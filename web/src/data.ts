@@ -63,6 +63,7 @@ export interface RunFacts {
   spans_of_other_clocks: number; // not on the timeline
   lanes: Lane[];
   rows: [lane: number, depth: number, first: number, count: number][];
+  observed: string | null; // name of the first observation's span; null: the run is the only one
   observations: [start: number, duration: number, warmup: number][]; // start from first_ns
   columns: Record<string, number>; // bytes a value
   tag_block: number; // places a block of tags; 0: no tags here
@@ -111,6 +112,7 @@ export interface Spans {
   parent: Int32Array; // -1: none; empty, as is launch, until loadRun has unpacked the second half
   attributes: Uint8Array; // level | kind << 3 | basis << 5
   launch: Int32Array; // of executions; -1: none
+  forward: Int32Array; // of backward operators; -1: none; empty: no span has one
   row: Uint32Array; // index into facts.rows
   end: number; // latest end
   merged: Uint32Array | null; // spans in a rectangle; null: each is one
@@ -420,6 +422,7 @@ async function unpackDrawable(facts: RunFacts): Promise<Spans> {
     parent: new Int32Array(0),
     attributes: attributes.planes,
     launch: new Int32Array(0),
+    forward: new Int32Array(0),
     merged,
     busy: idle === null ? null : idle.map((free, i) => time.duration[i] - free),
   };
@@ -428,8 +431,21 @@ async function unpackDrawable(facts: RunFacts): Promise<Spans> {
 // Into the same object, so that references to the spans stay valid.
 async function unpackRest(facts: RunFacts): Promise<Spans> {
   const spans = await loadDrawable(facts);
-  const [parent, launch] = await Promise.all([references(facts, "parent", false), references(facts, "link", true)]);
-  return Object.assign(spans, { parent: checkParents(facts, parent), launch });
+  const [parent, link] = await Promise.all([references(facts, "parent", false), references(facts, "link", true)]);
+  return Object.assign(spans, { parent: checkParents(facts, parent), ...splitLinks(spans, link) });
+}
+
+// Links of executions lead to their launches, those of other spans to forward operators.
+function splitLinks(spans: Spans, link: Int32Array): { launch: Int32Array; forward: Int32Array } {
+  const EXECUTION = KINDS.indexOf("execution"),
+    isForward = (i: number) => link[i] >= 0 && kindOf(spans, i) !== EXECUTION;
+  let first = 0;
+  while (first < link.length && !isForward(first)) first++;
+  if (first === link.length) return { launch: link, forward: new Int32Array(0) };
+  return {
+    launch: link.map((to, i) => (isForward(i) ? -1 : to)),
+    forward: link.map((to, i) => (isForward(i) ? to : -1)),
+  };
 }
 
 const once = (unpack: (facts: RunFacts) => Promise<Spans>) => {

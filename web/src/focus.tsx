@@ -12,6 +12,7 @@ import {
   run,
   selected,
   shortKernel,
+  shortOperator,
   view,
   type Focus,
   type Page,
@@ -44,7 +45,8 @@ export function focusHref(target: Focus, on?: Page): string {
   return `${location.href.split("#")[0]}#${hash}`; // whole: a bare fragment counts as a skip link
 }
 
-export const shownName = (target: Focus) => (target.kind === "kernel" ? shortKernel(target.name) : target.name);
+export const shownName = (target: Focus) =>
+  target.kind === "kernel" ? shortKernel(target.name) : shortOperator(target.name);
 
 export function FocusLink({
   target,

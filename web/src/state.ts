@@ -54,6 +54,8 @@ export const failure = signal("");
 export const run = computed<RunFacts | undefined>(() =>
   documentData.value?.runs.find((facts) => facts.run === runAt.value),
 );
+// What an observation of the chosen run is called.
+export const observationWord = computed(() => (/step/i.test(run.value?.observed ?? "") ? "step" : "prediction"));
 // The chosen run has spans, and they are not here yet.
 export const isUnpacking = computed(
   () => run.value !== undefined && run.value.detail !== "none" && spans.value?.facts.run !== run.value.run,
@@ -65,6 +67,8 @@ const shortNames = computed<Map<string, string>[]>(() =>
   ),
 );
 export const shortKernel = (name: string) => shortNames.value[run.value?.file ?? 0]?.get(name) ?? name;
+// The engine's step around a backward operator of PyTorch: what differs is at the end, which would be cut off.
+export const shortOperator = (name: string) => name.replace(/^autograd::engine::evaluate_function: /, "…: ");
 // The experiment of the run shown. Tables and choosers are about it only.
 export const sameExperiment = (a: RunFacts, b: RunFacts) => a.file === b.file && a.experiment_id === b.experiment_id;
 export const experiment = computed<Experiment | undefined>(() =>

@@ -2,7 +2,7 @@
 // Latency and throughput over batch sizes: A1, and A15 if there are kernels.
 import type { Answer } from "../data";
 import { cell, digits, statisticWords } from "../format";
-import { chooseBatch } from "../state";
+import { chooseBatch, observationWord } from "../state";
 import { Lines, type Mark, type Point } from "../widgets/charts";
 import { answers, shownBatch } from "../widgets/parts";
 import { LinkedTable, text, type Row } from "../widgets/answers";
@@ -131,7 +131,7 @@ function KernelCurves({ a15 }: { a15: Answer }) {
   if (rows.length < 2) return null;
   const none = () => null;
   return (
-    <Panel title="Kernels over batch sizes" aside="time of a prediction and of its kernels">
+    <Panel title="Kernels over batch sizes" aside={`time of a ${observationWord.value} and of its kernels`}>
       <Lines
         title="Model latency, kernel latency and device time over batch size"
         x={AXIS}

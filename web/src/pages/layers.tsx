@@ -4,7 +4,7 @@ import type { Answer } from "../data";
 import { isFocused, openLayer, TypeLink } from "../focus";
 import { insideOf } from "../filter";
 import { cell, count, plural, scaled } from "../format";
-import { details, setDetail } from "../state";
+import { details, observationWord, setDetail } from "../state";
 import { LinkedTable, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import { Bars, type Stages } from "../widgets/charts";
@@ -203,20 +203,24 @@ function Types() {
 }
 
 function tables(): Tab[] {
-  const wanted: [string, string][] = [
+  const wanted: [id: string, name: string, by?: string][] = [
     ["A2", "Layers"],
     ["A3", "Latency"],
     ["A4", "Memory"],
     ["A6", "Types, latency"],
     ["A5", "Types, count"],
     ["A7", "Types, memory"],
+    ["A16", "Forward and backward"],
+    ["A16", "By module", "module"],
     ["A11", "Kernels by layer"],
     ["A13", "Device and host time"],
     ["A12", "Metrics by layer"],
   ];
-  return wanted.flatMap(([id, name]) => {
-    const one = answer(id);
-    return one === undefined ? [] : [{ id, name: `${name}`, show: () => <LinkedTable answer={one} height={520} /> }];
+  return wanted.flatMap(([id, name, by]) => {
+    const one = answer(id, by ?? null);
+    return one === undefined
+      ? []
+      : [{ id: id + (by ?? ""), name, show: () => <LinkedTable answer={one} height={520} /> }];
   });
 }
 
@@ -241,7 +245,8 @@ export function Layers() {
       )}
       {without === 0 && (
         <p class="quiet">
-          Each of the {count(number(a11!.table.summary.kernels) ?? 0)} kernels of a prediction is in a layer.
+          Each of the {count(number(a11!.table.summary.kernels) ?? 0)} kernels of a {observationWord.value} is in a
+          layer.
         </p>
       )}
       <Tabs id="layers" label="Tables of layers" tabs={tables()} />

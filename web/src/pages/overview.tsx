@@ -2,7 +2,7 @@
 // The first page: model and machine, latency, overhead, noise, and the distribution of time.
 import type { Answer } from "../data";
 import { cell, count, digits, plural, statisticWords, time } from "../format";
-import { run } from "../state";
+import { observationWord, run } from "../state";
 import { number, text, type Row } from "../widgets/answers";
 import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { Lead } from "./lead";
@@ -131,6 +131,7 @@ function Lists({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
           target={targetOf("layer", "layer_name")}
           on="layers"
           word="layer"
+          note={(one) => text(one.module ?? null)}
         />
       )}
       {a10 !== undefined && (
@@ -174,7 +175,7 @@ function Figures({ a1, row, a2, a10 }: { a1?: Answer; row?: Row; a2?: Answer; a1
       {a10 !== undefined && (
         <Figure
           value={countOf(a10.table.summary.kernels)}
-          label={a1 === undefined ? "kernels" : "kernels a prediction"}
+          label={a1 === undefined ? "kernels" : `kernels a ${observationWord.value}`}
           notes={[
             `${cell("kernel_latency_ms", a10.table.summary.kernel_latency_ms ?? null)} in all, ${countOf(a10.table.summary.distinct_names)} names`,
             a15 === undefined || number(a15.gpu_latency_ms) === null
@@ -261,7 +262,7 @@ function NoModel() {
     <Figure
       value={time(length)}
       label="recorded time"
-      notes={["no prediction was marked:", "the whole run counts as one"]}
+      notes={["no prediction or step was marked:", "the whole run counts as one"]}
     />
   );
 }
@@ -291,7 +292,30 @@ function Launches() {
   ) : null;
 }
 
-// Of the model's latency: time in layers and outside; of the device: busy and not.
+// The parts of a training step, in the order of time.
+function Stages({ size }: { size: number | null }) {
+  const row = answers("A1")[0]?.table.rows.find((one) => one.batch_size === size),
+    whole = positive(row?.latency_ms),
+    stages = ["data", "forward", "backward", "optimizer"].flatMap((label) => {
+      const value = finite(row?.[`${label}_ms`]);
+      return value === null ? [] : [{ label, value }];
+    }),
+    rest = (whole ?? 0) - stages.reduce((sum, { value }) => sum + value, 0);
+  if (whole === null || stages.length < 2 || rest < 0) return null;
+  return (
+    <Stack
+      title="Stages"
+      parts={[...stages, { label: "other", value: rest }].map(({ label, value }) => ({
+        label,
+        value,
+        look: label === "other" ? "look-none" : `look-${label}`,
+        text: `${cell("latency_ms", value)}, ${percent(value, whole)}`,
+      }))}
+    />
+  );
+}
+
+// Of the model's latency: the stages of a step, time in layers and outside; of the device: busy and not.
 function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
   const model = positive(a2?.table.summary.model_latency_ms ?? a10?.table.summary.model_latency_ms),
     layers = positive(a2?.table.summary.sum_ms),
@@ -310,14 +334,15 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
   return (
     <Panel
       title="Where the time goes"
-      aside={`of a prediction of ${cell("latency_ms", model)}${size === null || size === shownBatch() ? "" : `, batch ${size}`}`}
+      aside={`of a ${observationWord.value} of ${cell("latency_ms", model)}${size === null || size === shownBatch() ? "" : `, batch ${size}`}`}
     >
       {busy !== null && busy > model && idle === null && (
         <p class="quiet">
-          The device was busy for {cell("latency_ms", busy)}, longer than the prediction: its work goes on after that
-          returned.
+          The device was busy for {cell("latency_ms", busy)}, longer than the {observationWord.value}: its work goes on
+          after that returned.
         </p>
       )}
+      <Stages size={size} />
       {busy !== null && idle !== null && (
         <Stack
           title="Device"
@@ -336,8 +361,8 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
       {layers !== null && outside !== null && outside > layers && <Launches />}
       {layers !== null && outside === null && (
         <p class="quiet">
-          In layers: {cell("latency_ms", layers)}, more than the prediction without recorded layers: recording them
-          takes time, or they run concurrently. Time outside of layers is unknown.
+          In layers: {cell("latency_ms", layers)}, more than the {observationWord.value} without recorded layers:
+          recording them takes time, or they run concurrently. Time outside of layers is unknown.
         </p>
       )}
     </Panel>

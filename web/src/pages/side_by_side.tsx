@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { levelOf, LEVELS, loadRun, type Answer, type Cell, type RunFacts } from "../data";
 import { cell, digits, time } from "../format";
 import { observationsOf, type Observation } from "../noise";
-import { documentData, experimentRuns } from "../state";
+import { documentData, experimentRuns, observationWord } from "../state";
 import { text, type Row } from "../widgets/answers";
 import { answers, shownBatch } from "../widgets/parts";
 import { DataTable, type TableColumn } from "../widgets/table";
@@ -67,7 +67,8 @@ export function SideBySide() {
   if (chosen.length === 0)
     return runs.some((facts) => facts.observations.length > 0) ? (
       <p class="note">
-        No spans of runs{size === null ? "" : ` at batch ${size}`} are in this report, so predictions are not drawn.
+        No spans of runs{size === null ? "" : ` at batch ${size}`} are in this report, so no {observationWord.value} is
+        drawn.
       </p>
     ) : null;
   if (chosen.length === 1)
@@ -81,14 +82,14 @@ export function SideBySide() {
   return (
     <>
       <Panel
-        title="One prediction at each level set"
+        title={`One ${observationWord.value} at each level set`}
         aside={`the observation of median duration of each${size === null ? "" : `, batch ${size}`}, on one scale`}
       >
         <Profiles chosen={chosen} />
         <p class="quiet small">
           Full colour: the level that a set measures; hatched: slowed down by the levels below. Brackets: from the end
-          of the prediction without these levels to the end of this one; their figures are from L0, over all
-          observations. A click opens the observation on the timeline.
+          of the {observationWord.value} without these levels to the end of this one; their figures are from L0, over
+          all observations. A click opens the observation on the timeline.
         </p>
       </Panel>
       <ProfileTable chosen={chosen} />
@@ -140,7 +141,7 @@ function Profiles({ chosen }: { chosen: Chosen[] }) {
         class="profiles"
         ref={canvas}
         role="img"
-        aria-label={`One prediction at ${chosen.map((one) => `${one.levels}: ${time(one.typical.duration_ns)}${one.over === null ? "" : ` (${bracketText(one)})`}`).join("; ")}`}
+        aria-label={`One ${observationWord.value} at ${chosen.map((one) => `${one.levels}: ${time(one.typical.duration_ns)}${one.over === null ? "" : ` (${bracketText(one)})`}`).join("; ")}`}
         onMouseMove={(event) => {
           const hit = under(event);
           setTip(
@@ -178,7 +179,7 @@ function TipAt({ tip, width }: { tip: { x: number; y: number; text: string }; wi
 }
 function hitText({ profile, span }: Hit, names: string[]): string {
   const { data } = profile;
-  return `${names[data.name[span]]} (${LEVELS[levelOf(data, span)]}): ${time(data.duration[span])}, ${percent(data.duration[span], profile.length)} of the prediction`;
+  return `${names[data.name[span]]} (${LEVELS[levelOf(data, span)]}): ${time(data.duration[span])}, ${percent(data.duration[span], profile.length)} of the ${observationWord.value}`;
 }
 
 function profilesOf(chosen: Chosen[], loaded: Awaited<ReturnType<typeof loadRun>>[]): Profile[] {
@@ -243,7 +244,7 @@ function ProfileTable({ chosen }: { chosen: Chosen[] }) {
   return (
     <DataTable
       id="profiles"
-      caption="The predictions drawn"
+      caption={`The ${observationWord.value}s drawn`}
       rows={chosen}
       columns={columns}
       onRow={(one) => openObservation(one.typical)}

@@ -4,7 +4,7 @@
 import type { Answer } from "../data";
 import { cell, count, digits } from "../format";
 import { noiseOfRuns, runsOf } from "../noise";
-import { experimentRuns } from "../state";
+import { experimentRuns, observationWord } from "../state";
 import { text, type Row } from "../widgets/answers";
 import { answers } from "../widgets/parts";
 import { Notes } from "../widgets/table";
@@ -39,7 +39,7 @@ export function Waterfall({ answer, size }: { answer: Answer; size: number | nul
   return (
     <Panel
       title="What recording cost"
-      aside={`latency of a prediction at each level set${size === null ? "" : `, batch ${size}`}`}
+      aside={`latency of a ${observationWord.value} at each level set${size === null ? "" : `, batch ${size}`}`}
     >
       <div class="falls" role="list">
         {rows.map((row) => (

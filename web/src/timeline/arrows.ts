@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrows from launches to their executions: those of the selected span, or all with an end in view, up to a limit.
+// Arrows from launches to their executions: those of the selected span, or all with an end in view, up to a limit; and of the
+// selected span those from a forward operator to its backward ones.
 import { kindOf, type Spans } from "../data";
 import { firstStartingAt } from "../find";
 import { firstEndingAfter } from "./lane_draw";
 import type { Line } from "./layout";
-import { executions } from "./links";
+import { backwards, executions, forwardOf } from "./links";
 import type { Marks } from "./marks";
 import type { Frame } from "./painter";
 
@@ -44,6 +45,13 @@ function addArrow(frame: Frame, launch: number, execution: number): boolean {
   context.lineTo(x1, y1);
   context.lineTo(x1 - 5, y1 + 3.5);
   return true;
+}
+
+// The engine's step around a backward operator has the same forward operator: one arrow to the outer one.
+function addBackwards(frame: Frame, forward: number) {
+  const { data } = frame;
+  for (const i of backwards(data).of(forward).subarray(0, ARROWS_MOST))
+    if (data.parent[i] < 0 || forwardOf(data, data.parent[i]) !== forward) addArrow(frame, forward, i);
 }
 
 // By row: whether it holds launches or executions at all.
@@ -112,6 +120,7 @@ export function paintArrows(frame: Frame, marks: Marks): ArrowCount {
     const launch = kindOf(data, selected) === EXECUTION ? data.launch[selected] : selected;
     context.lineWidth = 1.5;
     context.beginPath();
+    addBackwards(frame, forwardOf(data, selected) >= 0 ? forwardOf(data, selected) : selected);
     if (launch >= 0) {
       const all = executions(data).of(launch);
       let drawn = 0;

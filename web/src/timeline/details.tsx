@@ -18,7 +18,7 @@ import { tracksOf, unionOf } from "../flame/own_time";
 import { cell, count, digits, plural, time } from "../format";
 import { focus, page, search, selected } from "../state";
 import { arrangement, isShown, showAllTracks } from "./layout";
-import { children, executions } from "./links";
+import { backwards, children, executions, forwardOf } from "./links";
 import { useLoaded } from "./loaded";
 import { fileOf } from "./notes";
 import { trackLabels } from "./tracks";
@@ -153,6 +153,8 @@ function Chains({ data, names, span }: { data: Spans; names: string[]; span: num
   for (let i = data.parent[span]; i >= 0 && above.length < 64; i = data.parent[i]) above.unshift(i);
   const launch = data.launch[span],
     ran = executions(data).of(span),
+    forward = forwardOf(data, span),
+    backward = backwards(data).of(span),
     inside = children(data).of(span);
   const some = (all: Uint32Array, extra: (i: number) => string) => (
     <>
@@ -187,6 +189,13 @@ function Chains({ data, names, span }: { data: Spans; names: string[]; span: num
           {some(ran, (i) => waitText(wait(data, span, i), " later", "before this returned"))}
         </Fact>
       )}
+      {forward >= 0 && (
+        <Fact name="backward of">
+          <SpanLink data={data} names={names} span={forward} />{" "}
+          <span class="quiet">{time(data.duration[forward])}</span>
+        </Fact>
+      )}
+      {backward.length > 0 && <Fact name="backward in">{some(backward, (i) => time(data.duration[i]))}</Fact>}
       {inside.length > 0 && (
         <Fact name={`${plural(inside.length, "child").replace("childs", "children")}`}>
           {some(inside, (i) => time(data.duration[i]))}
@@ -226,7 +235,7 @@ function Actions({ data, names, span }: { data: Spans; names: string[]; span: nu
 }
 
 function Tags({ tags }: { tags: Record<string, Cell> | null }) {
-  const entries = Object.entries(tags ?? {});
+  const entries = Object.entries(tags ?? {}).filter(([key]) => key !== "module"); // among the facts
   if (entries.length === 0) return null;
   return (
     <dl class="tags" aria-label="Tags">
@@ -269,6 +278,7 @@ export function SpanDetails({ data, names, span }: { data: Spans; names: string[
             </button>
           )}
         </Fact>
+        {typeof tags?.module === "string" && <Fact name="module">{tags.module}</Fact>}
         {same !== null && (
           <Fact name="of its name in this run" title={`from ${time(same.least)} to ${time(same.most)}`}>
             {count(same.count)}, median {time(same.median)}; {digits(same.percentile, 3)} % are shorter

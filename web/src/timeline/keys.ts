@@ -3,7 +3,7 @@
 import { keyOf } from "../frame/key_of";
 import { details, helpIsOpen, search, selected, selection, setDetail, view } from "../state";
 import { clamp, ROW, widened } from "./geometry";
-import { executions, children } from "./links";
+import { backwards, children, executions, forwardOf } from "./links";
 import { rangeOf, toObservation, zoomTo } from "./pointer";
 import type { Stage } from "./stage";
 
@@ -53,7 +53,8 @@ function arrowKey(stage: Stage, key: string): boolean {
 function follow(stage: Stage) {
   const { data } = stage,
     span = selected.value,
-    next = data.launch[span] >= 0 ? data.launch[span] : (executions(data).of(span)[0] ?? -1);
+    back = Math.max(data.launch[span], forwardOf(data, span)),
+    next = back >= 0 ? back : (executions(data).of(span)[0] ?? backwards(data).of(span)[0] ?? -1);
   if (next >= 0) selected.value = next;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inverse of the columns parent and launch: children and executions of each span, as ranges of one array. Built at
-// first use.
+// The inverse of the columns parent, launch and forward: children, executions and backward operators of each span, as ranges
+// of one array. Built at first use.
 import type { Spans } from "../data";
 
 export interface Inverse {
@@ -34,4 +34,6 @@ const once = (column: (data: Spans) => Int32Array) => {
   };
 };
 export const executions = once((data) => data.launch);
+export const backwards = once((data) => data.forward);
+export const forwardOf = (data: Spans, i: number): number => data.forward[i] ?? -1;
 export const children = once((data) => data.parent);

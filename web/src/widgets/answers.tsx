@@ -5,7 +5,7 @@ import type { Answer, Cell } from "../data";
 import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
 import { insideOf, picked } from "../filter";
 import { cell, count, label, plural, time } from "../format";
-import { run, selection, shortKernel, spans } from "../state";
+import { run, selection, shortKernel, shortOperator, spans } from "../state";
 import type { Point } from "./charts";
 import { runLabel } from "./parts";
 import { AnswerFoot, DataTable, sortOf, tableId, type TableColumn } from "./table";
@@ -59,6 +59,13 @@ const inOrder = (keys: string[]) => [
   ...LAST.filter((key) => keys.includes(key)),
 ];
 
+// Names that are shown shorter; their titles are whole.
+const SHORT: Record<string, (name: string) => string> = {
+  kernel_name: shortKernel,
+  layer_name: shortOperator,
+  layer_type: shortOperator,
+};
+
 // The base of shares differs between analyses.
 const SHARE_LABELS: Record<string, string> = {
   "A5.count_pct": "of layers",
@@ -99,7 +106,7 @@ export function LinkedTable({
         title: key,
         isText: table.rows.some((row) => typeof row[key] === "string"),
         value: (row) => row[key] ?? null,
-        short: key === "kernel_name" ? shortKernel : undefined,
+        short: SHORT[key],
         show: SHOW[key],
       }));
     return isAbout ? [...all, inSelection] : all;

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { Cell } from "../data";
 import { FocusLink, KernelLink, LayerLink, TypeLink } from "../focus";
 import { cell, count, digits, plural } from "../format";
-import { page, type Focus } from "../state";
+import { observationWord, page, type Focus } from "../state";
 import { number, text, type Row } from "./answers";
 import { answer, answers } from "./parts";
 
@@ -216,7 +216,7 @@ export function KernelFacts({ target }: { target: Focus }) {
             <span class="quiet"> in all{spread(row)}</span>
           </Fact>
         )}
-        <Figure name="calls" row={row} of="count" suffix=" a prediction" />
+        <Figure name="calls" row={row} of="count" suffix={` a ${observationWord.value}`} />
         <Figure name="share" row={row} of="kernels_pct" suffix=" of all kernels" />
         <Figure name="of the model" row={row} of="latency_pct" />
         {calls.length > 1 && (

@@ -5,7 +5,7 @@ import type { Answer } from "../data";
 import { isFocused, openKernel } from "../focus";
 import { insideOf } from "../filter";
 import { cell, count, digits, time } from "../format";
-import { shortKernel } from "../state";
+import { observationWord, shortKernel } from "../state";
 import { number, text } from "./answers";
 import { LogPlot, type PlotPoint } from "./log_plot";
 
@@ -41,7 +41,7 @@ export function KernelScatter({ of }: { of: Answer }) {
       <h3>Calls of a kernel against the time of a call</h3>
       <LogPlot
         title="Kernels by calls and time a call"
-        x={{ label: "calls a prediction", format: (value) => digits(value, 3) }}
+        x={{ label: `calls a ${observationWord.value}`, format: (value) => digits(value, 3) }}
         y={{ label: "time a call", format: (value) => time(value, 3) }}
         points={points}
         height={300}
