@@ -3,6 +3,7 @@
 // run of 10^7 spans has 46 bytes of them a span, and what is found out about it another 45.
 #include "base/debug.h"
 #include "base/sorted.h"
+#include "correlate/execution_contexts.h"
 #include "correlate/forward.h"
 #include "correlate/launch_facts.h"
 #include "correlate/layer_index.h"
@@ -178,6 +179,7 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
   XSP_TRY(write_forward(run, &relation->parents, err));
+  XSP_TRY(execution_contexts_put(run->store, run->run_id, &run->spans, &relation->parents, err));
   XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
   relation_forget_tree(relation);
   relation_self(relation);

@@ -99,6 +99,40 @@ enum status call_paths_write(struct store *store, struct error *err)
   return STATUS_OK;
 }
 
+static enum status put_contexts(struct store *store, const struct run_chunks *run, const uint32_t *context_ids,
+                                struct error *err)
+{
+  const struct series *series = &run->series[SERIES_SPAN];
+  for (size_t i = 0; i < series->part_count; i++)
+    XSP_TRY(pending_write_column(store, run->run_id, SERIES_SPAN, (int64_t)i, STORE_CONTEXT_ID,
+                                 context_ids + series->parts[i].first_row, series->parts[i].row_count, err));
+  // The part that is still open is written again when rows are added to it.
+  struct pending_series *open = &pending_find(store, run->run_id)->series[SERIES_SPAN];
+  if (open->row_count > 0)
+    memcpy(open->columns[STORE_CONTEXT_ID], context_ids + series->row_count - open->row_count,
+           open->row_count * sizeof *context_ids);
+  return STATUS_OK;
+}
+
+enum status store_put_contexts(struct store *store, int64_t run_id, const uint32_t *context_ids, size_t count,
+                               struct error *err)
+{
+  uint32_t most = 0;
+  struct run_chunks *run;
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(store_find_run(store, run_id, &run, err));
+  for (size_t i = 0; i < count; i++)
+    most = context_ids[i] > most ? context_ids[i] : most;
+  if (count != (run == NULL ? 0 : run->series[SERIES_SPAN].row_count) || most > store->call_paths.contexts.count)
+    return error_set(err, STATUS_USE, "cannot store call paths", store->path, NULL,
+                     "%zu of them, up to %u, are not those of the run's spans", count, most);
+  if (run == NULL)
+    return STATUS_OK;
+  enum status status = put_contexts(store, run, context_ids, err);
+  reader_invalidate_run(&store->reader, run_id);
+  return status;
+}
+
 // ---- out of the file -------------------------------------------------------------------------------------------------
 static const char *find_bad_frame(const struct store_call_paths *paths)
 {

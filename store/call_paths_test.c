@@ -155,6 +155,28 @@ static void test_no_path_no_column(void **state)
   store_close(store);
 }
 
+static void test_paths_known_later(void **state)
+{
+  (void)state;
+  struct store *store;
+  const size_t count = STORE_CHUNK_ROWS + 10;
+  uint32_t *ids = calloc(count, sizeof *ids);
+  OK(store_create(path, true, &store, err));
+  for (size_t i = 0; i < count; i++)
+    add_span(store, (int64_t)i + 1, 0);
+  uint32_t one = store_context_id(store, 0, store_frame_id(store, &main_frame));
+  ids[2] = ids[STORE_CHUNK_ROWS + 9] = one;
+  assert_int_equal(store_put_contexts(store, 1, ids, count - 1, NULL), STATUS_USE);
+  OK(store_put_contexts(store, 1, ids, count, err));
+  ids[0] = one + 1;
+  assert_int_equal(store_put_contexts(store, 1, ids, count, NULL), STATUS_USE);
+  add_span(store, (int64_t)count + 1, one); // the open part is written again
+  OK(store_finish(store, err));
+  check_sql(store, "select span_id from span where context_id = 1", "3 65546 65547 ");
+  store_close(store);
+  free(ids);
+}
+
 static void test_copies(void **state)
 {
   (void)state;
@@ -176,6 +198,7 @@ int main(void)
       cmocka_unit_test(test_one_of_each),
       cmocka_unit_test(test_frames_differ_in_anything),
       cmocka_unit_test(test_no_path_no_column),
+      cmocka_unit_test(test_paths_known_later),
       cmocka_unit_test(test_copies),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -220,6 +220,9 @@ uint32_t store_new_string(struct store *store, const char *text, size_t length);
 // out of range, or the path would have more than XSP_CALL_PATH_FRAMES frames. Texts are copied.
 uint32_t store_frame_id(struct store *store, const struct store_frame *frame);
 uint32_t store_context_id(struct store *store, uint32_t parent_id, uint32_t frame_id);
+// Call paths of spans that are written already: `context_ids` has one for each span of the run, in the order they were added.
+enum status store_put_contexts(struct store *store, int64_t run_id, const uint32_t *context_ids, size_t count,
+                               struct error *err) MUST_CHECK;
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
                             struct error *err) MUST_CHECK;
 enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count,

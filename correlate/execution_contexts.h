@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call paths of executions. Private to correlate.
+#ifndef XSP_CORRELATE_EXECUTION_CONTEXTS_H
+#define XSP_CORRELATE_EXECUTION_CONTEXTS_H
+
+#include "correlate/parents.h"
+
+// Gives each execution without a call path that of its parent, called by which it runs, with itself as the last frame. Its
+// launch is no part of it: that is another frame of the same parent. For a store that is being written.
+enum status execution_contexts_put(struct store *store, int64_t run_id, const struct store_spans *spans,
+                                   const struct parents *parents, struct error *err) MUST_CHECK;
+
+#endif
