@@ -22,6 +22,7 @@ struct sink {
   uint32_t tracks[FUZZ_RUNS], traces[FUZZ_RUNS];
   bool has_numbered_tracks;
   uint64_t kept, skipped;
+  uint32_t path_count;
 };
 
 // Errors of the importer, whatever the file holds.
@@ -161,6 +162,20 @@ const char *import_text(const struct import *import, uint32_t string, size_t *re
   if (ret_length != NULL)
     *ret_length = text.length;
   return text.data;
+}
+
+uint32_t import_path(struct import *import, uint32_t caller, enum xsp_frame_kind kind, uint32_t name, uint32_t module)
+{
+  fuzz_must(caller <= import->sink->path_count && kind < XSP_FRAME_KINDS, "a path of no caller or kind");
+  fuzz_text(import, name);
+  fuzz_text(import, module);
+  return name == 0 && module == 0 ? 0 : ++import->sink->path_count;
+}
+
+void import_span_path(struct import *import, int64_t span_id, uint32_t path)
+{
+  fuzz_must(fuzz_run(import) < FUZZ_RUNS && span_id >= 1, "a path of no span");
+  fuzz_must(path <= import->sink->path_count, "no such path");
 }
 
 enum status import_track(struct import *import, const struct store_track *track, uint32_t *ret_track_id,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which spans get which paths: order of arrival, nesting, crossing, equal intervals, bounds; and random threads against
-// a search through all frames.
+// Which spans get which paths: order of arrival, nesting, crossing, equal intervals, recorded stacks; and random threads
+// against a search through all intervals.
 #include "importers/call_paths.h"
 
 #include "base/arena.h"
@@ -23,8 +23,7 @@ struct world {
   struct arena arena;
   struct call_thread thread;
   char *texts[TEXTS];
-  size_t lengths[TEXTS];
-  uint32_t text_count, interned;
+  uint32_t text_count, interned, paths_most; // paths_most: 0: no limit
   struct found found[4096];
   size_t found_count;
 };
@@ -33,22 +32,21 @@ static uint32_t keep(struct world *world, const char *text, size_t length)
 {
   assert_true(world->text_count < TEXTS - 1);
   world->texts[++world->text_count] = arena_copy(&world->arena, text, length);
-  world->lengths[world->text_count] = length;
   return world->text_count;
 }
 
-static const char *text_of(void *context, uint32_t name, size_t *ret_length)
+// The path as text: "main;s1".
+static uint32_t make_path(void *context, uint32_t caller, enum xsp_frame_kind kind, uint32_t name)
 {
   struct world *world = context;
-  *ret_length = world->lengths[name];
-  return world->texts[name];
-}
-
-static uint32_t intern(void *context, const char *path, size_t length)
-{
-  struct world *world = context;
+  char text[8192];
+  assert_int_equal(kind, world->texts[name][0] == 's' ? XSP_FRAME_FRAMEWORK : XSP_FRAME_PYTHON);
+  if (world->paths_most != 0 && world->interned == world->paths_most)
+    return 0;
   world->interned++;
-  return keep(world, path, length);
+  int length = snprintf(text, sizeof text, "%s%s%s", caller == 0 ? "" : world->texts[caller], caller == 0 ? "" : ";",
+                        world->texts[name]);
+  return keep(world, text, (size_t)length);
 }
 
 static void note(void *context, int64_t span_id, uint32_t path)
@@ -71,14 +69,30 @@ static void frame(struct world *world, const char *text, int64_t start_ns, int64
   call_thread_frame(&world->thread, start_ns, end_ns, name(world, text));
 }
 
+static void span_with(struct world *world, int64_t span_id, int64_t start_ns, int64_t end_ns, uint32_t stack,
+                      bool is_no_frame)
+{
+  char text[32];
+  snprintf(text, sizeof text, "s%lld", (long long)span_id);
+  const struct call_span span = {.start_ns = start_ns,
+                                 .end_ns = end_ns,
+                                 .span_id = span_id,
+                                 .name = name(world, text),
+                                 .stack = stack,
+                                 .kind = XSP_FRAME_FRAMEWORK,
+                                 .is_layer = true,
+                                 .is_no_frame = is_no_frame};
+  call_thread_span(&world->thread, &span);
+}
+
 static void span(struct world *world, int64_t span_id, int64_t start_ns, int64_t end_ns)
 {
-  call_thread_span(&world->thread, start_ns, end_ns, span_id, true);
+  span_with(world, span_id, start_ns, end_ns, 0, false);
 }
 
 static uint64_t sweep(struct world *world)
 {
-  struct call_sink sink = {.context = world, .text = text_of, .intern = intern, .found = note};
+  struct call_sink sink = {.context = world, .path = make_path, .found = note};
   struct call_paths *paths = call_paths_create(&sink);
   assert_non_null(paths);
   call_paths_sweep(paths, &world->thread);
@@ -114,20 +128,23 @@ static int teardown(void **state)
 }
 
 // ---- tests -----------------------------------------------------------------------------------------------------------
-static void test_only_outermost_spans_of_a_frame_get_its_path(void **state)
+static void test_frames_then_spans_then_itself(void **state)
 {
   struct world *world = *state;
   span(world, 1, 10, 90); // in main
   span(world, 2, 20, 80); // in span 1, no frame between
-  span(world, 3, 32, 38); // in forward
+  span(world, 3, 32, 38); // in forward, which span 2 calls
   span(world, 4, 33, 35); // in span 3
   span(world, 5, 200, 210);
   frame(world, "forward", 30, 40);
   frame(world, "main", 0, 100);
   sweep(world);
-  assert_int_equal(world->found_count, 2);
-  assert_string_equal(path_of(world, 1), "main");
-  assert_string_equal(path_of(world, 3), "main;forward");
+  assert_int_equal(world->found_count, 4);
+  assert_string_equal(path_of(world, 1), "main;s1");
+  assert_string_equal(path_of(world, 2), "main;s1;s2");
+  assert_string_equal(path_of(world, 3), "main;s1;s2;forward;s3");
+  assert_string_equal(path_of(world, 4), "main;s1;s2;forward;s3;s4");
+  assert_null(path_of(world, 5));
 }
 
 static void test_two_calls_of_one_function_share_a_path(void **state)
@@ -135,14 +152,15 @@ static void test_two_calls_of_one_function_share_a_path(void **state)
   struct world *world = *state;
   frame(world, "main", 0, 100);
   for (int64_t i = 0; i < 5; i++) {
-    frame(world, "step", 10 + 10 * i, 19 + 10 * i);
-    span(world, i + 1, 12 + 10 * i, 13 + 10 * i);
-    span(world, i + 6, 14 + 10 * i, 15 + 10 * i);
+    frame(world, "call", 10 + 10 * i, 19 + 10 * i);
+    frame(world, "without spans", 15 + 10 * i, 16 + 10 * i);
+    span(world, 1, 12 + 10 * i, 13 + 10 * i);
   }
   sweep(world);
-  assert_int_equal(world->found_count, 10);
-  assert_int_equal(world->interned, 1);
-  assert_string_equal(path_of(world, 10), "main;step");
+  assert_int_equal(world->found_count, 5);
+  assert_int_equal(world->interned, 3); // main, call, s1: frames without spans are no path of anything
+  for (size_t i = 1; i < 5; i++)
+    assert_int_equal(world->found[i].path, world->found[0].path);
 }
 
 static void test_a_span_around_a_frame_is_not_in_it(void **state)
@@ -152,42 +170,53 @@ static void test_a_span_around_a_frame_is_not_in_it(void **state)
   span(world, 1, 10, 40);
   span(world, 2, 20, 30); // equal: the frame is outside
   span(world, 3, 30, 30); // enclosing is inclusive
-  span(world, 4, 25, 35); // leaves it
+  span(world, 4, 25, 35); // leaves it, and span 2
   sweep(world);
   assert_null(path_of(world, 1));
-  assert_string_equal(path_of(world, 2), "inner");
-  assert_string_equal(path_of(world, 3), "inner");
+  assert_string_equal(path_of(world, 2), "inner;s2");
+  assert_string_equal(path_of(world, 3), "inner;s3");
   assert_null(path_of(world, 4));
 }
 
-static void test_a_long_path_loses_its_outermost_frames(void **state)
+static void test_steps_are_no_frames(void **state)
 {
   struct world *world = *state;
-  char text[101];
-  memset(text, 'x', 100);
-  text[100] = 0;
-  for (int i = 0; i < 400; i++)
-    frame(world, i == 399 ? "last" : text, i, 10000 - i);
-  span(world, 1, 500, 501);
-  assert_int_equal(sweep(world), 0);
-  const char *path = path_of(world, 1);
-  assert_non_null(path);
-  assert_true(strlen(path) <= CALL_PATH_BYTES);
-  assert_true(strlen(path) > CALL_PATH_BYTES - 120);
-  assert_memory_equal(path, "\xe2\x80\xa6;xx", 6);
-  assert_string_equal(path + strlen(path) - 6, "x;last");
+  frame(world, "main", 0, 100);
+  span_with(world, 1, 10, 90, 0, true);
+  span(world, 2, 20, 80);
+  sweep(world);
+  assert_null(path_of(world, 1));
+  assert_string_equal(path_of(world, 2), "main;s2");
 }
 
-static void test_a_frame_longer_than_any_path_is_left_out(void **state)
+static void test_stacks_of_spans(void **state)
 {
   struct world *world = *state;
-  static char text[CALL_PATH_BYTES + 2];
-  memset(text, 'y', CALL_PATH_BYTES + 1);
-  frame(world, text, 0, 10);
-  span(world, 1, 1, 2);
-  span(world, 2, 3, 4);
+  uint32_t program = name(world, "main;f"), other = name(world, "main;g");
+  span_with(world, 1, 10, 90, program, false);
+  span_with(world, 2, 20, 80, program, false); // called by span 1
+  span_with(world, 3, 30, 40, other, false);   // called by another function, whatever that is in
+  span(world, 4, 50, 60);
+  span(world, 5, 95, 99);
+  sweep(world);
+  assert_string_equal(path_of(world, 1), "main;f;s1");
+  assert_string_equal(path_of(world, 2), "main;f;s1;s2");
+  assert_string_equal(path_of(world, 3), "main;g;s3");
+  assert_string_equal(path_of(world, 4), "main;f;s1;s2;s4");
+  assert_null(path_of(world, 5));
+}
+
+static void test_paths_that_the_sink_refuses(void **state)
+{
+  struct world *world = *state;
+  world->paths_most = 2;
+  frame(world, "main", 0, 100);
+  span(world, 1, 10, 90);
+  span(world, 2, 20, 80);
+  span(world, 3, 30, 70);
   assert_int_equal(sweep(world), 2);
-  assert_int_equal(world->found_count, 0);
+  assert_string_equal(path_of(world, 1), "main;s1");
+  assert_int_equal(world->found_count, 1);
 }
 
 static void test_many_crossing_frames_cost_little(void **state)
@@ -195,7 +224,7 @@ static void test_many_crossing_frames_cost_little(void **state)
   struct world *world = *state;
   for (int64_t i = 0; i < 300000; i++) { // each cuts the one before; a stack of all of them would never end
     frame(world, "a", i, 1000000 + i);
-    span(world, i + 1, 2000000 + i, 2000000 + i);
+    span(world, 1, 2000000 + i, 2000000 + i);
   }
   sweep(world);
   assert_int_equal(world->found_count, 0);
@@ -205,18 +234,19 @@ static void test_many_crossing_frames_cost_little(void **state)
   frame(world, "deep", -1, 3000000);
   span(world, 7, 999999, 1000001);
   sweep(world);
-  assert_string_equal(path_of(world, 7), "deep;a");
+  assert_string_equal(path_of(world, 7), "deep;a;s7");
 }
 
 static void test_extreme_times(void **state)
 {
   struct world *world = *state;
   frame(world, "all", INT64_MIN, INT64_MAX);
-  span(world, INT64_MAX / 2, INT64_MAX, INT64_MAX);
+  const int64_t large = (INT64_C(1) << 59) - 1;
+  span(world, large, INT64_MAX, INT64_MAX);
   span(world, 1, INT64_MIN, INT64_MIN);
   sweep(world);
-  assert_string_equal(path_of(world, 1), "all");
-  assert_string_equal(path_of(world, INT64_MAX / 2), "all");
+  assert_string_equal(path_of(world, 1), "all;s1");
+  assert_string_equal(path_of(world, large), "all;s576460752303423487");
 }
 
 // ---- random, well nested threads against a search ---------------------------------------------------------------------
@@ -250,24 +280,28 @@ static int grow(struct item *items, int count, int64_t start, int64_t end)
   return count;
 }
 
-static int innermost(const struct item *items, int count, const struct item *of, bool frames)
-{
-  int best = -1;
-  for (int i = 0; i < count; i++)
-    if (&items[i] != of && items[i].is_frame == frames && items[i].start <= of->start && items[i].end >= of->end &&
-        (best < 0 || items[i].start > items[best].start))
-      best = i;
-  return best;
-}
-
+// By brute force: all that encloses the item, outermost first, then itself; empty where no frame is among it.
 static void expect(const struct item *items, int count, int at, char *path)
 {
-  int up = innermost(items, count, &items[at], true);
+  const struct item *of = &items[at];
+  bool has_frame = false;
   path[0] = 0;
-  for (; up >= 0; up = innermost(items, count, &items[up], true)) {
-    char inner[8192];
-    snprintf(inner, sizeof inner, "f%d%s%s", items[up].number % 7, path[0] != 0 ? ";" : "", path);
-    strcpy(path, inner);
+  for (int64_t after = INT64_MIN;;) {
+    const struct item *next = NULL;
+    for (int i = 0; i < count; i++)
+      if (items[i].start > after && items[i].start <= of->start && items[i].end >= of->end &&
+          (next == NULL || items[i].start < next->start))
+        next = &items[i];
+    if (next == NULL)
+      break;
+    after = next->start;
+    has_frame |= next->is_frame;
+    if (!has_frame)
+      continue;
+    char part[32];
+    snprintf(part, sizeof part, "%s%c%d", path[0] == 0 ? "" : ";", next->is_frame ? 'f' : 's',
+             next->is_frame ? next->number % 7 : next->number);
+    strcat(path, part);
   }
 }
 
@@ -298,9 +332,7 @@ static void test_random_threads(void **state)
         continue;
       char path[8192];
       expect(items, count, i, path);
-      int frame_at = innermost(items, count, &items[i], true), span_at = innermost(items, count, &items[i], false);
-      bool is_new = frame_at >= 0 && (span_at < 0 || innermost(items, count, &items[span_at], true) != frame_at);
-      if (is_new)
+      if (path[0] != 0)
         assert_string_equal(path_of(world, items[i].number), path);
       else
         assert_null(path_of(world, items[i].number));
@@ -314,11 +346,12 @@ static void test_random_threads(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_only_outermost_spans_of_a_frame_get_its_path, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_frames_then_spans_then_itself, setup, teardown),
       cmocka_unit_test_setup_teardown(test_two_calls_of_one_function_share_a_path, setup, teardown),
       cmocka_unit_test_setup_teardown(test_a_span_around_a_frame_is_not_in_it, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_a_long_path_loses_its_outermost_frames, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_a_frame_longer_than_any_path_is_left_out, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_steps_are_no_frames, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_stacks_of_spans, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_paths_that_the_sink_refuses, setup, teardown),
       cmocka_unit_test_setup_teardown(test_many_crossing_frames_cost_little, setup, teardown),
       cmocka_unit_test_setup_teardown(test_extreme_times, setup, teardown),
       cmocka_unit_test(test_random_threads),

@@ -12,6 +12,8 @@
 #include "importers/import.h"
 #include "importers/input.h"
 
+#include <xsp/call_path.h>
+
 struct import;
 
 struct importer {
@@ -103,6 +105,15 @@ void import_tag_text(struct import *import, int64_t span_id, uint32_t key, uint3
 void import_tag_bytes(struct import *import, int64_t span_id, uint32_t key, const char *text, size_t length);
 enum status import_log(struct import *import, int64_t span_id, int64_t time_ns, const char *message, size_t length,
                        struct error *err) MUST_CHECK;
+
+// ---- call paths
+// The number of a path in this file: the frame `name`, of the library or executable `module` (ids of import_string; 0: not
+// known), called from `caller` (0: it is the outermost). Equal arguments give the equal number. A Python frame may be
+// "file.py(12): function". 0: the path would have more than XSP_CALL_PATH_FRAMES frames, or the frame has neither.
+uint32_t import_path(struct import *import, uint32_t caller, enum xsp_frame_kind kind, uint32_t name, uint32_t module);
+// The path of a span of the current run, at any time before the file's end, where ids of spans count up from 1 in the order
+// of import_span.
+void import_span_path(struct import *import, int64_t span_id, uint32_t path);
 
 // ---- accounts: events == kept + skipped. import_span counts as kept and as an event by itself.
 void import_skip(struct import *import, const char *reason); // one event; `reason` is static text

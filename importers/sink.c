@@ -22,6 +22,7 @@ static void forget_file(struct sink *sink)
 {
   for (size_t i = 0; i < sink->runs.count; i++) {
     vector_done(&sink->runs.items[i]->tracks);
+    vector_done(&sink->runs.items[i]->paths);
     free(sink->runs.items[i]);
   }
   sink->runs.count = sink->run_notes.count = 0;
@@ -30,6 +31,8 @@ static void forget_file(struct sink *sink)
   interner_done(&sink->track_texts);
   sink->track_count = 0;
   map_done(&sink->traces);
+  vector_done(&sink->paths);
+  map_done(&sink->path_of);
   arena_done(&sink->arena);
   sink->events = sink->kept = 0;
   sink->late_count = 0;
@@ -123,6 +126,7 @@ enum status sink_end(struct sink *sink, struct import_file *ret_file, struct err
   XSP_TRY(sink_check(sink, err));
   sink_take_facts(sink);
   XSP_TRY(write_runs(sink, err));
+  XSP_TRY(sink_write_paths(sink, err));
   report(sink, ret_file);
   forget_file(sink);
   return STATUS_OK;

@@ -76,9 +76,16 @@ struct sink_late {
 
 struct sink_run { // of the current file
   struct store_run run;
-  uint32_t level_mask;               // of the spans it has
+  uint32_t level_mask; // of the spans it has
+  size_t span_count;
   int64_t shift_ns;                  // to be added to all its times at the file's end
   VECTOR(struct store_track) tracks; // by track_id - 1; texts live in the file's arena
+  VECTOR(uint32_t) paths;            // of import_path, by span_id - 1, as far as there are any
+};
+struct sink_path { // ids of import_string
+  uint32_t caller, name, module;
+  uint16_t depth;
+  uint8_t kind; // enum xsp_frame_kind
 };
 struct sink_run_note { // texts live in the file's arena
   int64_t run_id;      // 0: of the file
@@ -122,7 +129,9 @@ struct sink {
   VECTOR(struct sink_run *) runs; // ids follow each other
   struct sink_run *run;           // the current one
   VECTOR(struct sink_run_note) run_notes;
-  struct map traces; // (run, string) to the trace's id
+  struct map traces;              // (run, string) to the trace's id
+  VECTOR(struct sink_path) paths; // by number - 1
+  struct map path_of;             // from what makes one to its number
   uint64_t events, kept;
   VECTOR(struct import_count) skipped;
   size_t last_skipped;
@@ -141,6 +150,8 @@ struct sink {
 
 void sink_take_facts(struct sink *sink); // sink_experiments.c, at the file's end: its own runs get their experiment
 void sink_resolve(struct sink *sink);    // before the current batch is pushed: all its texts have their ids
+// sink_paths.c, at the file's end: paths of all spans of its runs
+enum status sink_write_paths(struct sink *sink, struct error *err) MUST_CHECK;
 // given.c: what the caller says of the file's runs. `level_mask`: of the run's spans.
 enum status given_apply(struct import *import, struct store_run *run, uint32_t level_mask,
                         struct error *err) MUST_CHECK;

@@ -154,6 +154,7 @@ enum status import_span(struct import *import, const struct store_span *span, st
   if (batch == NULL)
     return sink_check(sink, err);
   sink->run->level_mask |= XSP_LEVEL_MASK(span->level);
+  sink->run->span_count++;
   struct store_span *row = &batch->spans[batch->span_count++];
   *row = *span;
   if (row->tracer == 0)

@@ -253,6 +253,22 @@ static void keep_times(struct kineto *kineto, const struct trace_event *event)
     kineto->most_end_ns = event->end_ns;
 }
 
+// For the sweeps at the end.
+static void keep_interval(struct kineto_track *track, const struct trace_event *event, const struct store_span *span,
+                          uint32_t stack)
+{
+  bool is_native = span->level == XSP_LEVEL_LIBRARY || span->level == XSP_LEVEL_KERNEL;
+  const struct call_span kept = {.start_ns = event->start_ns,
+                                 .end_ns = event->end_ns,
+                                 .span_id = span->span_id,
+                                 .name = span->name,
+                                 .stack = stack,
+                                 .kind = is_native ? XSP_FRAME_NATIVE : XSP_FRAME_FRAMEWORK,
+                                 .is_layer = span->level == XSP_LEVEL_LAYER,
+                                 .is_no_frame = (span->flags & STORE_SPAN_STEP) != 0};
+  call_thread_span(&track->thread, &kept);
+}
+
 static enum status add_span(struct kineto *kineto, const struct trace_event *event, enum event_class event_class,
                             struct error *err)
 {
@@ -286,7 +302,7 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
       set_range(kineto, event, &span);
     else
       set_host(kineto, event, event_class, &span);
-    call_thread_span(&track->thread, event->start_ns, event->end_ns, span.span_id, span.level == XSP_LEVEL_LAYER);
+    keep_interval(track, event, &span, facts.stack);
   }
   span.correlation_id = span.level == XSP_LEVEL_KERNEL ? facts.correlation_id : 0;
   keep_times(kineto, event);

@@ -124,40 +124,33 @@ static int recognize(struct slice head, bool is_all)
 }
 
 // ---- call paths ------------------------------------------------------------------------------------------------------
-static const char *path_text(void *context, uint32_t name, size_t *ret_length)
+static uint32_t make_path(void *context, uint32_t caller, enum xsp_frame_kind kind, uint32_t name)
 {
   const struct kineto *kineto = context;
-  return import_text(kineto->import, name, ret_length);
-}
-
-static uint32_t path_intern(void *context, const char *path, size_t length)
-{
-  const struct kineto *kineto = context;
-  return import_string(kineto->import, path, length);
+  return import_path(kineto->import, caller, kind, name, 0);
 }
 
 static void path_found(void *context, int64_t span_id, uint32_t path)
 {
   struct kineto *kineto = context;
   kineto->path_count++;
-  import_tag_text(kineto->import, span_id, kineto->strings.call_path, path);
+  import_span_path(kineto->import, span_id, path);
 }
 
 static void add_call_paths(struct kineto *kineto)
 {
-  if (kineto->frame_count == 0)
-    return;
-  struct call_sink sink = {.context = kineto, .text = path_text, .intern = path_intern, .found = path_found};
+  struct call_sink sink = {.context = kineto, .path = make_path, .found = path_found};
   struct call_paths *paths = call_paths_create(&sink);
   for (size_t i = 0; i < kineto->tracks.all.count; i++)
     call_paths_sweep(paths, &kineto->tracks.all.items[i]->thread);
   uint64_t left_out = call_paths_left_out(paths);
   call_paths_free(paths);
-  import_note(kineto->import, "%" PRIu64 " Python frames became the call paths of %" PRIu64 " spans",
-              kineto->frame_count, kineto->path_count);
+  if (kineto->frame_count > 0)
+    import_note(kineto->import, "%" PRIu64 " Python frames became the call paths of %" PRIu64 " spans",
+                kineto->frame_count, kineto->path_count);
   if (left_out > 0)
-    import_note(kineto->import, "%" PRIu64 " spans have no call path: the texts of all paths would be too long",
-                left_out);
+    import_note(kineto->import, "%" PRIu64 " spans have no call path: it would have more than %u frames", left_out,
+                XSP_CALL_PATH_FRAMES);
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -200,6 +193,8 @@ static enum status read_kineto(struct import *import, struct error *err)
   enum status status = read_file(kineto, err);
   kineto_tracks_done(&kineto->tracks);
   vector_done(&kineto->repeated);
+  interner_done(&kineto->stacks);
+  vector_done(&kineto->stack_paths);
   buf_done(&kineto->scratch);
   return status;
 }

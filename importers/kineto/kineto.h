@@ -72,7 +72,7 @@ enum kineto_key { // what an argument's key means
   KEY_CORRELATION,
   KEY_DEVICE,
   KEY_STREAM,
-  KEY_CALL_STACK, // "inner;outer"
+  KEY_CALL_STACK, // "inner;outer": becomes a call path
   KEY_QUEUED,     // 0: not known
   KEY_SEQUENCE,   // negative: none
 };
@@ -86,7 +86,7 @@ struct kineto_repeat { // the list or object that a key had last: mostly it has 
   X(api)                                                                                                               \
   X(kernel)                                                                                                            \
   X(memcpy)                                                                                                            \
-  X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(call_path) X(alloc_bytes) X(alloc_own_bytes)
+  X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(alloc_bytes) X(alloc_own_bytes)
 struct kineto_strings { // import_string of what is used all the time
 #define X(name) uint32_t name;
   KINETO_STRINGS(X)
@@ -95,6 +95,7 @@ struct kineto_strings { // import_string of what is used all the time
 struct kineto_facts {                        // of one event, by its arguments
   int64_t correlation_id;                    // 0: none
   const struct trace_value *device, *stream; // NULL: not recorded
+  uint32_t stack;                            // call path around it; 0: not recorded
 };
 struct kineto {
   struct import *import;
@@ -106,6 +107,8 @@ struct kineto {
   struct kineto_strings strings;
   struct buf scratch;            // one text at a time
   VECTOR(bool) repeated;         // by argument, of an event with many
+  struct interner stacks;        // texts of `Call stack`
+  VECTOR(uint32_t) stack_paths;  // call path of each
   uint32_t copy_name, copy_kind; // of the last copy
   int64_t base_ns, first_start_ns, least_start_ns, most_end_ns;
   bool has_base;

@@ -22,7 +22,7 @@ static const struct {
     {"shared memory", KEY_TAG, "shared_bytes"},
     {"Sequence number", KEY_SEQUENCE, "sequence"},
     {"Output Dims", KEY_TAG, "layer_shape"},
-    {"Call stack", KEY_CALL_STACK, "call_path"},
+    {"Call stack", KEY_CALL_STACK, NULL},
     {"cbid", KEY_DROP, NULL},                 // the number of the call whose name the span has
     {"Ev Idx", KEY_DROP, NULL},               // the event's place in the file
     {"Profiler Event Index", KEY_DROP, NULL}, // the same, 2022
@@ -121,26 +121,28 @@ static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, const
   import_tag_bytes(kineto->import, span_id, key, to, compact(json, to));
 }
 
-// "inner;outer" becomes "outer;inner", as call paths are written everywhere.
-static uint32_t reverse_stack(struct kineto *kineto, struct slice stack)
+// The call path of "inner;outer".
+static uint32_t make_path(struct kineto *kineto, struct slice stack)
 {
-  struct buf *scratch = &kineto->scratch;
-  buf_clear(scratch);
-  if (!buf_reserve(scratch, stack.length))
-    return 0;
-  char *to = scratch->data + stack.length;
-  for (size_t from = 0; from < stack.length;) {
-    const char *frame = stack.data + from;
-    const char *semicolon = memchr(frame, ';', stack.length - from);
-    size_t length = semicolon != NULL ? (size_t)(semicolon - frame) : stack.length - from;
-    to -= length;
-    memcpy(to, frame, length);
-    from += length + 1;
-    if (semicolon != NULL)
-      *--to = ';';
+  uint32_t path = 0;
+  for (size_t end = stack.length; end > 0;) {
+    const char *semicolon = memrchr(stack.data, ';', end);
+    size_t from = semicolon == NULL ? 0 : (size_t)(semicolon - stack.data) + 1;
+    uint32_t name = import_string(kineto->import, stack.data + from, end - from);
+    if (name != 0)
+      path = import_path(kineto->import, path, XSP_FRAME_PYTHON, name, 0);
+    end = from == 0 ? 0 : from - 1;
   }
-  size_t length = (size_t)(scratch->data + stack.length - to);
-  return import_string(kineto->import, to, length);
+  return path;
+}
+
+// Many operators have the stack of one before.
+static uint32_t path_of_stack(struct kineto *kineto, struct slice stack)
+{
+  uint32_t count = interner_count(&kineto->stacks), number = interner_at(&kineto->stacks, stack.data, stack.length);
+  if (number == count)
+    *vector_add(&kineto->stack_paths) = make_path(kineto, stack);
+  return kineto->stack_paths.items[number];
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------
@@ -234,7 +236,7 @@ static void tag_argument(struct kineto *kineto, struct kineto_word word, const s
   case KEY_CALL_STACK:
     if (value->type != TRACE_STRING)
       break;
-    tag_text(kineto, span_id, word.string, reverse_stack(kineto, value->raw));
+    facts->stack = path_of_stack(kineto, value->raw);
     return;
   case KEY_QUEUED:
     if (!is_at_least(value, 1))

@@ -107,8 +107,10 @@ static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan,
   if (nsys_type_of(scan, RETURN) == NSYS_INTEGER && nsys_int(scan, RETURN, 0) != 0)
     nsys_tag(reader, scan, RETURN, span->span_id, reader->keys.return_value);
   if (nsys_type_of(scan, STACK) != NSYS_NULL &&
-      nsys_map_find(&reader->stacks, (struct nsys_key){nsys_int(scan, STACK, 0), 0, 0}, &path))
-    import_tag_text(reader->import, span->span_id, reader->keys.call_path, path);
+      nsys_map_find(&reader->stacks, (struct nsys_key){nsys_int(scan, STACK, 0), 0, 0}, &path)) {
+    path = import_path(reader->import, path, XSP_FRAME_NATIVE, span->name, 0);
+    import_span_path(reader->import, span->span_id, path);
+  }
   return STATUS_OK;
 }
 

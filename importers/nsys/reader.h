@@ -62,11 +62,11 @@ void nsys_strings_close(struct nsys_strings *strings);
 // ---- one file
 // Keys of tags, and categories.
 #define NSYS_KEYS(key)                                                                                                 \
-  key(recorded_correlation) key(sequence) key(op_id) key(payload) key(nvtx_category) key(return_value) key(call_path)  \
-      key(short_name) key(mangled_name) key(grid) key(block) key(cluster) key(registers) key(shared_bytes)             \
-          key(local_bytes) key(context) key(graph) key(graph_exec) key(graph_node) key(original_graph_node) key(bytes) \
-              key(copy_kind) key(source_device) key(destination_device) key(cooperative) key(layer_type) key(api)      \
-                  key(kernel) key(memcpy) key(memset) key(sync) key(nvtx) key(mpi) key(ucx) key(cudnn) key(cublas)
+  key(recorded_correlation) key(sequence) key(op_id) key(payload) key(nvtx_category) key(return_value) key(short_name) \
+      key(mangled_name) key(grid) key(block) key(cluster) key(registers) key(shared_bytes) key(local_bytes)            \
+          key(context) key(graph) key(graph_exec) key(graph_node) key(original_graph_node) key(bytes) key(copy_kind)   \
+              key(source_device) key(destination_device) key(cooperative) key(layer_type) key(api) key(kernel)         \
+                  key(memcpy) key(memset) key(sync) key(nvtx) key(mpi) key(ucx) key(cudnn) key(cublas)
 struct nsys_keys { // ids of import_string: of the member's name, and "Input Dims", as Kineto calls them
 #define NSYS_KEY(name) uint32_t name;
   NSYS_KEYS(NSYS_KEY)
@@ -92,7 +92,7 @@ struct nsys_reader {
   struct nsys_map domains;                    // (process, domainId) → its name
   struct nsys_map balances;                   // (process, domainId) → how many of its ranges are NCCL's
   struct nsys_map categories;                 // (process, domainId, category) → its name
-  struct nsys_map stacks;                     // callchainId → call path, a string
+  struct nsys_map stacks;                     // callchainId → call path
   struct nsys_map process_names;              // process → string, of those with threads that have no name
 
   struct nsys_map callers;              // correlation id → ordinal of the process; see nsys_read_callers

@@ -9,6 +9,7 @@ import re
 import unittest
 
 import trace_reader
+from call_paths import span_paths
 from scripted import temporary_folder, xsp, xsp_json
 
 FOLDER = trace_reader.data_folder()
@@ -260,8 +261,9 @@ class Generations(Case):
             {"run_id": 1, "track_id": 3, "name": None, "host": None, "process_id": None, "thread_id": None,
              "device_id": 0, "stream_id": 20, "clock": None}])
         self.assertEqual(self.tags("aten::add"), {"layer_type": "aten::add", "external_id": 7, "Input Dims": "[[2,3],[]]",
-                                                  "alloc_bytes": 0, "alloc_own_bytes": 0, "layer_index": 0,
-                                                  "call_path": "outer.py(2): <module>;inner.py(1): f"})
+                                                  "alloc_bytes": 0, "alloc_own_bytes": 0, "layer_index": 0})
+        self.assertEqual(span_paths(self.out, "name = 'aten::add'"),
+                         [("aten::add", ["<module> outer.py:2", "f inner.py:1", "aten::add"])])
         self.assertEqual(self.tags("Memcpy DtoH (Device -> Pageable)"),
                          {"copy_kind": "DtoH", "bytes": 4096, "recorded_correlation": 98})
         self.assertEqual(self.report["files"][0]["skipped"],
@@ -412,14 +414,45 @@ class PythonFrames(Case):
             "nn.Module: Linear_12": ("layer", "module", None),
             "aten::linear": ("layer", None, "nn.Module: Linear_12"), "aten::mm": ("layer", None, "aten::linear"),
             "cudaFree": ("kernel", "api", None), "elsewhere": ("layer", None, None)})
-        paths = rows(self.out, "select name, value from tag join span using (run_id, span_id) where key = 'call_path'"
-                               " order by name")
-        self.assertEqual([tuple(row.values()) for row in paths], [
-            ("aten::linear", "train.py(9): <module>;module.py(5): forward"), ("cudaFree", "train.py(9): <module>"),
-            ("nn.Module: Linear_12", "train.py(9): <module>")])
+        main, module = "<module> train.py:9", "nn.Module: Linear_12"
+        linear = [main, module, "forward module.py:5", "aten::linear"]
+        self.assertEqual(dict(span_paths(self.out)), {
+            "aten::linear": linear, "aten::mm": [*linear, "aten::mm"], "cudaFree": [main, "cudaFree"],
+            "elsewhere": None, module: [main, module]})
+        kinds = rows(self.out, "select name, kind from frame order by name")
+        self.assertEqual({row["name"]: row["kind"] for row in kinds}, {
+            "<module>": "python", "forward": "python", module: "framework", "aten::linear": "framework",
+            "aten::mm": "framework", "cudaFree": "native"})
         self.assertEqual(self.tags("nn.Module: Linear_12")["layer_type"], "Linear")
         self.assertEqual(self.report["files"][0]["skipped"], {"Python frame, now call path": 2})
-        self.assertRegex(" ".join(self.report["files"][0]["notes"]), "2 .*frames.* 3 spans")
+        self.assertRegex(" ".join(self.report["files"][0]["notes"]), "2 .*frames.* 4 spans")
+
+    def test_a_kernel_ends_the_path_of_its_operator(self):
+        self.load([self.frame("train.py(9): <module>", 0, 100), operator("aten::mm", 10, 30),
+                   call(7, 20, 5), kernel(7, 60, 20, name="gemm"), kernel(8, 90, 1, name="alone")])
+        path = ["<module> train.py:9", "aten::mm"]
+        self.assertEqual(span_paths(self.out), [
+            ("aten::mm", path), ("cudaLaunchKernel", [*path, "cudaLaunchKernel"]), ("gemm", [*path, "gemm"]),
+            ("alone", None)])
+        self.assertEqual(rows(self.out, "select sum, metric from context_metric join context using (context_id)"
+                                        " where parent_id is null order by metric"),
+                         [{"sum": 20000, "metric": "device_ns"}, {"sum": 30000, "metric": "host_ns"},
+                          {"sum": 1, "metric": "launches"}])
+
+    def test_names_of_frames(self):
+        names = {"a (1)/b.py(12): f": ("f", "a (1)/b.py", 12), "<built-in method mm of type object at 0x7f>": None,
+                 "c.py(0): g": None, "(7): h": None, "d.py(7): ": None, "e.py(8): i (9): j": ("i (9): j", "e.py", 8)}
+        self.load([operator("op", 0, 1), *(self.frame(name, -20 + i, 100 - i) for i, name in enumerate(names))])
+        found = rows(self.out, "select name, file, line from frame where kind = 'python' order by frame_id")
+        self.assertEqual([tuple(row.values()) for row in found],
+                         [split or (name, None, None) for name, split in names.items()])
+
+    def test_steps_do_not_split_paths(self):
+        self.load([self.frame("train.py(9): <module>", 0, 100), event("user_annotation", "ProfilerStep#1", 1, 40),
+                   operator("aten::mm", 10, 5), event("user_annotation", "ProfilerStep#2", 50, 40), operator("aten::mm", 60, 5)])
+        path = ["<module> train.py:9", "aten::mm"]
+        self.assertEqual(span_paths(self.out), [("ProfilerStep#1", None), ("aten::mm", path), ("ProfilerStep#2", None),
+                                                ("aten::mm", path)])
 
     def test_module_types(self):
         names = {"nn.Module: Conv2d_0": "Conv2d", "nn.Module: Layer_1_22": "Layer_1", "nn.Module: ResNet": "ResNet",

@@ -11,6 +11,7 @@ import unittest
 
 import strangers
 import trace_reader
+from call_paths import span_paths
 from scripted import temporary_folder, xsp, xsp_json
 
 FOLDER = trace_reader.data_folder()
@@ -312,8 +313,11 @@ class Spans(WithFolder):
             export.add("CUDA_CALLCHAINS", id=chain, symbol=export.string(symbol), stackDepth=depth, unresolved=unresolved,
                        module=export.string("/usr/lib/libcuda.so.1"))
         _, spans = self.load(export)
-        self.assertEqual([span["tags"].get("call_path") for span in spans],
-                         ["main;alloc;[libcuda.so.1]"] * 2 + ["main;init", None, None])
+        library = "[libcuda.so.1]"
+        one = [f"{library} main", f"{library} alloc", library, "cudaMalloc"]
+        self.assertEqual([path for _, path in span_paths(self.out)],
+                         [one, one, [f"{library} main", f"{library} init", "cudaMalloc"], None, None])
+        self.assertEqual(rows(self.out, "select distinct kind from frame"), [{"kind": "native"}])
 
     def test_call_stacks_without_end(self):
         export = Export().call("cudaMalloc", 0, 5, 1, callchainId=5).call("cudaMalloc", 5, 7, 2, callchainId=6)
@@ -321,10 +325,10 @@ class Spans(WithFolder):
             export.add("CUDA_CALLCHAINS", id=5, symbol=export.string(f"f{depth}"), stackDepth=depth)
         for depth in range(20):
             export.add("CUDA_CALLCHAINS", id=6, symbol=export.string(f"{depth}" + "x" * 1000), stackDepth=depth)
-        _, spans = self.load(export)
-        deep, long = (span["tags"]["call_path"] for span in spans)
-        self.assertTrue(deep.endswith(";f2;f1;f0") and len(deep.split(";")) <= 257, deep)
-        self.assertTrue(long.startswith("…;") and long.endswith(";0" + "x" * 1000) and len(long) < 17000)
+        self.load(export)
+        (_, deep), (_, long) = span_paths(self.out)
+        self.assertEqual((len(deep), deep[-4:]), (257, ["f2", "f1", "f0", "cudaMalloc"]))
+        self.assertEqual(long, [f"{depth}" + "x" * 1000 for depth in reversed(range(20))] + ["cudaMalloc"])
 
     def test_start_end_ranges_enclose_nothing(self):
         export = Export().nvtx("outer", 50, 300, kind=60).nvtx("aten::mm", 100, 200, kind=60)

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call paths of a file that is imported: numbered while it is read, written when its spans are with the store, since most
+// sources say at their end only what encloses what. Called by importers, and by sink.c at the file's end.
+#include "base/buf.h"
+#include "importers/sink_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t import_path(struct import *import, uint32_t caller, enum xsp_frame_kind kind, uint32_t name, uint32_t module)
+{
+  struct sink *sink = import->sink;
+  uint32_t depth = 1 + (caller == 0 ? 0 : sink->paths.items[caller - 1].depth);
+  if (depth > XSP_CALL_PATH_FRAMES || (name == 0 && module == 0))
+    return 0;
+  const struct map_key key = {(uint64_t)caller << 32 | name, (uint64_t)module << 2 | (uint64_t)kind};
+  bool is_new;
+  uint64_t *number = map_at(&sink->path_of, key, &is_new);
+  if (is_new) {
+    *vector_add(&sink->paths) = (struct sink_path){caller, name, module, (uint16_t)depth, (uint8_t)kind};
+    *number = sink->paths.count;
+  }
+  return (uint32_t)*number;
+}
+
+void import_span_path(struct import *import, int64_t span_id, uint32_t path)
+{
+  struct sink_run *run = import->sink->run;
+  size_t count = run->paths.count;
+  if ((size_t)span_id > count) {
+    size_t more = (size_t)span_id - count;
+    vector_reserve(&run->paths, more);
+    memset(run->paths.items + count, 0, more * sizeof *run->paths.items);
+    run->paths.count += more;
+  }
+  run->paths.items[span_id - 1] = path;
+}
+
+// ---- the file's end --------------------------------------------------------------------------------------------------
+// "file.py(12): function" in place: the file, its line, the function. What looks otherwise is a name.
+static void split_python_name(char *text, struct store_frame *frame)
+{
+  frame->name = text;
+  for (char *open = strchr(text, '('); open != NULL; open = strchr(open + 1, '(')) {
+    char *end;
+    long line = strtol(open + 1, &end, 10);
+    if (open == text || end == open + 1 || line < 1 || strncmp(end, "): ", 3) != 0 || end[3] == 0)
+      continue;
+    *open = 0;
+    frame->file = text;
+    frame->line = line;
+    frame->name = end + 3;
+    return;
+  }
+}
+
+static uint32_t write_frame(struct sink *sink, const struct sink_path *path, struct buf *scratch)
+{
+  struct store_frame frame = {.kind = path->kind};
+  size_t length;
+  const char *name = import_text(sink->import, path->name, &length);
+  buf_clear(scratch);
+  buf_put(scratch, name, length);
+  buf_put(scratch, "", 1);
+  if (scratch->failed)
+    return 0;
+  if (path->kind == XSP_FRAME_PYTHON)
+    split_python_name(scratch->data, &frame);
+  else
+    frame.name = scratch->data;
+  frame.module = path->module == 0 ? NULL : import_text(sink->import, path->module, &length);
+  return store_frame_id(sink->store, &frame);
+}
+
+// The store's id of each path.
+static uint32_t *write_paths(struct sink *sink)
+{
+  struct buf scratch = {0};
+  struct map frames = {0}; // by name, module and kind
+  uint32_t *ids = memory_new(sink->paths.count + 1, sizeof *ids);
+  for (size_t i = 0; i < sink->paths.count; i++) {
+    const struct sink_path *path = &sink->paths.items[i];
+    uint64_t *frame = map_at(&frames, (struct map_key){(uint64_t)path->name << 32 | path->module, path->kind}, NULL);
+    if (*frame == 0)
+      *frame = write_frame(sink, path, &scratch);
+    ids[i + 1] = *frame == 0 ? 0 : store_context_id(sink->store, ids[path->caller], (uint32_t)*frame);
+  }
+  map_done(&frames);
+  buf_done(&scratch);
+  return ids;
+}
+
+// In place of the paths' numbers.
+static void replace_numbers(struct sink_run *run, const uint32_t *ids, size_t span_count)
+{
+  size_t count = run->paths.count;
+  vector_reserve(&run->paths, span_count - count);
+  memset(run->paths.items + count, 0, (span_count - count) * sizeof *run->paths.items);
+  run->paths.count = span_count;
+  for (size_t i = 0; i < count; i++)
+    run->paths.items[i] = ids[run->paths.items[i]];
+}
+
+enum status sink_write_paths(struct sink *sink, struct error *err)
+{
+  if (sink->paths.count == 0)
+    return STATUS_OK;
+  uint32_t *ids = write_paths(sink);
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < sink->runs.count && status == STATUS_OK; i++) {
+    struct sink_run *run = sink->runs.items[i];
+    if (run->paths.count == 0)
+      continue;
+    replace_numbers(run, ids, run->span_count);
+    status = store_put_contexts(sink->store, run->run.run_id, run->paths.items, run->paths.count, err);
+  }
+  free(ids);
+  return status;
+}
