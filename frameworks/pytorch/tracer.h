@@ -4,6 +4,7 @@
 #define XSP_FRAMEWORKS_PYTORCH_TRACER_H
 
 #include "frameworks/common/door_python.h"
+#include "tracers/frames/python.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,13 +72,15 @@ struct module_name { // of a torch.nn.Module; never freed
   const char *text;  // "layer4.0.conv1"; of an outermost module the name of its class
 };
 struct open_operator {
-  const void *record;   // the at::RecordFunction
-  struct xsp_span span; // start 0: published at the end, where `late_start` is set
-  uint64_t late_start;  // ticks
+  const void *record; // the at::RecordFunction
+  struct xsp_span span;
+  uint64_t late_start;   // ticks; not 0: published at its end, as its place is known later
+  struct xsp_site *site; // NULL: not known yet
   const struct module_name *module;
   uint32_t module_depth;   // of the thread when it began
   uint32_t caller;         // call path in which it was called
   uint32_t path;           // its own call path
+  struct python_place top; // of the Python stack
   int64_t sequence;        // autograd's number; -1: none
   uint64_t allocated;      // bytes, not within nested operators
   bool has_allocated;      // nested ones
@@ -90,7 +93,9 @@ struct pytorch_thread {
   uint32_t last_site;           // of a begun operator; tracer_sites.c
   struct open_operator open[DEPTH_MAXIMUM];
   const struct module_name *modules[DEPTH_MAXIMUM];
-  struct steps *steps; // tracer_steps.c
+  void *outermost_module; // of Python; borrowed
+  bool was_repeated;      // see names_enter
+  struct steps *steps;    // tracer_steps.c
 };
 extern __thread struct pytorch_thread *thread_own __attribute__((tls_model("initial-exec"))); // NULL: none yet
 struct pytorch_thread *thread_make(void);
@@ -139,6 +144,8 @@ void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, u
 // ---- tracer_operators.c
 struct open_operator *operator_innermost(struct pytorch_thread *thread); // NULL: none
 void operators_start(void);
+void operators_python(const void *address_in_interpreter);                // with the interpreter held
+uint32_t operators_path(struct pytorch_thread *thread, const char *name); // of what happens now; 0: not recorded
 
 // ---- tracer_names.c: with the interpreter held
 struct module {
@@ -147,8 +154,9 @@ struct module {
   bool is_model;                  // of an outermost module: it has parameters or parts
 };
 bool names_start(const struct python *python); // false: this interpreter lacks functions
-// A module that is called, and its parts where it is an outermost one. Valid until the next call.
-const struct module *names_enter(void *self, bool is_outermost);
+// A module that is called inside the call of `outermost`, or is that. The outermost one's parts are named when it is first
+// called, and once again in a call (`was_repeated`) that comes to an unknown module. Valid until the next call.
+const struct module *names_enter(void *self, void *outermost, bool *was_repeated);
 
 // ---- tracer_modules.c: calls of torch.nn.Module
 void modules_python(const struct python *python, void *torch_c);

@@ -3,8 +3,6 @@
 // is a span without length; else operators get their sums, for which c10 need not keep a table of its blocks.
 #include "frameworks/pytorch/tracer.h"
 
-#include <xsp/call_path.h>
-
 #define DEVICE_CPU 0 // c10::DeviceType
 
 static bool records_all;
@@ -42,14 +40,11 @@ void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, u
     add((uint64_t)bytes);
   if (!records_all)
     return;
-  const struct open_operator *opened = operator_innermost(thread_get());
-  const struct xsp_frame frame = {
-      .size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = bytes > 0 ? "allocate" : "free"};
   const uint64_t now = xsp_clock_ticks();
   const struct xsp_interval interval = {.size = sizeof interval,
                                         .start = now,
                                         .end = now,
-                                        .call_path = xsp_call_path(opened != NULL ? opened->path : 0, &frame)};
+                                        .call_path = operators_path(thread_get(), bytes > 0 ? "allocate" : "free")};
   struct xsp_span span = xsp_span_emit(bytes > 0 ? allocate_site : free_site, &interval);
   xsp_span_tag_int(&span, "bytes", bytes > 0 ? bytes : -bytes);
   xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)address);

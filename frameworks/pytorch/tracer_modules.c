@@ -71,10 +71,14 @@ static void *call_outermost(struct pytorch_thread *thread, const struct module *
 static void *call(void *function, void *const *arguments, size_t count, void *keywords)
 {
   struct pytorch_thread *thread = (count & ~OFFSET_FLAG) > 0 ? thread_get() : NULL;
-  const struct module *module = thread != NULL ? names_enter(arguments[0], thread->module_depth == 0) : NULL;
-  if (module == NULL)
+  if (thread == NULL)
     return original_call(function, arguments, count, keywords);
   uint32_t depth = thread->module_depth++;
+  if (depth == 0) {
+    thread->outermost_module = arguments[0];
+    thread->was_repeated = false;
+  }
+  const struct module *module = names_enter(arguments[0], thread->outermost_module, &thread->was_repeated);
   if (depth < DEPTH_MAXIMUM)
     thread->modules[depth] = module->name;
   void *result = depth == 0 ? call_outermost(thread, module, function, arguments, count, keywords)
@@ -246,6 +250,9 @@ void modules_python(const struct python *python, void *torch_c)
     return;
   was_called = true;
   py = python;
+  void *in_interpreter;
+  memcpy(&in_interpreter, &py->incref, sizeof in_interpreter);
+  operators_python(in_interpreter);
   const char *why = unusable();
   int (*add_audit_hook)(int (*)(const char *, void *, void *), void *);
   LOOK_UP(modules_by_name, "PyImport_GetModuleDict");

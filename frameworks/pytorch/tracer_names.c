@@ -146,8 +146,8 @@ static bool holds(void *object, const char *name)
   return is_filled;
 }
 
-// The modules in `object`, whose path is `path`, are named.
-static void walk(void *object, const char *path, unsigned depth)
+// The modules in `object`, whose path is `path`, are named. `is_repeated`: also those in modules that were walked before.
+static void walk(void *object, const char *path, unsigned depth, bool is_repeated)
 {
   void *parts = depth < NESTED ? dictionary_of(object, "_modules") : NULL, *key, *part;
   python_size at = 0;
@@ -160,28 +160,36 @@ static void walk(void *object, const char *path, unsigned depth)
     const struct known_module *before = known(part);
     bool was_walked = before != NULL && before->is_walked && !before->is_named_alone;
     note(part, text)->is_walked = true;
-    if (!was_walked)
-      walk(part, text, depth + 1);
+    if (!was_walked || is_repeated)
+      walk(part, text, depth + 1, is_repeated);
   }
   if (parts != NULL)
     py->decref(parts);
   py->error_clear();
 }
 
-const struct module *names_enter(void *self, bool is_outermost)
+static void walk_outermost(struct known_module *module, void *object, bool is_repeated)
+{
+  module->is_walked = true;
+  module->module.is_model = holds(object, "_parameters") || holds(object, "_modules");
+  walk(object, module->is_named_alone || module->module.name == NULL ? "" : module->module.name->text, 0, is_repeated);
+}
+
+const struct module *names_enter(void *self, void *outermost, bool *was_repeated)
 {
   struct known_module *module = known(self);
-  if (module != NULL && (module->is_walked || !is_outermost))
+  if (module != NULL && (module->is_walked || self != outermost))
     return &module->module;
   if (table_used >= TABLE / 2)
     forget_all();
-  module = note(self, NULL);
-  if (!is_outermost)
-    return &module->module;
-  module->is_walked = true;
-  module->module.is_model = holds(self, "_parameters") || holds(self, "_modules");
-  walk(self, module->is_named_alone || module->module.name == NULL ? "" : module->module.name->text, 0);
-  return &module->module;
+  if (self == outermost) {
+    module = note(self, NULL);
+    walk_outermost(module, self, false);
+  } else if (!*was_repeated) { // added since, or not a part of it
+    *was_repeated = true;
+    walk_outermost(note(outermost, NULL), outermost, true);
+  }
+  return &note(self, NULL)->module;
 }
 
 bool names_start(const struct python *python)

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators as layers: PyTorch calls these functions at the start and end of each, on the thread that runs it, mostly
 // without Python's lock. They take no lock, and allocate only when a thread first comes here.
+#include "frameworks/common/guest.h"
 #include "frameworks/pytorch/tracer.h"
+#include "tracers/frames/mode.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <xsp/call_path.h>
+
+static bool records_paths;
 
 #define LINKED "autograd::engine::evaluate_function: "
 
@@ -27,30 +33,39 @@ static const struct module_name *module_now(const struct pytorch_thread *thread)
   return depth > 0 ? thread->modules[depth - 1] : NULL;
 }
 
-// Where the operator was called: its module and its caller's path.
-static void place(struct pytorch_thread *thread, struct open_operator *opened)
+// Where the operator was called: its module and its caller's path. `around`: the operator that it is nested in, or NULL.
+static void place(const struct pytorch_thread *thread, const struct open_operator *around, struct open_operator *opened)
 {
-  const struct open_operator *around = operator_innermost(thread);
   opened->module_depth = thread->module_depth;
   opened->module = around != NULL && around->module_depth == thread->module_depth ? around->module : module_now(thread);
-  opened->caller = around != NULL ? around->path : 0;
+  if (!records_paths)
+    return;
+  opened->top = python_frames_top();
+  if (around == NULL)
+    opened->caller = python_frames_path();
+  else if (opened->top.frame == around->top.frame && opened->top.instruction == around->top.instruction)
+    opened->caller = around->path;
+  else // it called Python again: an autograd function of the program's, a hook
+    opened->caller = python_frames_path_since(around->top, around->path);
 }
 
-// A backward operator is where its forward operator was.
-static void place_backward(struct pytorch_thread *thread, struct open_operator *opened)
+static void find_site(uint32_t *last, const char *name, struct open_operator *opened)
 {
-  struct forward_operator forward;
-  if (!links_find(opened->forward_thread, opened->sequence, &forward))
+  struct operator_site found = site_of_operator(last, name, opened->scope, opened->module, opened->caller);
+  opened->site = found.site;
+  opened->path = found.path;
+}
+
+// A backward operator, and the step of the engine around it, are where the forward operator was.
+static void take_over(const struct forward_operator *forward, const struct open_operator *opened,
+                      struct open_operator *around)
+{
+  if (around == NULL || around->late_start == 0 || around->site != NULL)
     return;
-  opened->module = forward.module;
-  opened->caller = forward.caller;
-  struct open_operator *around = thread->depth > 0 ? &thread->open[thread->depth - 1] : NULL;
-  if (around != NULL && around->late_start != 0) {
-    around->module = forward.module;
-    around->caller = forward.caller;
-    around->sequence = opened->sequence;
-    around->forward_thread = opened->forward_thread;
-  }
+  around->module = forward->module;
+  around->caller = forward->caller;
+  around->sequence = opened->sequence;
+  around->forward_thread = opened->forward_thread;
 }
 
 static void tag(const struct open_operator *opened)
@@ -75,29 +90,42 @@ static void tag_memory(struct pytorch_thread *thread, const struct open_operator
     xsp_span_tag_int(&opened->span, "alloc_own_bytes", (int64_t)opened->allocated);
 }
 
+static bool find_forward(const void *record, struct open_operator *opened, struct forward_operator *ret_forward)
+{
+  if (opened->scope != SCOPE_BACKWARD || opened->sequence < 0)
+    return false;
+  opened->forward_thread = layout_forward_thread(record, opened->sequence);
+  return opened->forward_thread != 0 && links_find(opened->forward_thread, opened->sequence, ret_forward);
+}
+
 static void begin(const void *record, enum scope scope)
 {
   struct pytorch_thread *thread = thread_get();
   if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
     return;
   const char *name = torch->name(record);
-  struct open_operator *opened = &thread->open[thread->depth];
-  *opened = (struct open_operator){.record = record, .scope = (uint8_t)scope};
-  place(thread, opened);
-  opened->sequence = layout_sequence(record, scope == SCOPE_BACKWARD);
-  if (scope == SCOPE_BACKWARD && opened->sequence >= 0 &&
-      (opened->forward_thread = layout_forward_thread(record, opened->sequence)) != 0)
-    place_backward(thread, opened);
-  else if (scope == SCOPE_FUNCTION && opened->sequence >= 0)
+  struct open_operator *around = operator_innermost(thread), *opened = &thread->open[thread->depth++];
+  *opened = (struct open_operator){
+      .record = record, .scope = (uint8_t)scope, .sequence = layout_sequence(record, scope == SCOPE_BACKWARD)};
+  struct forward_operator forward;
+  bool has_forward = find_forward(record, opened, &forward);
+  if (has_forward)
+    take_over(&forward, opened, around);
+  if (around != NULL && around->late_start != 0 && around->site == NULL)
+    find_site(NULL, torch->name(around->record), around);
+  place(thread, around, opened);
+  if (has_forward && (around == NULL || around->late_start == 0)) {
+    opened->module = forward.module;
+    opened->caller = forward.caller;
+  }
+  if (scope == SCOPE_FUNCTION && opened->sequence >= 0)
     links_add(torch->current_thread(), opened->sequence, &(struct forward_operator){opened->module, opened->caller});
-  thread->depth++;
   if (scope == SCOPE_FUNCTION && encloses_backward(name)) {
     opened->late_start = xsp_clock_ticks();
     return;
   }
-  struct operator_site found = site_of_operator(&thread->last_site, name, scope, opened->module, opened->caller);
-  opened->path = found.path;
-  opened->span = xsp_span_start(found.site);
+  find_site(&thread->last_site, name, opened);
+  opened->span = xsp_span_start(opened->site);
   tag(opened);
 }
 
@@ -113,10 +141,10 @@ static void begin_range(const void *record)
 
 static void publish_late(const void *record, struct open_operator *opened)
 {
-  struct operator_site found =
-      site_of_operator(NULL, torch->name(record), SCOPE_FUNCTION, opened->module, opened->caller);
+  if (opened->site == NULL)
+    find_site(NULL, torch->name(record), opened);
   const struct xsp_interval interval = {.size = sizeof interval, .start = opened->late_start, .end = xsp_clock_ticks()};
-  opened->span = xsp_span_emit(found.site, &interval);
+  opened->span = xsp_span_emit(opened->site, &interval);
   tag(opened);
 }
 
@@ -177,9 +205,28 @@ void operators_start(void)
   if ((levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
     return;
   layout_find();
+  records_paths = call_paths_mode() != CALL_PATHS_NONE;
   add(SCOPE_BACKWARD, (void *)start_backward);
   // TorchScript, custom classes, the lite interpreter and the static runtime announce functions, too.
   static const uint8_t functions[] = {SCOPE_FUNCTION, 2, 4, 6, 8, 9};
   for (size_t i = 0; i < sizeof functions; i++)
     add(functions[i], (void *)start_function);
+}
+
+void operators_python(const void *address_in_interpreter)
+{
+  char why[160], note[224];
+  if (!records_paths || python_frames_setup(address_in_interpreter, why, sizeof why))
+    return;
+  snprintf(note, sizeof note, "call paths have no Python functions: %s", why);
+  guest_report(note);
+}
+
+uint32_t operators_path(struct pytorch_thread *thread, const char *name)
+{
+  if (!records_paths)
+    return 0;
+  const struct open_operator *around = operator_innermost(thread);
+  const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
+  return xsp_call_path(around != NULL ? around->path : python_frames_path(), &frame);
 }

@@ -4,6 +4,7 @@
 // Called by tracer_operators.c for each operator.
 #include "base/hash.h"
 #include "frameworks/pytorch/tracer.h"
+#include "tracers/frames/mode.h"
 
 #include <string.h>
 #include <xsp/call_path.h>
@@ -30,9 +31,11 @@ static bool make(struct entry *entry, const char *name, enum scope scope, const 
       xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, name, scope == SCOPE_BACKWARD ? "backward" : NULL, variant);
   if (site == NULL)
     return false;
-  const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
-  entry->path = xsp_call_path(caller, &frame);
-  xsp_site_call_path(site, entry->path);
+  if (call_paths_mode() != CALL_PATHS_NONE) {
+    const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
+    entry->path = xsp_call_path(caller, &frame);
+    xsp_site_call_path(site, entry->path);
+  }
   xsp_site_tag_string(site, "layer_type", name);
   if (module != NULL)
     xsp_site_tag_string(site, "module", module->text);

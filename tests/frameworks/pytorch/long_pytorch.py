@@ -106,6 +106,93 @@ class Operators(Case):
         self.check_equal(pytorch_programs.ODD)
 
 
+class Paths(Case):
+    PATHS = """
+        with recursive caller(span_id, context_id, depth, kind, name, line) as (
+          select s.span_id, c.parent_id, 0, f.kind, f.name, f.line from span s
+            join context c on c.context_id = s.context_id join frame f on f.frame_id = c.frame_id where s.level = 'layer'
+          union all
+          select caller.span_id, c.parent_id, depth + 1, f.kind, f.name, f.line from caller
+            join context c on c.context_id = caller.context_id join frame f on f.frame_id = c.frame_id)
+        select span_id, kind, name, line from caller order by span_id, depth desc"""
+
+    def paths(self, path):
+        """Of each layer: the Python functions, and the operators, of its path."""
+        names = {span["span_id"]: span["name"] for span in sql(path, "select span_id, name from span where level = 'layer'")}
+        found = {}
+        for frame in sql(path, self.PATHS):
+            python, operators = found.setdefault(frame["span_id"], ([], []))
+            if frame["kind"] == "python":
+                python.append((frame["name"].split(".")[-1], frame["line"]))
+            else:
+                operators.append(frame["name"])
+        return [(names[span], *frames) for span, frames in found.items()]
+
+    def test_equal_traceback(self):
+        _, path = self.traced([self.python, self.program(pytorch_programs.PATHS), self.folder / "stacks.json"])
+        stacks = {name: [tuple(frame) for frame in stack]
+                  for name, stack in json.loads((self.folder / "stacks.json").read_text(encoding="utf-8")).items()}
+        self.assertEqual(set(stacks), {"erf", "trunc", "round", "acosh", "tan", "sinh"})
+        paths = self.paths(path)
+        forward = {}
+        for name, stack in stacks.items():
+            (_, python, operators), = [item for item in paths if item[0] == f"aten::{name}"]
+            forward[name] = python
+            if name != "round":  # runs in the backward pass: on the thread's stack, and below the forward operator's
+                self.assertEqual(python, stack, name)
+            self.assertEqual(operators[-1], f"aten::{name}")
+        for name in ("Erf", "Acosh", "Tan"):
+            for found in [item for item in paths if item[0].endswith(f"{name}Backward0")]:
+                self.assertEqual(found[1], forward[name.lower()], found)
+        self.assertEqual(forward["round"][-1], stacks["round"][-1])
+
+    def test_none(self):
+        _, path = self.traced([self.python, self.program(pytorch_programs.TRAIN)], "--call-paths", "none")
+        self.assertEqual(sql(path, "select count(*) as n from span where context_id is not null")[0]["n"], 0)
+
+
+class Modules(Case):
+    def test_unusual_calls(self):
+        command = [self.python, self.program(pytorch_programs.MODULES)]
+        out, path = self.traced(command)
+        self.assertEqual(out, self.run_it(*command).stdout)
+        rows = sql(path, """
+            select r.name as range, s.name, (select value from tag where run_id = s.run_id and span_id = s.span_id
+              and key = 'module') as module
+            from span s join span r on r.run_id = s.run_id and r.tracer = 'pytorch' and r.level = 'application'
+              and s.start_ns between r.start_ns and r.end_ns
+            where s.level = 'layer' and s.name = 'aten::linear' order by s.start_ns""")
+        self.assertEqual([(row["range"], row["module"]) for row in rows],
+                         [("called", "part"), ("part", "part"), ("alone", "Linear"), ("held", "0"), ("late", "late"),
+                          ("copy", "late"), ("after", None)])
+        odd = sql(path, """
+            select distinct (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'module')
+              as module from span s where s.name in ('aten::relu', 'aten::linear')""")
+        self.assertLessEqual({row["module"] for row in odd}, {"0", "1", "part", "Linear", "late", None})
+
+
+class Processes(Case):
+    def test_workers(self):
+        command = [self.python, self.program(pytorch_programs.WORKERS)]
+        out, path = self.traced(command)
+        self.assertEqual(out, self.run_it(*command).stdout)
+        rows = sql(path, """
+            select s.name, count(distinct t.process_id) as processes, count(*) as n from span s
+              join track t on t.run_id = s.run_id and t.track_id = s.track_id
+            where s.name in ('aten::square', 'aten::cosh', 'aten::tanh') group by s.name order by s.name""")
+        found = {row["name"]: (row["processes"], row["n"]) for row in rows}
+        self.assertEqual(found, {"aten::cosh": (2, 4), "aten::square": (2, 8), "aten::tanh": (1, 1)})
+
+    def test_isolated(self):
+        program = self.program("import torch; print(torch.ones(2).cosh().sum().item())\n")
+        for options in (["-I"], ["-S", "-c", "import sys; print(sys.flags.no_site)"], ["-B", "-X", "importtime"]):
+            command = [self.python, *options] + ([] if "-c" in options else [program])
+            out, path = self.traced(command)
+            self.assertEqual(out, self.run_it(*command).stdout)
+            seen = sql(path, "select count(*) as n from span where name = 'aten::cosh'")[0]["n"]
+            self.assertEqual(seen, 0 if "-c" in options else 1)
+
+
 class Memory(Case):
     OWN = """
         select sum(t.value) as bytes from tag t join span s on s.run_id = t.run_id and s.span_id = t.span_id

@@ -117,3 +117,123 @@ with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler
         work()
 profiler.export_chrome_trace(sys.argv[1])
 """
+
+# What traceback finds in the line of an operator, and in that of a forward operator whose backward operator runs later.
+PATHS = START + """
+import traceback
+stacks = {}
+
+def note(name):
+    stacks[name] = [(frame.name, frame.lineno) for frame in traceback.extract_stack()[:-1]]
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        note("erf"); y = torch.erf(x)
+        return y
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def forward(self, x):
+        return self.inner(x)
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        note("trunc"); y = torch.trunc(x)
+        return y
+    @staticmethod
+    def backward(context, gradient):
+        note("round"); return torch.round(gradient)
+
+def recursive(depth, x):
+    if depth == 0:
+        note("acosh"); return torch.acosh(x + 2)
+    return recursive(depth - 1, x)
+
+def generator(x):
+    for _ in range(1):
+        note("tan"); yield torch.tan(x)
+
+x = torch.ones(3, requires_grad=True)
+y = Own.apply(Outer()(x)) + recursive(30, x) + next(generator(x))
+exec("note('sinh'); z = torch.sinh(x)")
+y.sum().backward()
+json.dump(stacks, open(sys.argv[1], "w"))
+"""
+
+# Modules that are called in unusual ways: each module's name is that of the operator's tag.
+MODULES = START + """
+import copy
+
+class Called(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = torch.nn.Linear(2, 2)
+    def __call__(self, *arguments):
+        return super().__call__(*arguments)
+    def forward(self, x):
+        return self.part(x)
+
+class Failing(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError
+
+x = torch.ones(1, 2)
+with torch.no_grad():
+    for i in range(300):  # addresses are used again
+        model = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(2, 2)) if i % 2 else Called()
+        model(x)
+        del model
+    model = Called()
+    with record_function("called"):
+        model(x)
+    with record_function("part"):
+        model.part(x)
+    alone = torch.nn.Linear(2, 2)
+    with record_function("alone"):
+        alone(x)
+    holder = torch.nn.ModuleDict({"a": torch.nn.Sequential(alone)})
+    with record_function("held"):
+        holder["a"](x)
+    model.late = torch.nn.Linear(2, 2)
+    Called.forward = lambda self, x: self.late(x)
+    with record_function("late"):
+        model(x)
+    with record_function("copy"):
+        copy.deepcopy(model)(x)
+    try:
+        Failing()(x)
+    except ValueError:
+        pass
+    with record_function("after"):
+        torch.nn.functional.linear(x, x)
+print(len(model.state_dict()), model)
+"""
+
+WORKERS = START + """
+import multiprocessing, os
+from torch.utils.data import DataLoader, Dataset
+
+class Squares(Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        return torch.tensor(float(i)).square()
+
+def work(i):
+    return torch.full((2,), float(i)).cosh().sum().item()
+
+if __name__ == "__main__":
+    for batch in DataLoader(Squares(), batch_size=4, num_workers=2):
+        print(batch)
+    for way in ("fork", "spawn"):
+        with multiprocessing.get_context(way).Pool(1) as pool:
+            print(pool.map(work, [1, 2]))
+    child = os.fork()
+    if child == 0:
+        torch.ones(2).tanh()
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
