@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call paths of Python stacks (tracers/frames) in this interpreter, with a session: a known stack, a new line in a known
 stack, the innermost frame. Called by bench/run.py, or by hand with XSP_BUILD=build-bench; prints one JSON object per line.
-Floors: the same stack read without hashing, a frame appended to a known path, the thread's state."""
+Floors: the same stack read without hashing, a frame appended to a known path, the thread's state. Native stacks against
+libunwind's unw_backtrace, which only gives addresses."""
 import ctypes
 import json
 import os
@@ -14,16 +15,16 @@ BUILD = pathlib.Path(os.environ.get("XSP_BUILD", SOURCE / "build-bench"))
 DEPTH, NEW_LINES = 20, 1000
 
 
-def put(case, value, floor, target):
-    print(json.dumps({"bench": "frames/python", "case": case, "value": round(value, 2), "unit": "ns", "floor": round(floor, 2),
+def put(case, value, floor, target, bench="frames/python"):
+    print(json.dumps({"bench": bench, "case": case, "value": round(value, 2), "unit": "ns", "floor": round(floor, 2),
                       "ratio": round(value / floor, 4), "target": target}), flush=True)
 
 
 def main():
     module = ctypes.PyDLL(str(BUILD / "bench-programs" / "python_frames.so"))
-    cost, median = module.frames_cost, module.frames_median
-    cost.restype = median.restype = ctypes.c_double
-    cost.argtypes = [ctypes.c_char]
+    cost, native, median = module.frames_cost, module.frames_native_cost, module.frames_median
+    cost.restype = native.restype = median.restype = ctypes.c_double
+    cost.argtypes = native.argtypes = [ctypes.c_char]
     why = ctypes.create_string_buffer(256)
     with tempfile.TemporaryDirectory(prefix="xsp-bench-frames-", dir="/dev/shm") as folder:
         if not module.frames_begin(folder.encode(), why, ctypes.c_size_t(256)):
@@ -44,6 +45,11 @@ def main():
 
         def down(depth):
             return down(depth - 1) if depth > 0 else measure()
+        peer = native(b"u")
+        if peer:
+            put(f"known stack of {DEPTH} against unw_backtrace", native(b"n"), peer, 1.2, "frames/native")
+        else:
+            print(json.dumps({"bench": "frames/native", "case": "known stack", "note": "libunwind.so.8 is not installed"}))
         down(DEPTH - 4)  # besides: <module>, main, and measure
 
 

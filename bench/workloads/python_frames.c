@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded into an interpreter by bench/frames.py: ns that a tracer pays for the Python stack of the calling thread, and
 // floors.
+#include "tracers/frames/frames.h"
 #include "tracers/frames/interpreter.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <xsp/call_path.h>
 
@@ -17,6 +21,8 @@ static volatile uintptr_t sink;
 static double samples[SAMPLES];
 static int sample_count;
 
+static int (*unw_backtrace)(void **, int); // libunwind's; NULL: not installed
+
 static double now_ns(void)
 {
   struct timespec time;
@@ -27,8 +33,11 @@ static double now_ns(void)
 EXPORT bool frames_begin(const char *session, char *why, size_t why_size)
 {
   struct python_api api;
+  void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+  void *symbol = library == NULL ? NULL : dlsym(library, "unw_backtrace");
+  memcpy(&unw_backtrace, &symbol, sizeof symbol);
   return xsp_attach(session) == 0 && python_frames_setup(NULL, why, why_size) &&
-         interpreter_find(NULL, &api, &python, why, why_size);
+         interpreter_find(NULL, &api, &python, why, why_size) && native_frames_setup(NULL);
 }
 
 static uintptr_t read_stack(void) // what any walk has to read
@@ -52,6 +61,14 @@ static uintptr_t call(char what)
     return (uintptr_t)python_frames_top().frame;
   case 'r':
     return read_stack();
+  case 'n': {
+    int inner = 0;
+    return frames_path(CALL_PATHS_FULL, NULL, &inner);
+  }
+  case 'u': {
+    void *addresses[128];
+    return (uintptr_t)unw_backtrace(addresses, 128) + (uintptr_t)addresses[0];
+  }
   default:
     return (uintptr_t)python.thread_state();
   }
@@ -68,6 +85,33 @@ EXPORT double frames_cost(char what) // the fastest round's mean
     fastest = taken < fastest ? taken : fastest;
   }
   return fastest;
+}
+
+struct native_cost {
+  char what;
+  double result;
+};
+
+__attribute__((noinline)) static double native_down(char what, int depth)
+{
+  volatile double result = depth > 0 ? native_down(what, depth - 1) : frames_cost(what);
+  return result;
+}
+
+static void *native_thread(void *cost)
+{
+  ((struct native_cost *)cost)->result = native_down(((struct native_cost *)cost)->what, 14);
+  return NULL;
+}
+
+// The same in twenty native functions, on a thread that runs no Python. 0: not installed.
+EXPORT double frames_native_cost(char what)
+{
+  struct native_cost cost = {what, 0};
+  pthread_t thread;
+  if ((what != 'u' || unw_backtrace != NULL) && pthread_create(&thread, NULL, native_thread, &cost) == 0)
+    pthread_join(thread, NULL);
+  return cost.result;
 }
 
 static void add_sample(double taken)

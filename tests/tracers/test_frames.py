@@ -82,6 +82,9 @@ class Frames(unittest.TestCase):
     def test_frames_since(self):
         self.all_pass("since")
 
+    def test_native_frames(self):
+        self.all_pass("native")
+
     def test_setup_keeps_an_exception(self):
         self.all_pass("pending_error")
 

@@ -3,6 +3,7 @@
 // come back into C, and compares each frame of that stack with the public API. Memory is read only after the kernel has
 // confirmed that it can be.
 #include "tracers/frames/interpreter.h"
+#include "tracers/frames/readable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ __attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...
 
 static bool is_readable(const void *base, uint32_t offset)
 {
-  return interpreter_readable((const char *)base + offset);
+  return memory_is_readable((const char *)base + offset);
 }
 
 // The walk of python.c with each word checked first. It ends where the interpreter's own stack does.

@@ -6,10 +6,6 @@
 
 #include "tracers/frames/python.h"
 
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 typedef void object; // PyObject
 
 #define NO_OFFSET UINT32_MAX
@@ -79,15 +75,6 @@ static inline int64_t interpreter_position(const struct interpreter *python, con
   if (python->minor == 10)
     return (int64_t)frame->instruction * 2;
   return (int64_t)(frame->instruction - frame->code - python->code_units);
-}
-
-// Whether eight bytes there can be read, without reading them here: the kernel copies the mask before it rejects `how`.
-static inline bool interpreter_readable(const void *at)
-{
-  int saved_errno = errno;
-  bool is_readable = syscall(SYS_rt_sigprocmask, ~0, at, NULL, 8) != 0 && errno != EFAULT;
-  errno = saved_errno;
-  return is_readable;
 }
 
 // ---- text.c

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tracers/frames for tests in real interpreters: loaded with ctypes. Keeps call paths in a table of its own, so that no
 // session is needed and calls of xsp_call_path are counted.
-#include "tracers/frames/python.h"
+#include "tracers/frames/frames.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xsp/call_path.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -16,7 +15,8 @@
 
 static struct path {
   uint32_t caller, line;
-  char *name, *file;
+  uint64_t address;
+  char *name, *file, *module;
 } paths[PATHS];
 static uint32_t path_count = 1;
 static _Thread_local uint32_t asked; // calls of xsp_call_path
@@ -38,10 +38,16 @@ uint32_t xsp_call_path(uint32_t caller, const struct xsp_frame *frame)
   asked++;
   uint32_t path = 1;
   while (path < path_count && !(paths[path].caller == caller && paths[path].line == frame->line &&
-                                is_same(paths[path].name, frame->name) && is_same(paths[path].file, frame->file)))
+                                paths[path].address == frame->address && is_same(paths[path].name, frame->name) &&
+                                is_same(paths[path].file, frame->file) && is_same(paths[path].module, frame->module)))
     path++;
   if (path == path_count && path_count < PATHS)
-    paths[path_count++] = (struct path){caller, frame->line, copy(frame->name), copy(frame->file)};
+    paths[path_count++] = (struct path){.caller = caller,
+                                        .line = frame->line,
+                                        .address = frame->address,
+                                        .name = copy(frame->name),
+                                        .file = copy(frame->file),
+                                        .module = copy(frame->module)};
   pthread_mutex_unlock(&lock);
   return path == PATHS ? 0 : path;
 }
@@ -97,10 +103,81 @@ EXPORT uint32_t probe_frame(uint32_t path, const char **ret_name, const char **r
   return paths[path].caller;
 }
 
+EXPORT uint32_t probe_native(uint32_t path, const char **ret_module, uint64_t *ret_address)
+{
+  *ret_module = paths[path].module;
+  *ret_address = paths[path].address;
+  return paths[path].caller;
+}
+
+// ---- native frames
+EXPORT bool probe_native_setup(const void *in_interpreter)
+{
+  return native_frames_setup(in_interpreter);
+}
+
+__attribute__((noinline)) EXPORT uint32_t probe_full(int mode)
+{
+  volatile int inner = 0; // in this function's frame
+  return frames_path((enum call_paths_mode)mode, NULL, (const void *)&inner) + (uint32_t)inner;
+}
+
+static struct frames_place operator;
+static uint32_t nested_path;
+
+__attribute__((noinline)) EXPORT uint32_t probe_nested(void) // in the operator
+{
+  volatile int inner = 0;
+  nested_path = frames_path(CALL_PATHS_FULL, &operator,(const void *) & inner) + (uint32_t)inner;
+  return nested_path;
+}
+
+// An operator that calls `function`, or probe_nested itself. Returns the operator's path.
+__attribute__((noinline)) EXPORT uint32_t probe_operator(int (*function)(void))
+{
+  volatile int object = 0;
+  struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = "operator"};
+  operator.path = xsp_call_path(frames_path(CALL_PATHS_FULL, NULL, (const void *)&object), &frame);
+  operator.python = python_frames_top();
+  operator.stack =(const void *) & object;
+  if (function != NULL)
+    object += function();
+  else
+    object += (int)probe_nested();
+  return operator.path + 0 *(uint32_t) object;
+}
+
+EXPORT uint32_t probe_nested_path(void)
+{
+  return nested_path;
+}
+
 static void *foreign(void *result)
 {
   *(uint32_t *)result = python_frames_path() + (probe_has_top() ? 1000000 : 0);
+  nested_path = probe_full(CALL_PATHS_FULL);
   return NULL;
+}
+
+__attribute__((noinline)) static uint32_t deep(int depth)
+{
+  volatile uint32_t result = depth == 0 ? probe_full(CALL_PATHS_FULL) : deep(depth - 1);
+  return result;
+}
+
+static void *run_deep(void *result)
+{
+  *(uint32_t *)result = deep(300);
+  return NULL;
+}
+
+EXPORT uint32_t probe_deep_thread(void)
+{
+  uint32_t result = 0;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run_deep, &result) == 0)
+    pthread_join(thread, NULL);
+  return result;
 }
 
 EXPORT uint32_t probe_foreign_thread(void) // on a thread that Python does not know
@@ -124,21 +201,4 @@ __attribute__((destructor)) static void last(void) // after the interpreter
     printf("last path %u\n", python_frames_path());
     fflush(stdout);
   }
-}
-
-// Nanoseconds of one call, the fastest of `rounds` rounds: for bench/frames.py.
-EXPORT double probe_cost(int what, int rounds)
-{
-  double fastest = 1e18;
-  static volatile uintptr_t sink;
-  for (int round = 0; round < rounds; round++) {
-    struct timespec begin, end;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    for (int i = 0; i < 2000; i++)
-      sink ^= what == 0 ? python_frames_path() : (uintptr_t)python_frames_top().frame;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-    double taken = ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / 2000;
-    fastest = taken < fastest ? taken : fastest;
-  }
-  return fastest;
 }

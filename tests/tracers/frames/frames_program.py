@@ -299,6 +299,65 @@ def subinterpreter():
         _xxsubinterpreters.run_string(_xxsubinterpreters.create(isolated=False), code)
 
 
+def modules_of(path, outside=0):
+    """File names of the native frames' libraries, outermost first, without those of the path `outside`."""
+    found = []
+    while path != outside and path:
+        module, address = ctypes.c_char_p(), ctypes.c_uint64()
+        path = held.probe_native(path, ctypes.byref(module), ctypes.byref(address))
+        found.append((module.value.decode().split("/")[-1].split(".")[0], address.value))
+    assert path == outside, path
+    return found[::-1]
+
+
+def symbol(name):
+    """Of the probe: bytes from its beginning."""
+    class Info(ctypes.Structure):
+        _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("at", ctypes.c_void_p)]
+    info, at = Info(), ctypes.cast(getattr(held, name), ctypes.c_void_p).value
+    assert ctypes.CDLL(None).dladdr(ctypes.c_void_p(at), ctypes.byref(info))
+    return at - info.base
+
+
+def called_from_ctypes(native, function):
+    """The interpreter's own functions are not there: ctypes, perhaps its libffi, then the function."""
+    modules = [module for module, _ in native]
+    assert modules[-1] == "frames_probe" and set(modules[:-1]) <= {"_ctypes", "libffi"}, modules
+    assert symbol(function) < native[-1][1] < symbol(function) + 500, (native[-1], symbol(function))
+
+
+def native():
+    none, light, full = 0, 1, 2
+    assert held.probe_native_setup(ctypes.cast(ctypes.pythonapi.Py_GetVersion, ctypes.c_void_p)) & 255
+    found, python = [None, None], [None, None]
+    for i in range(2):
+        found[i], python[i] = held.probe_full(full), held.probe_path()
+    assert found[0] == found[1]  # once unwound, once known
+    called_from_ctypes(modules_of(found[0], python[0]), "probe_full")
+    assert held.probe_full(none) == 0
+    path, stack = held.probe_full(light), traceback.extract_stack()
+    same(frames_of(path), stack, qualified(sys._getframe()))
+    # An operator: what it calls in C, and what that calls in Python.
+    path = held.probe_operator(None)
+    nested = held.probe_nested_path()
+    assert frames_of(path)[-1][0] == "operator", frames_of(path)
+    inside = modules_of(nested, path)
+    assert len(inside) == 1 and symbol("probe_nested") < inside[0][1] < symbol("probe_nested") + 500, inside
+    for _ in range(2):
+        path = held.probe_operator(ctypes.PYFUNCTYPE(ctypes.c_int)(lambda: held.probe_nested()))
+        added = frames_of(held.probe_nested_path())[len(frames_of(path)):]
+        assert added[0][0].split(".")[-1] == "<lambda>" and not any(name for name, _, _ in added[1:]), added
+        inner = modules_of(held.probe_nested_path(), 0)[-len(added) + 1:]
+        called_from_ctypes(inner, "probe_nested")
+    # A thread that runs no Python: all of it.
+    held.probe_foreign_thread()
+    modules = [module for module, _ in modules_of(held.probe_nested_path())]
+    assert modules[-2:] == ["frames_probe", "frames_probe"] and set(modules[:-2]) <= {"libc", "libtsan", "libasan"}, modules
+    deep = held.probe_deep_thread()
+    assert len(frames_of(deep)) == MOST + 1 and frames_of(deep)[0][0] == "(more frames)", frames_of(deep)[0]
+    assert {module for module, _ in modules_of(deep)[1:]} == {"frames_probe"}
+
+
 def at_exit():
     """After Python's own exit handlers nothing is read."""
     import atexit

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Native functions of the calling thread, joined with Python's frames and the operators around them. Called by tracers at
+// operators, where callers are recorded in full.
+#include "tracers/frames/frames.h"
+#include "tracers/frames/hash_cache.h"
+#include "tracers/frames/unwind.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <unistd.h>
+#include <xsp/call_path.h>
+
+static struct hash_cache paths;
+static char program[PATH_MAX];                                         // of the main program
+static struct dl_find_object interpreter = {.dlfo_map_start = program, // empty: there is none
+                                            .dlfo_map_end = program};
+static bool is_on;
+
+bool native_frames_setup(const void *in_interpreter)
+{
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length > 0 ? length : 0] = '\0';
+  if (in_interpreter != NULL && _dl_find_object((void *)(uintptr_t)in_interpreter, &interpreter) != 0)
+    return false;
+  is_on = (paths.sets != NULL || hash_cache_map(&paths)) && unwind_setup();
+  return is_on;
+}
+
+static bool is_interpreter(uintptr_t pc)
+{
+  return pc - (uintptr_t)interpreter.dlfo_map_start <
+         (uintptr_t)interpreter.dlfo_map_end - (uintptr_t)interpreter.dlfo_map_start;
+}
+
+// ---- a walk
+enum stop { STOP_INTERPRETER, STOP_AROUND, STOP_END, STOP_MOST };
+struct native_stack {
+  struct hash128 hash; // of all frames, from the innermost
+  uint32_t count;
+  enum stop stop;
+  uintptr_t pc[NATIVE_FRAMES_MOST];
+};
+
+// From the function whose frame holds `inner` outwards to, exclusively, the one whose frame holds `outer` (0: none).
+static void walk(uintptr_t inner, uintptr_t outer, struct native_stack *ret_stack)
+{
+  struct unwind_place place;
+  uintptr_t end = 0;
+  struct hash128 hash = {0, 0};
+  uint32_t count = 0;
+  enum stop stop = STOP_MOST;
+  UNWIND_HERE(&place);
+  while (count < NATIVE_FRAMES_MOST) {
+    uintptr_t pc = place.pc;
+    bool is_outermost = !unwind_step(&place, &end);
+    if (is_interpreter(pc)) {
+      stop = STOP_INTERPRETER;
+      break;
+    }
+    if (!is_outermost && outer != 0 && end > outer) {
+      stop = STOP_AROUND;
+      break;
+    }
+    if ((is_outermost ? place.sp : end) > inner) {
+      ret_stack->pc[count++] = pc;
+      hash128_add(&hash, pc, 0);
+    }
+    if (is_outermost) {
+      stop = STOP_END;
+      break;
+    }
+  }
+  ret_stack->hash = hash;
+  ret_stack->count = count;
+  ret_stack->stop = stop;
+}
+
+// ---- its path
+static uint32_t append(uint32_t caller, uintptr_t pc)
+{
+  struct hash128 hash = hash128_of(caller, 1);
+  hash128_add(&hash, pc, 1);
+  uint32_t path = hash_cache_find(&paths, &hash);
+  if (path != 0)
+    return path;
+  struct dl_find_object found;
+  struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_NATIVE, .address = pc};
+  if (_dl_find_object((void *)pc, &found) == 0) {
+    frame.module = found.dlfo_link_map->l_name[0] != '\0' ? found.dlfo_link_map->l_name : program;
+    frame.address = pc - found.dlfo_link_map->l_addr;
+  }
+  path = xsp_call_path(caller, &frame);
+  if (path != 0)
+    hash_cache_put(&paths, &hash, path);
+  return path;
+}
+
+static uint32_t path_of_stack(uint32_t caller, const struct native_stack *stack)
+{
+  uint32_t path = caller;
+  if (stack->stop == STOP_MOST) {
+    struct xsp_frame more = {.size = sizeof more, .kind = XSP_FRAME_NATIVE, .name = "(more frames)"};
+    if ((path = xsp_call_path(caller, &more)) == 0)
+      return 0;
+  }
+  for (uint32_t i = stack->count; i-- > 0;)
+    if ((path = append(path, stack->pc[i])) == 0)
+      return 0;
+  return path;
+}
+
+static uint32_t full_path(const struct frames_place *around, const void *inner)
+{
+  struct native_stack stack;
+  const struct frames_place none = {0};
+  const struct frames_place *since = around != NULL ? around : &none;
+  walk((uintptr_t)inner, (uintptr_t)since->stack, &stack);
+  uint32_t caller = stack.stop == STOP_AROUND ? since->path : python_frames_path_since(since->python, since->path);
+  if (stack.count == 0)
+    return caller;
+  hash128_add(&stack.hash, caller, stack.stop == STOP_MOST);
+  uint32_t path = hash_cache_find(&paths, &stack.hash);
+  if (path == 0 && (path = path_of_stack(caller, &stack)) != 0)
+    hash_cache_put(&paths, &stack.hash, path);
+  return path;
+}
+
+uint32_t frames_path(enum call_paths_mode mode, const struct frames_place *around, const void *inner)
+{
+  if (mode == CALL_PATHS_NONE)
+    return 0;
+  if (mode == CALL_PATHS_FULL && is_on)
+    return full_path(around, inner);
+  return around != NULL ? python_frames_path_since(around->python, around->path) : python_frames_path();
+}
