@@ -1,6 +1,6 @@
-# SQLite, zstd, zlib, libyaml, libcrypto and cmocka by pkg-config. -DXSP_STATIC_DEPENDENCIES=ON puts them into xsp itself, for
+# SQLite, zstd, zlib, libyaml, libcrypto, libdw and cmocka by pkg-config. -DXSP_STATIC_DEPENDENCIES=ON puts them into xsp itself, for
 # a tarball that needs nothing but the C library (make dist).
-option(XSP_STATIC_DEPENDENCIES "link SQLite, zstd, zlib, libyaml and libcrypto statically" OFF)
+option(XSP_STATIC_DEPENDENCIES "link SQLite, zstd, zlib, libyaml, libcrypto and libdw statically" OFF)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(SQLITE REQUIRED sqlite3)
@@ -8,6 +8,8 @@ pkg_check_modules(ZSTD REQUIRED libzstd)
 pkg_check_modules(ZLIB REQUIRED zlib)
 pkg_check_modules(YAML REQUIRED yaml-0.1)
 pkg_check_modules(CRYPTO REQUIRED libcrypto)
+pkg_check_modules(DW REQUIRED libdw)
+find_library(IBERTY_LIBRARIES NAMES libiberty.a REQUIRED) # there is no other form of it
 if(XSP_TESTS)
   pkg_check_modules(CMOCKA REQUIRED cmocka)
 endif()
@@ -18,6 +20,11 @@ if(XSP_STATIC_DEPENDENCIES)
   find_library(XSP_ZLIB_ARCHIVE NAMES libz.a REQUIRED)
   find_library(XSP_YAML_ARCHIVE NAMES libyaml.a REQUIRED)
   find_library(XSP_CRYPTO_ARCHIVE NAMES libcrypto.a REQUIRED)
+  set(DW_LIBRARIES)
+  foreach(archive dw elf lzma bz2 z)
+    find_library(XSP_${archive}_ARCHIVE NAMES lib${archive}.a REQUIRED)
+    list(APPEND DW_LIBRARIES ${XSP_${archive}_ARCHIVE})
+  endforeach()
   set(SQLITE_LIBRARIES ${XSP_SQLITE_ARCHIVE} m)
   set(ZSTD_LIBRARIES ${XSP_ZSTD_ARCHIVE})
   set(ZLIB_LIBRARIES ${XSP_ZLIB_ARCHIVE})

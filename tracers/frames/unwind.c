@@ -13,7 +13,8 @@ struct part {
   uintptr_t from, to;
 };
 static __thread struct part newest __attribute__((tls_model("initial-exec")));
-static __thread struct part above __attribute__((tls_model("initial-exec"))); // of an earlier walk, which began further out
+static __thread struct part above
+    __attribute__((tls_model("initial-exec"))); // of an earlier walk, which began further out
 
 // Asks the kernel about pages that are new: a stack outside of a function that runs stays mapped.
 static bool is_stack(uintptr_t word)

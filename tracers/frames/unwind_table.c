@@ -163,7 +163,8 @@ static bool read_bp_expression(struct reader *reader, bool is_followed, int64_t 
   reader->at += length;
   bool is_bp = read_fixed(&block, 1) == 0x70 + DWARF_BP; // DW_OP_breg6
   *ret_offset = read_sleb(&block);
-  bool ends = is_followed ? read_fixed(&block, 1) == 0x06 && block.at == block.end : block.at == block.end; // DW_OP_deref
+  bool ends =
+      is_followed ? read_fixed(&block, 1) == 0x06 && block.at == block.end : block.at == block.end; // DW_OP_deref
   return is_bp && ends && !block.is_bad;
 }
 
@@ -336,8 +337,7 @@ struct unwind_rule unwind_rule_of(uintptr_t pc)
   if (_dl_find_object((void *)pc, &found) != 0)
     return none;
   const uint8_t *function = find_function((const uint8_t *)found.dlfo_eh_frame, pc, &begin);
-  if (function == NULL || !read_function(function, begin, pc, &entry) ||
-      !run(entry.common, &entry, 0, &initial, &row))
+  if (function == NULL || !read_function(function, begin, pc, &entry) || !run(entry.common, &entry, 0, &initial, &row))
     return none;
   initial = row;
   return run(entry.own, &entry, pc - begin, &initial, &row) ? rule_of_row(&row) : none;

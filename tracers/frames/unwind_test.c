@@ -85,7 +85,8 @@ __attribute__((noinline)) static int with_both(size_t size) // aligned anew, of 
 }
 
 // Arguments on the stack: the frame's end is then in memory.
-__attribute__((noinline)) static int aligned_with_arguments(long a, long b, long c, long d, long e, long f, long g, long h)
+__attribute__((noinline)) static int aligned_with_arguments(long a, long b, long c, long d, long e, long f, long g,
+                                                            long h)
 {
   _Alignas(64) char block[128];
   char *more = __builtin_alloca((size_t)(a + h));

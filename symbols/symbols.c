@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Libraries, opened once each, and their functions: sorted by address, because elfutils looks through all of a library's
+// symbols for each address. Called by collect at the end of a run.
+#include "symbols/symbols.h"
+
+#include "base/buf.h"
+#include "base/interner.h"
+#include "base/memory.h"
+#include "base/vector.h"
+#include "symbols/inlined.h"
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct function {
+  GElf_Addr address, size; // as elfutils laid the library out
+  const char *name;        // the library's
+  unsigned rank;           // of names for one address the lowest: global, weak, local
+};
+
+struct library {
+  Dwfl *dwfl;
+  Dwfl_Module *module; // NULL: the file has no symbols for us
+  GElf_Addr bias;      // from the file's addresses to those of elfutils
+  VECTOR(struct function) functions;
+};
+
+struct symbols {
+  struct interner paths;
+  VECTOR(struct library) libraries; // by the path's id
+  struct buf name;
+};
+
+struct symbols *symbols_open(void)
+{
+  struct symbols *symbols = memory_new(1, sizeof *symbols);
+  return symbols;
+}
+
+void symbols_close(struct symbols *symbols)
+{
+  if (symbols == NULL)
+    return;
+  for (size_t i = 0; i < symbols->libraries.count; i++) {
+    vector_done(&symbols->libraries.items[i].functions);
+    if (symbols->libraries.items[i].dwfl != NULL)
+      dwfl_end(symbols->libraries.items[i].dwfl);
+  }
+  vector_done(&symbols->libraries);
+  interner_done(&symbols->paths);
+  buf_done(&symbols->name);
+  free(symbols);
+}
+
+// ---- a library
+static int compare(const void *left, const void *right)
+{
+  const struct function *a = left, *b = right;
+  if (a->address != b->address)
+    return a->address < b->address ? -1 : 1;
+  return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void list_functions(struct library *library)
+{
+  static const unsigned ranks[] = {[STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1};
+  int count = dwfl_module_getsymtab(library->module);
+  for (int i = 0; i < count; i++) {
+    GElf_Sym symbol;
+    GElf_Addr address;
+    const char *name = dwfl_module_getsym_info(library->module, i, &symbol, &address, NULL, NULL, NULL);
+    int type = GELF_ST_TYPE(symbol.st_info);
+    unsigned binding = GELF_ST_BIND(symbol.st_info);
+    if (name == NULL || *name == '\0' || symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
+      continue;
+    *vector_add(&library->functions) =
+        (struct function){address, symbol.st_size, name, binding < 3 ? ranks[binding] : 3};
+  }
+  if (library->functions.count > 0)
+    qsort(library->functions.items, library->functions.count, sizeof *library->functions.items, compare);
+}
+
+static int open_regular(const char *path) // -1: it is none
+{
+  struct stat status;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 || (fstat(file, &status) == 0 && S_ISREG(status.st_mode)))
+    return file;
+  close(file);
+  return -1;
+}
+
+// Debug information by build id, else what the library names, next to it; elfutils' own search would also ask servers.
+static int find_debug_file(Dwfl_Module *module, void **user_data, const char *name, Dwarf_Addr base, const char *path,
+                           const char *debug_link, GElf_Word checksum, char **ret_path)
+{
+  static const char folder[] = "/usr/lib/debug/.build-id/";
+  const unsigned char *id;
+  GElf_Addr address;
+  struct buf text = {0};
+  int length = dwfl_module_build_id(module, &id, &address), file = -1;
+  if (length > 1) {
+    buf_format(&text, "%s%02x/", folder, id[0]);
+    for (int i = 1; i < length; i++)
+      buf_format(&text, "%02x", id[i]);
+    buf_text(&text, ".debug");
+    file = open_regular(text.data);
+  }
+  const char *slash = path == NULL ? NULL : strrchr(path, '/');
+  if (file < 0 && debug_link != NULL && slash != NULL && strchr(debug_link, '/') == NULL) {
+    buf_clear(&text);
+    buf_format(&text, "%.*s/%s", (int)(slash - path), path, debug_link);
+    file = open_regular(text.data);
+  }
+  *ret_path = file >= 0 ? strdup(text.data) : NULL; // elfutils frees it
+  buf_done(&text);
+  return file;
+}
+
+static void open_library(struct library *library, const char *path)
+{
+  static const Dwfl_Callbacks callbacks = {.find_debuginfo = find_debug_file,
+                                           .section_address = dwfl_offline_section_address};
+  int file = open_regular(path);
+  if (file < 0)
+    return;
+  library->dwfl = dwfl_begin(&callbacks);
+  library->module = library->dwfl == NULL ? NULL : dwfl_report_offline(library->dwfl, path, path, file);
+  if (library->module == NULL) // else elfutils has the file
+    close(file);
+  else if (dwfl_report_end(library->dwfl, NULL, NULL) != 0 ||
+           dwfl_module_getelf(library->module, &library->bias) == NULL)
+    library->module = NULL;
+  if (library->module != NULL)
+    list_functions(library);
+}
+
+static struct library *library_of(struct symbols *symbols, const char *path)
+{
+  uint32_t id = interner_at(&symbols->paths, path, strlen(path));
+  if (id == symbols->libraries.count)
+    open_library(vector_add(&symbols->libraries), path);
+  return &symbols->libraries.items[id];
+}
+
+static const char *find_function(const struct library *library, GElf_Addr address)
+{
+  size_t low = 0, high = library->functions.count;
+  while (low < high) { // the first that begins after the address
+    size_t middle = low + (high - low) / 2;
+    if (library->functions.items[middle].address <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0)
+    return NULL;
+  const struct function *function = &library->functions.items[low - 1];
+  while (function > library->functions.items && function[-1].address == function->address)
+    function--;
+  bool is_inside = function->size == 0 || address - function->address < function->size;
+  return is_inside ? function->name : NULL;
+}
+
+bool symbols_find(struct symbols *symbols, const char *path, uint64_t address, struct symbol *ret_symbol)
+{
+  const struct library *library = library_of(symbols, path);
+  if (library->module == NULL)
+    return false;
+  GElf_Addr at = address + library->bias;
+  *ret_symbol = (struct symbol){0};
+  buf_clear(&symbols->name);
+  inlined_names(library->module, at, find_function(library, at), &symbols->name);
+  if (symbols->name.length == 0)
+    return false;
+  ret_symbol->name = symbols->name.data;
+  int line = 0;
+  Dwfl_Line *source = dwfl_module_getsrc(library->module, at);
+  ret_symbol->file = source == NULL ? NULL : dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL);
+  ret_symbol->line = line > 0 ? (uint32_t)line : 0;
+  return true;
+}
