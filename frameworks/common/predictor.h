@@ -68,6 +68,9 @@ struct operator_window {
 // `name` is relative to the model's folder and leads nowhere out of it; not NUL-terminated. Names may repeat, and files
 // may be missing.
 typedef void (*model_file_fn)(void *context, const char *name, size_t length);
+struct named_file {
+  const char *name, *path;
+};
 struct predictor_options {
   const char *model_path;
   const char *library_path;     // NULL: search (base/library.h rules)
@@ -79,6 +82,8 @@ struct predictor_options {
   bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
   bool pin_algorithms;          // the same algorithms in every process; its variables are set already
   bool unfused;                 // run the model's operators apart; only asked of a predictor that has_unfused
+  struct named_file *inputs;    // files with values of inputs (--input), for models that do not describe theirs
+  size_t input_count;
 };
 struct predictor_interval { // on the clock of reported_times; end_ns 0: there is none
   uint64_t start_ns, end_ns;

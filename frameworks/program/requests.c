@@ -43,8 +43,13 @@ static enum status ask_open(struct program_state *state, const struct predictor_
   json_member_string(&json, "model", is_file ? real : options->model_path);
   json_member_bool(&json, "layers", state->common.has_layers && !state->is_guest);
   json_member_int(&json, "threads", options->threads);
-  if (state->is_guest)
+  if (state->is_guest) {
     json_member_int(&json, "levels", options->level_mask);
+    json_member_object(&json, "given");
+    for (size_t i = 0; i < options->input_count; i++)
+      json_member_string(&json, options->inputs[i].name, options->inputs[i].path);
+    json_object_end(&json);
+  }
   end_request(state, &json);
   XSP_TRY(program_ask(&state->program, "open", &state->request, err));
   return program_read_open(state->program.line.data, state->program.line.length, state->path, arena, &state->facts,

@@ -149,28 +149,38 @@ def parameter_names(module, count):
 
 
 # ---- models ------------------------------------------------------------------------------------------------------------------
-def torchscript_shapes(module):
-    """The traced inputs, which the file has if it was made by torch.jit.trace."""
+def from_file(path):
+    """A tensor with the shape and type of a .npy file."""
+    import numpy
+    values = numpy.load(path, mmap_mode="r", allow_pickle=False)
+    return torch.empty(values.shape, dtype=getattr(torch, str(values.dtype)))
+
+
+def torchscript_inputs(module, given):
+    """As traced, which the file has if it was made by torch.jit.trace; else as in the files that the user gave."""
     arguments = []
-    for value in list(module.graph.inputs())[1:]:
-        kind = value.type()
+    values = list(module.graph.inputs())[1:]
+    for name, kind in zip(parameter_names(module, len(values)), (value.type() for value in values)):
         sizes = kind.sizes() if isinstance(kind, torch._C.TensorType) else None
-        if sizes is None or kind.dtype() is None:
-            raise Refusal("the file has no shapes of inputs, and the module no example_inputs; try: FILE.py:FUNCTION, "
-                          "which returns torch.jit.load(…) and example inputs")
-        arguments.append(torch.empty(sizes, dtype=kind.dtype()))
+        if sizes is not None and kind.dtype() is not None:
+            arguments.append(torch.empty(sizes, dtype=kind.dtype()))
+        elif name in given:
+            arguments.append(from_file(given[name]))
+        else:
+            raise Refusal(f"the file has no shape of input {name}, and the module no example_inputs; try: --input "
+                          f"{name}=FILE.npy, or FILE.py:FUNCTION, which returns torch.jit.load(…) and example inputs")
     inputs = Inputs(parameter_names(module, len(arguments)), arguments, {})
     for item in inputs.inputs.values():
         item.example = None  # the file has no values
     return inputs
 
 
-def open_torchscript(path):
+def open_torchscript(path, given):
     module = torch.jit.load(path, map_location="cpu", _restore_shapes=True).eval()
     if hasattr(module, "example_inputs"):
         arguments, keywords = as_call(module.example_inputs)
         return module, Inputs(parameter_names(module, len(arguments)), arguments, keywords)
-    return module, torchscript_shapes(module)
+    return module, torchscript_inputs(module, given)
 
 
 def open_exported(path):
@@ -197,12 +207,12 @@ def archive_names(path):
         return []
 
 
-def open_file(path):
+def open_file(path, given):
     names = archive_names(path)
     if any(re.search(r"(^|/)(archive_format|serialized_exported_program\.json)$", name) for name in names):
         return open_exported(path)
     if any("/code/" in name for name in names) and any(name.endswith("/constants.pkl") for name in names):
-        return open_torchscript(path)
+        return open_torchscript(path, given)
     if any(name.endswith("data.pkl") for name in names):
         raise Refusal("a pickle of torch.save, which is not opened: it can run any code; try: FILE.py:FUNCTION, " + RETURNS)
     raise Refusal("neither TorchScript nor torch.export; try: torch.export.save, torch.jit.save")
@@ -253,7 +263,7 @@ class Predictor:
             torch.set_num_threads(request["threads"])
         if os.path.exists(model):
             name = os.path.splitext(os.path.basename(model))[0]
-            self.module, self.inputs = open_file(model)
+            self.module, self.inputs = open_file(model, request["given"])
         else:
             source, _, name = model.rpartition(":")
             self.module, self.inputs = open_function(source, name)

@@ -55,7 +55,7 @@ static enum status set_option(const char *option, const char *value, struct aren
   uint64_t number = 0;
   const char *text = NULL;
   if (strcmp(option, "--input") == 0) {
-    struct named_file *input = &arguments->inputs[arguments->input_count++];
+    struct named_file *input = &options->inputs[options->input_count++];
     input->name = split(value, arena, &input->path);
     return input->name != NULL ? STATUS_OK : wrong(option, value, "expected NAME=FILE.npy", err);
   }
@@ -94,7 +94,7 @@ enum status arguments_parse(int count, char **values, struct arena *arena, struc
                             struct error *err)
 {
   *ret_arguments = (struct runner_arguments){.control_fd = -1};
-  ret_arguments->inputs = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->inputs);
+  ret_arguments->options.inputs = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->options.inputs);
   ret_arguments->dims = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->dims);
   ret_arguments->expectations = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->expectations);
   struct predictor_options *options = &ret_arguments->options;

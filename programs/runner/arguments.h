@@ -9,9 +9,6 @@
 
 #include <stdint.h>
 
-struct named_file {
-  const char *name, *path; // --input
-};
 struct named_size {
   const char *name; // --dim
   int64_t size;
@@ -22,8 +19,6 @@ struct runner_arguments {
   const char *predictor;
   const char *affinity;
   uint64_t seed;
-  struct named_file *inputs;
-  size_t input_count;
   struct named_size *dims;
   size_t dim_count;
   struct expectation *expectations; // --expect

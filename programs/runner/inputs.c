@@ -83,9 +83,9 @@ static enum status check_batch(const struct predictor_model *model, const struct
 
 static const struct named_file *given_file(const struct runner_arguments *arguments, const struct tensor_info *info)
 {
-  for (size_t i = 0; i < arguments->input_count; i++)
-    if (strcmp(arguments->inputs[i].name, info->name) == 0)
-      return &arguments->inputs[i];
+  for (size_t i = 0; i < arguments->options.input_count; i++)
+    if (strcmp(arguments->options.inputs[i].name, info->name) == 0)
+      return &arguments->options.inputs[i];
   return NULL;
 }
 
@@ -120,13 +120,13 @@ static enum status check_options(const struct predictor_model *model, const stru
   size_t used = 0;
   for (size_t i = 0; i < model->input_count && used < sizeof known; i++)
     used += (size_t)snprintf(known + used, sizeof known - used, "%s\"%s\"", i > 0 ? ", " : "", model->inputs[i].name);
-  for (size_t i = 0; i < arguments->input_count; i++) {
+  for (size_t i = 0; i < arguments->options.input_count; i++) {
     bool fits = false;
     for (size_t k = 0; k < model->input_count; k++)
-      fits = fits || strcmp(model->inputs[k].name, arguments->inputs[i].name) == 0;
+      fits = fits || strcmp(model->inputs[k].name, arguments->options.inputs[i].name) == 0;
     if (!fits)
       return error_set(err, STATUS_USE, "cannot make inputs", "--input", NULL,
-                       "the model has no input \"%s\"; it has %s", arguments->inputs[i].name, known);
+                       "the model has no input \"%s\"; it has %s", arguments->options.inputs[i].name, known);
   }
   for (size_t i = 0; i < arguments->dim_count; i++)
     XSP_TRY(check_dim(model, &arguments->dims[i], batch, known, err));

@@ -17,6 +17,9 @@ WORKLOADS = pathlib.Path(os.environ["XSP_SOURCE"]) / "bench/workloads"
 # normalised. A ReLU follows the first one and each of the blocks' three.
 BLOCKS = 3 + 4 + 6 + 3
 CONVOLUTIONS, RELUS = 1 + 3 * BLOCKS + 4, 1 + 3 * BLOCKS
+CONVOLUTION_MODULES = {"conv1"} | {f"layer{stage}.0.downsample.0" for stage in (1, 2, 3, 4)} | {
+    f"layer{stage}.{block}.conv{number}" for stage, blocks in ((1, 3), (2, 4), (3, 6), (4, 3))
+    for block in range(blocks) for number in (1, 2, 3)}
 SIZE = 64
 
 MODELS = f"""
@@ -127,6 +130,13 @@ class Predictor(unittest.TestCase):
         for row in rows:
             self.assertGreater(row["n"], 4 * (2 * CONVOLUTIONS + RELUS))
             self.assertEqual((row["outside"], row["tracks"], row["model_tracks"], row["same"]), (0, 1, 1, row["n"]))
+        modules = self.read("sql", "out.xsp", "select distinct t.value as module from tag t join span s using (run_id, span_id)"
+                            " where s.name = 'aten::conv2d' and t.key = 'module'")
+        self.assertEqual({row["module"] for row in modules}, CONVOLUTION_MODULES)
+        # The pool gives 64 planes of (SIZE / 4)^2, a float and an index of 8 bytes each.
+        rows = self.read("analyze", "A4", "out.xsp", "--batch", 2)["rows"]
+        self.assertEqual([row["alloc_bytes"] for row in rows if row["layer_name"] == "aten::max_pool2d"],
+                         [2 * 64 * (SIZE // 4) ** 2 * (4 + 8)])
         [row] = self.read("sql", "out.xsp", "select count(*) as n from observation")
         self.assertEqual(row["n"], 3 * 2 * 4)  # one model span each, no second one of the tracer
 
@@ -142,7 +152,14 @@ class Predictor(unittest.TestCase):
     def test_torchscript(self):
         self.profile("traced.pt", "--batch", "1,2,4")
         self.assert_resnet([1, 2, 4])
-        self.assertIn("no shapes of inputs", self.profile("scripted.pt", status=2))
+
+    def test_torchscript_without_shapes(self):
+        self.assertIn("no shape of input x", self.profile("scripted.pt", status=2))
+        import numpy
+        numpy.save(self.folder / "x.npy", numpy.zeros((1, 3, SIZE, SIZE), "float32"))
+        self.profile("scripted.pt", "--batch", 2, "--input", "x=x.npy", levels="M")
+        [row] = self.read("analyze", "A1", "out.xsp")["rows"]
+        self.assertEqual(row["batch_size"], 2)
 
     def test_exported(self):
         self.profile("free.pt2", "--batch", "1,2,4")
