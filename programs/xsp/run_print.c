@@ -147,23 +147,37 @@ static enum status put_observed(void *context, const struct store_cell *cells, s
   return STATUS_OK;
 }
 
-// Inferences of several models pool in the tables below.
-static enum status put_models(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
+// A line with the names of `from`, a clause of SQL, and their counts, if there are `least` to nine.
+static enum status put_models_of(struct buf *out, struct store *store, const char *from, int least, const char *advice,
+                                 struct error *err)
 {
-  static const char from[] = "from observation o join span s using (run_id, span_id) where o.run_id = ";
-  char sql[512];
+  char sql[640];
   struct buf names = {0};
   struct observed observed = {&names, ""};
   const struct store_query_sink sink = {&observed, NULL, put_observed};
   snprintf(sql, sizeof sql,
-           "select s.name, count(*) %s%" PRId64 " group by 1 having (select count(distinct s.name) %s%" PRId64
-           ") between 2 and 9 order by 2 desc, 1",
-           from, facts->run_id, from, facts->run_id);
-  enum status status = facts->has_steps ? store_query(store, sql, &sink, err) : STATUS_OK;
+           "select s.name, count(*) %s group by 1 having (select count(distinct s.name) %s) between %d and 9 "
+           "order by 2 desc, 1",
+           from, from, least);
+  enum status status = store_query(store, sql, &sink, err);
   if (status == STATUS_OK && names.length > 0)
-    buf_format(out, LABEL "%s; the tables have all together, --model-range NAME one\n", "models", names.data);
+    buf_format(out, LABEL "%s; %s\n", "models", names.data, advice);
   buf_done(&names);
   return status;
+}
+
+// Inferences of several models pool in the tables below. Where there are training steps, inferences are in no table.
+static enum status put_models(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
+{
+  char from[160];
+  if (!facts->has_steps)
+    return STATUS_OK;
+  snprintf(from, sizeof from, "from observation o join span s using (run_id, span_id) where o.run_id = %" PRId64,
+           facts->run_id);
+  XSP_TRY(put_models_of(out, store, from, 2, "the tables have all together, --model-range NAME one", err));
+  snprintf(from, sizeof from,
+           "from span s where s.run_id = %" PRId64 " and s.level = 'model' and s.observation is null", facts->run_id);
+  return put_models_of(out, store, from, 1, "in no step, so in no table: --model-range NAME has one", err);
 }
 
 static void put_messages(struct buf *out, const char *messages)
