@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SLOTS 4096u
+#define STEP "training step" // where there are any, inferences between them are no observations
 #define UNDECIDED_MAXIMUM 8u // forward calls of modules in evaluation, until a backward pass shows what they were
 
 struct undecided {
@@ -191,7 +192,8 @@ void steps_range_ended(struct pytorch_thread *thread, const char *name)
   if (kind != RANGE_OPTIMIZER || steps->optimizer_depth == 0 || --steps->optimizer_depth > 0)
     return;
   decide(steps, steps->undecided_count, false);
-  publish(site_of(XSP_LEVEL_MODEL, "training step", NULL, false), steps->step_start, xsp_clock_ticks(),
+  bool is_observation = the_model_range == NULL || range_matches(the_model_range, STEP, strlen(STEP));
+  publish(site_of(XSP_LEVEL_MODEL, STEP, NULL, is_observation), steps->step_start, xsp_clock_ticks(),
           steps->batch_size);
   steps->step_start = 0;
   steps->is_certain = false;

@@ -11,8 +11,10 @@ import unittest
 import pytorch_programs
 import torch_environment
 from run_programs import SANITIZED, XSP, sql
+from scripted import xsp_json
 
 WAIT_S = 600
+EVALUATE = "autograd::engine::evaluate_function: "
 OPERATORS = """
     select s.span_id, s.parent_id, s.name, s.category, s.level, s.start_ns, s.end_ns, t.thread_id as thread,
            (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'sequence') as sequence,
@@ -240,6 +242,27 @@ class Steps(Case):
                 ("backward", "backward"), ("optimizer", "Optimizer.step")]
         # The second epoch's first step begins when the loader has found the first epoch's end.
         self.assertEqual(list(by_step.values()), [step] * 3 + [step[:1] + step] + [step] * 2)
+        self.check_analyses(path)
+
+    def check_analyses(self, path):
+        """The inference is no observation. Figures are those of the spans."""
+        steps = sql(path, "select s.name from observation o join span s on s.run_id = o.run_id and s.span_id = o.span_id")
+        self.assertEqual([step["name"] for step in steps], ["training step"] * 6)
+        answer, = xsp_json("analyze", "A1", path, "--stat", "mean", "--json")["rows"]
+        spans = sql(path, "select category, sum(duration_ns) / 6e6 as ms from span where tracer = 'pytorch' and "
+                          "level = 'application' and observation is not null group by 1")
+        for row in spans:
+            self.assertAlmostEqual(answer[f"{row['category']}_ms"], row["ms"], 9, row["category"])
+        answer = xsp_json("analyze", "A16", path, "--stat", "mean", "--json")
+        self.assertEqual(answer["summary"]["without_forward"], 0)
+        backward = sql(path, f"select sum(duration_ns) / 6e6 as ms from span where name like '{EVALUATE}%' and "
+                             "forward_id is not null")
+        self.assertAlmostEqual(answer["summary"]["backward_ms"], backward[0]["ms"], 9)
+        forward = sql(path, "select sum(duration_ns) / 6e6 as ms from span where span_id in (select forward_id from span)")
+        self.assertAlmostEqual(answer["summary"]["forward_ms"], forward[0]["ms"], 9)
+        modules = xsp_json("analyze", "A16", path, "--by", "module", "--json")["rows"]
+        self.assertLessEqual({row["module"] for row in modules} - {None}, {row["value"] for row in sql(
+            path, "select distinct value from tag where key = 'module'")})
 
 
 if __name__ == "__main__":
