@@ -18,10 +18,6 @@
 enum { SEQUENCE, THREAD, NUMBER, KEYS }; // of tags
 static const char *const key_names[KEYS] = {"sequence", "forward_thread", "Fwd thread id"};
 
-struct fact { // one tag
-  uint32_t row, key;
-  int64_t value;
-};
 struct forward_operator {
   int64_t sequence, start_ns;
   uint32_t thread, row;
@@ -86,55 +82,51 @@ static void number_threads(struct work *work)
 }
 
 // ---- operators -------------------------------------------------------------------------------------------------------
-static int compare_facts(const void *left, const void *right)
+// A span's tags, the sequence number first.
+static int compare_tags(const void *left, const void *right, void *sequence_key)
 {
-  const struct fact *a = left, *b = right;
-  if (a->row != b->row)
-    return a->row < b->row ? -1 : 1;
-  return (a->key > b->key) - (a->key < b->key);
+  const struct store_tag *a = left, *b = right;
+  if (a->span_id != b->span_id)
+    return a->span_id < b->span_id ? -1 : 1;
+  return (a->key != *(uint32_t *)sequence_key) - (b->key != *(uint32_t *)sequence_key);
 }
 
-// All facts of one row: an operator, where it is a layer with a sequence number.
-static void add_operator(struct work *work, const struct fact *facts, size_t count)
+// All these tags of one span: an operator, where it is a layer with a sequence number.
+static void add_operator(struct work *work, const uint32_t keys[KEYS], const struct store_tag *tags, size_t count)
 {
   const struct store_spans *spans = work->source->spans;
-  uint32_t row = facts->row;
-  const uint64_t *at = map_find(&work->place_of_track, map_number(spans->track_id[row]));
-  if (at == NULL || facts[0].key != SEQUENCE || facts[0].value < 0 || spans->level[row] != XSP_LEVEL_LAYER)
+  const struct store_tag *last = &tags[count - 1]; // the thread's, if there is one
+  uint32_t row = parents_row_of(work->source->parents, spans, tags->span_id);
+  const uint64_t *at = row == ROW_NONE ? NULL : map_find(&work->place_of_track, map_number(spans->track_id[row]));
+  if (at == NULL || tags->key != keys[SEQUENCE] || tags->type != STORE_INT || tags->value.integer < 0 ||
+      last->type != STORE_INT || spans->level[row] != XSP_LEVEL_LAYER)
     return;
-  const struct fact *named = facts[count - 1].key != SEQUENCE ? &facts[count - 1] : NULL;
-  uint32_t thread = (uint32_t)*at;
-  if (named != NULL && (named->key == THREAD || named->value > 0))
-    *vector_add(&work->backward) =
-        (struct backward_operator){facts->value, named->value, row, (uint32_t)(*at >> 32), named->key == NUMBER};
+  int64_t sequence = tags->value.integer, named = last->value.integer;
+  uint32_t process = (uint32_t)(*at >> 32), thread = (uint32_t)*at;
+  if (last->key == keys[THREAD] || (last->key == keys[NUMBER] && named > 0))
+    *vector_add(&work->backward) = (struct backward_operator){sequence, named, row, process, last->key == keys[NUMBER]};
   else if (thread != NO_THREAD)
-    *vector_add(&work->forward) = (struct forward_operator){facts->value, spans->start_ns[row], thread, row};
+    *vector_add(&work->forward) = (struct forward_operator){sequence, spans->start_ns[row], thread, row};
 }
 
-static enum status read_operators(struct work *work, const uint32_t keys[KEYS], struct arena *scratch,
-                                  struct error *err)
+static enum status read_operators(struct work *work, uint32_t keys[KEYS], struct arena *scratch, struct error *err)
 {
   const struct forward_source *source = work->source;
   struct store_tag *tags;
-  size_t tag_count, count = 0;
+  size_t count, sequences = 0;
   bool is_sorted = true; // as sources write them
-  XSP_TRY(store_load_tags_of(source->store, source->run_id, keys, KEYS, scratch, &tags, &tag_count, err));
-  struct fact *facts = arena_alloc_array(scratch, tag_count + 1, sizeof *facts);
-  for (size_t i = 0; i < tag_count; i++) {
-    uint32_t row = parents_row_of(source->parents, source->spans, tags[i].span_id);
-    if (tags[i].type != STORE_INT || row == ROW_NONE)
-      continue;
-    uint32_t key = tags[i].key == keys[SEQUENCE] ? SEQUENCE : tags[i].key == keys[THREAD] ? THREAD : NUMBER;
-    facts[count] = (struct fact){row, key, tags[i].value.integer};
-    is_sorted &= count == 0 || compare_facts(&facts[count - 1], &facts[count]) <= 0;
-    count++;
+  XSP_TRY(store_load_tags_of(source->store, source->run_id, keys, KEYS, scratch, &tags, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    sequences += tags[i].key == keys[SEQUENCE];
+    is_sorted &= i == 0 || compare_tags(&tags[i - 1], &tags[i], keys) <= 0;
   }
   if (!is_sorted)
-    qsort(facts, count, sizeof *facts, compare_facts);
+    qsort_r(tags, count, sizeof *tags, compare_tags, keys);
+  vector_reserve(&work->forward, sequences);
   for (size_t i = 0, next; i < count; i = next) {
-    for (next = i + 1; next < count && facts[next].row == facts[i].row;)
+    for (next = i + 1; next < count && tags[next].span_id == tags[i].span_id;)
       next++;
-    add_operator(work, facts + i, next - i);
+    add_operator(work, keys, tags + i, next - i);
   }
   return STATUS_OK;
 }
@@ -254,7 +246,7 @@ static int compare_links(const void *left, const void *right)
 static void link_operators(struct work *work, struct arena *arena, struct forward_links *links)
 {
   links->links = arena_alloc_array(arena, work->backward.count, sizeof *links->links);
-  for (size_t i = 0; i < work->backward.count; i++) { // by row, as the facts were
+  for (size_t i = 0; i < work->backward.count; i++) {
     const struct backward_operator *backward = &work->backward.items[i];
     uint32_t thread = thread_of(work, backward);
     const struct forward_operator *forward = thread != NO_THREAD ? find_on(work, backward, thread) : NULL;
@@ -262,6 +254,8 @@ static void link_operators(struct work *work, struct arena *arena, struct forwar
       links->links[links->count++] = (struct forward_link){backward->row, forward->row};
     links->unknown_count += thread == NO_THREAD;
   }
+  if (links->count > 1)
+    qsort(links->links, links->count, sizeof *links->links, compare_links); // ids need not rise with rows
 }
 
 static void work_done(struct work *work)
