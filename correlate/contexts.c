@@ -26,8 +26,56 @@ struct placing {
   struct contexts *contexts;
   const struct context_spans *spans;
   uint32_t *of;           // by place: the span's context
+  uint32_t *caller;       // by place: the context that calls the outermost frame of paths in the span; NULL: no paths
   VECTOR(uint32_t) chain; // places, from the bottom up
+  VECTOR(uint32_t) path;  // numbers of paths, from the bottom up
 };
+
+// The context of a call path whose outermost frame `caller` calls; of as much of it as there is room for.
+static uint32_t place_path(struct placing *placing, uint32_t caller, uint32_t path)
+{
+  struct contexts *contexts = placing->contexts;
+  const struct context_paths *paths = placing->spans->paths;
+  uint32_t around = caller;
+  for (uint32_t at = path; at != 0; at = paths->caller[at - 1]) {
+    const uint64_t *known = map_find(&contexts->path_ids, (struct map_key){caller, at});
+    if (known != NULL) {
+      around = (uint32_t)*known;
+      break;
+    }
+    *vector_add(&placing->path) = at;
+  }
+  while (placing->path.count > 0) {
+    uint32_t at = placing->path.items[--placing->path.count];
+    uint32_t id = child_of(contexts, around, paths->name[at - 1], paths->level[at - 1]);
+    around = id != CONTEXT_NONE ? id : around;
+    *map_at(&contexts->path_ids, (struct map_key){caller, at}, NULL) = around;
+  }
+  return around;
+}
+
+// Places a span within a context, and sets which one calls the paths in it.
+static uint32_t place_span(struct placing *placing, uint32_t span, uint32_t around, uint32_t *caller)
+{
+  const struct context_spans *spans = placing->spans;
+  struct contexts *contexts = placing->contexts;
+  bool is_in_path = around != *caller; // then a path's context lies between
+  uint32_t id = CONTEXT_NONE;
+  if (placing->caller != NULL && spans->path[span] != 0) {
+    id = place_path(placing, *caller, spans->path[span]);
+    id = id == *caller ? CONTEXT_NONE : id;
+    is_in_path = true;
+    if (id != CONTEXT_NONE && spans->level != NULL)
+      contexts->all.items[id].level = spans->level[span];
+  } else {
+    id = child_of(contexts, around, spans->name[span], spans->level != NULL ? spans->level[span] : 0);
+  }
+  contexts->folded += id == CONTEXT_NONE && around != CONTEXT_NONE;
+  contexts->left_out += id == CONTEXT_NONE && around == CONTEXT_NONE;
+  around = id != CONTEXT_NONE ? id : around;
+  *caller = is_in_path ? *caller : around;
+  return around;
+}
 
 // Finds the contexts of a span and of all spans above it that have none yet.
 static void place_chain(struct placing *placing, uint32_t place)
@@ -38,13 +86,14 @@ static void place_chain(struct placing *placing, uint32_t place)
     placing->of[at] = UNDER_WAY;
     *vector_add(&placing->chain) = at;
   }
-  uint32_t around = at == CONTEXT_NONE || placing->of[at] == UNDER_WAY ? CONTEXT_NONE : placing->of[at];
+  bool is_top = at == CONTEXT_NONE || placing->of[at] == UNDER_WAY;
+  uint32_t around = is_top ? CONTEXT_NONE : placing->of[at];
+  uint32_t caller = is_top || placing->caller == NULL ? around : placing->caller[at];
   while (placing->chain.count > 0) {
     uint32_t span = placing->chain.items[--placing->chain.count];
-    uint32_t id = child_of(placing->contexts, around, spans->name[span], spans->level != NULL ? spans->level[span] : 0);
-    placing->contexts->folded += id == CONTEXT_NONE && around != CONTEXT_NONE;
-    placing->contexts->left_out += id == CONTEXT_NONE && around == CONTEXT_NONE;
-    around = placing->of[span] = id != CONTEXT_NONE ? id : around;
+    around = placing->of[span] = place_span(placing, span, around, &caller);
+    if (placing->caller != NULL)
+      placing->caller[span] = caller;
   }
 }
 
@@ -58,7 +107,9 @@ static void count_span(struct context *context, const struct context_spans *span
 
 void contexts_add(struct contexts *contexts, const struct context_spans *spans)
 {
-  struct placing placing = {contexts, spans, memory_new(spans->count, sizeof(uint32_t)), {0}};
+  struct placing placing = {.contexts = contexts, .spans = spans, .of = memory_new(spans->count, sizeof(uint32_t))};
+  if (spans->path != NULL)
+    placing.caller = memory_new(spans->count, sizeof(uint32_t));
   for (size_t i = 0; i < spans->count; i++)
     placing.of[i] = UNKNOWN;
   for (uint32_t i = 0; i < spans->count; i++) {
@@ -68,7 +119,9 @@ void contexts_add(struct contexts *contexts, const struct context_spans *spans)
       count_span(&contexts->all.items[placing.of[i]], spans, i);
   }
   free(placing.of);
+  free(placing.caller);
   vector_done(&placing.chain);
+  vector_done(&placing.path);
   struct context *all = contexts->all.items;
   for (size_t id = 0; id < contexts->all.count; id++)
     all[id].total_ns = all[id].self_ns;
@@ -81,4 +134,5 @@ void contexts_done(struct contexts *contexts)
 {
   vector_done(&contexts->all);
   map_done(&contexts->ids);
+  map_done(&contexts->path_ids);
 }

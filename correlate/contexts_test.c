@@ -27,7 +27,7 @@ static const uint32_t parents[] = {2, CONTEXT_NONE, 1, CONTEXT_NONE, 3, 4};
 static const uint32_t names[] = {KERNEL, STEP, CONV, STEP, CONV, KERNEL};
 static const uint8_t levels[] = {4, 1, 2, 1, 2, 4};
 static const int64_t starts[] = {3, 1, 2, 11, 12, 13}, selfs[] = {100, 10, 1, 20, 2, 200};
-static const struct context_spans two_steps = {6, parents, names, levels, starts, selfs};
+static const struct context_spans two_steps = {6, parents, names, levels, starts, selfs, NULL, NULL};
 
 static void equal_chains_share_a_context(void **state)
 {
@@ -51,11 +51,46 @@ static void one_name_in_two_places_is_two_contexts(void **state)
   static const uint32_t around[] = {CONTEXT_NONE, 0, CONTEXT_NONE, 2, 0}, called[] = {CONV, KERNEL, RELU, KERNEL, CONV};
   static const int64_t times[] = {1, 2, 3, 4, INT64_MAX};
   struct contexts contexts = {.most = 100};
-  contexts_add(&contexts, &(struct context_spans){5, around, called, NULL, times, times});
+  contexts_add(&contexts, &(struct context_spans){5, around, called, NULL, times, times, NULL, NULL});
   assert_int_equal(contexts.all.count, 5);
   assert_context(&contexts, 1, (struct context){0, KERNEL, 0, 1, 2, 2, 2});
   assert_context(&contexts, 3, (struct context){2, KERNEL, 0, 1, 4, 4, 4});
   assert_context(&contexts, 0, (struct context){CONTEXT_NONE, CONV, 0, 1, 1, INT64_MAX, 1}); // saturated
+  contexts_done(&contexts);
+}
+
+// A step calls main, which calls conv (span 1), which calls a kernel (span 3, found by its path); span 2 is in conv without a
+// path of its own, span 4 in it with one; span 5 has a path and no parent.
+static void frames_of_paths_lie_between(void **state)
+{
+  (void)state;
+  enum { MAIN = 50, RELU_FRAME = 40 };
+  static const uint32_t callers[] = {0, 1, 2, 1}, frames[] = {MAIN, CONV, KERNEL, RELU_FRAME};
+  static const uint8_t frame_levels[] = {0, 2, 4, 2};
+  static const struct context_paths paths = {callers, frames, frame_levels};
+  static const uint32_t around[] = {CONTEXT_NONE, 0, 1, 1, 2, CONTEXT_NONE};
+  static const uint32_t called[] = {STEP, CONV, 60, KERNEL, RELU, CONV}, path[] = {0, 2, 0, 3, 4, 2};
+  static const uint8_t called_levels[] = {1, 2, 3, 4, 2, 2};
+  static const int64_t times[] = {1, 2, 4, 8, 16, 32};
+  const struct context_spans spans = {6, around, called, called_levels, times, times, path, &paths};
+  struct contexts contexts = {.most = 100};
+  contexts_add(&contexts, &spans);
+  assert_int_equal(contexts.all.count, 8);
+  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 1, 1, 31, 1});
+  assert_context(&contexts, 1,
+                 (struct context){0, MAIN, 0, 0, 0, 30, INT64_MAX}); // no span: what its callees add up to
+  assert_context(&contexts, 2, (struct context){1, CONV, 2, 1, 2, 14, 2});
+  assert_context(&contexts, 3, (struct context){2, 60, 3, 1, 4, 4, 4});
+  assert_context(&contexts, 4, (struct context){2, KERNEL, 4, 1, 8, 8, 8});
+  assert_context(&contexts, 5, (struct context){1, RELU, 2, 1, 16, 16, 16}); // main called it, whatever it runs in
+  assert_context(&contexts, 6, (struct context){CONTEXT_NONE, MAIN, 0, 0, 0, 32, INT64_MAX});
+  contexts_add(&contexts, &spans);
+  assert_int_equal(contexts.all.count, 8);
+  contexts_done(&contexts);
+  contexts = (struct contexts){.most = 2}; // no room beyond main
+  contexts_add(&contexts, &spans);
+  assert_context(&contexts, 1, (struct context){0, MAIN, 2, 4, 30, 30, 2});
+  assert_int_equal(contexts.left_out, 1);
   contexts_done(&contexts);
 }
 
@@ -80,8 +115,8 @@ static void circles_end_at_the_top(void **state)
   (void)state;
   static const uint32_t circle[] = {1, 2, 0}, itself[] = {0};
   struct contexts contexts = {.most = 100};
-  contexts_add(&contexts, &(struct context_spans){3, circle, names, levels, starts, selfs});
-  contexts_add(&contexts, &(struct context_spans){1, itself, names, levels, starts, selfs});
+  contexts_add(&contexts, &(struct context_spans){3, circle, names, levels, starts, selfs, NULL, NULL});
+  contexts_add(&contexts, &(struct context_spans){1, itself, names, levels, starts, selfs, NULL, NULL});
   int64_t count = 0;
   for (size_t i = 0; i < contexts.all.count; i++)
     count += contexts.all.items[i].count;
@@ -100,7 +135,7 @@ static void deep_chains_need_no_stack(void **state)
     ones[i] = 1;
   }
   struct contexts contexts = {.most = UINT32_MAX - 3};
-  contexts_add(&contexts, &(struct context_spans){DEPTH, around, around, NULL, ones, ones});
+  contexts_add(&contexts, &(struct context_spans){DEPTH, around, around, NULL, ones, ones, NULL, NULL});
   assert_int_equal(contexts.all.count, DEPTH);
   assert_int_equal(contexts.all.items[0].total_ns, DEPTH);
   contexts_done(&contexts);
@@ -111,9 +146,9 @@ static void deep_chains_need_no_stack(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(equal_chains_share_a_context),       cmocka_unit_test(one_name_in_two_places_is_two_contexts),
-      cmocka_unit_test(spans_beyond_the_bound_count_above), cmocka_unit_test(circles_end_at_the_top),
-      cmocka_unit_test(deep_chains_need_no_stack),
+      cmocka_unit_test(equal_chains_share_a_context), cmocka_unit_test(one_name_in_two_places_is_two_contexts),
+      cmocka_unit_test(frames_of_paths_lie_between),  cmocka_unit_test(spans_beyond_the_bound_count_above),
+      cmocka_unit_test(circles_end_at_the_top),       cmocka_unit_test(deep_chains_need_no_stack),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,12 @@ static bool fill_contexts(const struct page_spans *spans, const struct page_rows
   fill_own(spans, rows, scratch, own_ns);
   for (size_t i = 0; i < spans->count; i++)
     level[i] = PAGE_LEVEL(spans->attributes[i]);
-  struct context_spans input = {spans->count, spans->parent, spans->name, level, spans->start_ns, own_ns};
+  struct context_spans input = {.count = spans->count,
+                                .parent = spans->parent,
+                                .name = spans->name,
+                                .level = level,
+                                .start_ns = spans->start_ns,
+                                .self_ns = own_ns};
   contexts_add(contexts, &input);
   bool are_too_many = contexts->folded + contexts->left_out > 0;
   bool are_joined = are_too_many && join_steps(contexts, spans, names, scratch);
