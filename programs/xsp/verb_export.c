@@ -7,15 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
-// The format of --to, else the one that the output's name ends with.
+// Of a name's ending, behind a dot; 0: it is another one.
+static size_t ending_length(const char *path, const char *ending)
+{
+  size_t length = strlen(ending), path_length = strlen(path);
+  bool is_it =
+      path_length > length && path[path_length - length - 1] == '.' && strcmp(path + path_length - length, ending) == 0;
+  return is_it ? length : 0;
+}
+
+// The format of --to, else the one with the longest ending that the output's name has: .speedscope.json before .json.
 static enum status chosen_format(const struct invocation *invocation, const char *path, const char **ret_format,
                                  struct error *err)
 {
-  const char *dot = strrchr(path, '.');
+  size_t longest = 0;
   *ret_format = invocation_value(invocation, "to");
-  for (size_t i = 0; *ret_format == NULL && dot != NULL && report_exports[i] != NULL; i++)
-    if (text_is_one_of(dot + 1, report_exports[i]->extension, report_exports[i]->name))
+  for (size_t i = 0; invocation_value(invocation, "to") == NULL && report_exports[i] != NULL; i++) {
+    size_t name = ending_length(path, report_exports[i]->name);
+    size_t length = ending_length(path, report_exports[i]->extension);
+    length = length > name ? length : name;
+    if (length > longest)
       *ret_format = report_exports[i]->name;
+    longest = length > longest ? length : longest;
+  }
   return *ret_format != NULL ? STATUS_OK
                              : error_set(err, STATUS_USE, "wrong use", path, "--to perfetto, or `xsp help export`",
                                          "its ending is of no known format");
@@ -24,7 +38,7 @@ static enum status chosen_format(const struct invocation *invocation, const char
 // Timelines cannot show other clocks next to wall time: reports tracks that are left out.
 static enum status report_foreign_clocks(struct store *store, const char *format, struct error *err)
 {
-  if (!text_is_one_of(format, "perfetto", "chrome", "speedscope", "folded"))
+  if (!text_is_one_of(format, "perfetto", "chrome", "speedscope", "folded", "pprof"))
     return STATUS_OK;
   struct arena arena = {0};
   struct store_run *runs = NULL;
@@ -73,8 +87,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"to", 0, "FORMAT", NULL, false,
-     "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope or folded. Without it: what the output's ending says "
-     "(.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .folded)."},
+     "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope, folded or pprof. Without it: what the output's "
+     "ending "
+     "says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .speedscope.json, .folded, "
+     ".pb.gz)."},
     {"output", 'o', "OUT", NULL, false,
      "The file to write. It appears when it is complete. -: stdout, in every format but sqlite."},
     {"raw", 0, NULL, NULL, false,
@@ -87,6 +103,7 @@ static const struct verb_example examples[] = {
     {"xsp export out.xsp --to perfetto -o out.pftrace", "a timeline, to be opened in https://ui.perfetto.dev"},
     {"xsp export out.xsp --to otlp -o out.jsonl", "spans for an OpenTelemetry collector; `xsp import` reads them back"},
     {"xsp export out.xsp --to folded -o - | flamegraph.pl >out.svg", "a flame graph"},
+    {"xsp export out.xsp -o out.pb.gz && go tool pprof -http : out.pb.gz", "the same in pprof, from any function"},
     {"xsp export out.xsp --to sqlite -o out.sqlite", "plain tables for tools that read SQLite"},
     {0},
 };
@@ -105,9 +122,12 @@ const struct verb verb_export = {
                    "  sqlite      plain tables, for tools that cannot load the xsp extension\n"
                    "  csv         the spans, one a line\n"
                    "  speedscope  one profile a track, for https://www.speedscope.app\n"
-                   "  folded      own time by context, one a line, for flame graph tools\n\n"
+                   "  folded      own time by context, one a line, for flame graph tools\n"
+                   "  pprof       the same and the number of spans, for pprof\n\n"
+                   "A context is a span's call path where it has one (Python functions, operators around it), else the "
+                   "spans around it. "
                    "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
-                   "their own (a simulator's) are not in perfetto, chrome, speedscope and folded.",
+                   "their own (a simulator's) are not in perfetto, chrome, speedscope, folded and pprof.",
     .least_arguments = 1,
     .most_arguments = 1,
     .options = options,

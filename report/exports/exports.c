@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 const struct report_export *const report_exports[] = {
-    &report_export_perfetto,   &report_export_chrome, &report_export_otlp,
-    &report_export_otlp_proto, &report_export_sqlite, &report_export_csv,
-    &report_export_speedscope, &report_export_folded, NULL,
+    &report_export_perfetto,   &report_export_chrome,
+    &report_export_otlp,       &report_export_otlp_proto,
+    &report_export_sqlite,     &report_export_csv,
+    &report_export_speedscope, &report_export_folded,
+    &report_export_pprof,      NULL,
 };
 
 static enum status find_export(const char *name, const struct report_export **ret_export, struct error *err)
@@ -26,7 +28,7 @@ static enum status find_export(const char *name, const struct report_export **re
       *ret_export = report_exports[i];
       return STATUS_OK;
     }
-  char advice[160] = "";
+  char advice[192] = "";
   for (size_t i = 0; report_exports[i] != NULL; i++) {
     size_t used = strlen(advice);
     const char *separator = i == 0 ? "" : report_exports[i + 1] == NULL ? " or " : ", ";

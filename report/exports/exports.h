@@ -13,5 +13,6 @@ extern const struct report_export report_export_sqlite;
 extern const struct report_export report_export_csv;
 extern const struct report_export report_export_speedscope;
 extern const struct report_export report_export_folded;
+extern const struct report_export report_export_pprof;
 
 #endif

@@ -1,50 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 // speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events
 // per lane, over one table of names. Its viewer shows them in the order of time, left-heavy and as a sandwich. Spans
-// that never ended have no place in the format.
+// that never ended have no place in the format. A span with a call path is in the frames of it that the spans around it
+// are not in.
 #include "base/json_write.h"
 #include "report/exports/exports.h"
-#include "report/exports/timeline.h"
+#include "report/exports/stacks.h"
 
 #include <inttypes.h>
 
+struct open_span {             // one that is drawn and has not ended
+  uint32_t context_id, frames; // its call path; how many frames were opened around it
+};
 struct speedscope {
   struct timeline_writer writer;
-  uint32_t *frames;               // by string id of the store: number + 1; 0: not used yet
-  VECTOR(uint32_t) frame_strings; // by number
+  struct stacks stacks;
+  struct map frames;            // by a context's name: number + 1
+  VECTOR(uint32_t) frame_names; // by number
+  VECTOR(struct open_span) open;
+  VECTOR(uint32_t) opened; // names of the frames around open spans
   bool has_profile, has_event;
 };
 
-static uint32_t frame_of(struct speedscope *speedscope, uint32_t string)
+static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
 {
-  if (speedscope->frames[string] == 0) {
-    *vector_add(&speedscope->frame_strings) = string;
-    speedscope->frames[string] = (uint32_t)speedscope->frame_strings.count;
+  bool is_new;
+  uint64_t *number = map_at(&speedscope->frames, map_number(name), &is_new);
+  if (is_new) {
+    *vector_add(&speedscope->frame_names) = name;
+    *number = speedscope->frame_names.count;
   }
-  return speedscope->frames[string] - 1;
+  return (uint32_t)*number - 1;
 }
 
-static void put_event(struct speedscope *speedscope, char type, uint32_t row, int64_t time_ns)
+static void put_event(struct speedscope *speedscope, char type, uint32_t name, int64_t time_ns)
 {
   struct timeline_writer *writer = &speedscope->writer;
   buf_format(&writer->file.out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", speedscope->has_event ? "," : "",
-             type, frame_of(speedscope, writer->run.spans.name[row]),
-             timeline_time(&writer->timeline, &writer->run, time_ns));
+             type, frame_of(speedscope, name), timeline_time(&writer->timeline, &writer->run, time_ns));
   speedscope->has_event = true;
   export_file_flush(&writer->file);
+}
+
+// Opens the callers of a path, from below `known` on where the path leads there. Returns how many.
+static uint32_t open_callers(struct speedscope *speedscope, uint32_t context_id, uint32_t known, int64_t time_ns)
+{
+  const struct context_paths *paths = &speedscope->stacks.paths;
+  size_t first = speedscope->opened.count;
+  uint32_t at = context_id == 0 ? 0 : paths->caller[context_id - 1];
+  for (; at != 0 && at != known; at = paths->caller[at - 1])
+    *vector_add(&speedscope->opened) = paths->name[at - 1];
+  if (at != known) // the spans around this one have other callers: drawn as it ran
+    speedscope->opened.count = first;
+  uint32_t *names = speedscope->opened.items + first, count = (uint32_t)(speedscope->opened.count - first);
+  for (uint32_t i = 0; i < count / 2; i++) { // outermost first
+    uint32_t name = names[i];
+    names[i] = names[count - 1 - i];
+    names[count - 1 - i] = name;
+  }
+  for (uint32_t i = 0; i < count; i++)
+    put_event(speedscope, 'O', names[i], time_ns);
+  return count;
+}
+
+// The last frame of a span's path has its name, and the file of a function.
+static uint32_t name_of(const struct speedscope *speedscope, uint32_t row)
+{
+  const struct store_spans *spans = &speedscope->writer.run.spans;
+  uint32_t context_id = spans->context_id[row];
+  return context_id != 0 ? speedscope->stacks.paths.name[context_id - 1] : spans->name[row];
 }
 
 static void on_begin(void *context, const struct timeline_lane *lane, uint32_t row)
 {
   struct speedscope *speedscope = context;
-  if (!timeline_is_open(&speedscope->writer.run, row))
-    put_event(speedscope, 'O', row, speedscope->writer.run.spans.start_ns[row]);
+  const struct store_spans *spans = &speedscope->writer.run.spans;
+  if (timeline_is_open(&speedscope->writer.run, row))
+    return;
+  size_t depth = speedscope->open.count;
+  uint32_t known = depth == 0 ? 0 : speedscope->open.items[depth - 1].context_id, own = spans->context_id[row];
+  uint32_t frames = open_callers(speedscope, own, known, spans->start_ns[row]);
+  *vector_add(&speedscope->open) = (struct open_span){own != 0 ? own : known, frames};
+  put_event(speedscope, 'O', name_of(speedscope, row), spans->start_ns[row]);
 }
 
 static void on_end(void *context, const struct timeline_lane *lane, uint32_t row)
 {
   struct speedscope *speedscope = context;
-  put_event(speedscope, 'C', row, timeline_end(&speedscope->writer.run, row));
+  int64_t end_ns = timeline_end(&speedscope->writer.run, row);
+  put_event(speedscope, 'C', name_of(speedscope, row), end_ns);
+  for (uint32_t left = speedscope->open.items[--speedscope->open.count].frames; left > 0; left--)
+    put_event(speedscope, 'C', speedscope->opened.items[--speedscope->opened.count], end_ns);
 }
 
 static void put_name(struct timeline_writer *writer, const struct timeline_lane *lane)
@@ -86,8 +132,6 @@ static void put_lane(struct speedscope *speedscope, const struct timeline_lane *
 
 static void begin(struct timeline_writer *writer)
 {
-  struct speedscope *speedscope = (struct speedscope *)writer;
-  speedscope->frames = memory_new((size_t)store_string_count(writer->timeline.store) + 1, sizeof *speedscope->frames);
   buf_text(&writer->file.out,
            "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"xsp\","
            "\"activeProfileIndex\":0,\"profiles\":[\n");
@@ -99,6 +143,24 @@ static void put_run(struct timeline_writer *writer)
     put_lane((struct speedscope *)writer, &writer->run.lanes[lane]);
 }
 
+static void put_frame(const struct speedscope *speedscope, struct json_writer *json, uint32_t name)
+{
+  const struct store_frame *frame = stacks_frame(&speedscope->stacks, name);
+  json_object(json);
+  if (frame == NULL) {
+    json_key(json, "name");
+    timeline_json_text(json, speedscope->stacks.store, name);
+  } else {
+    const char *file = frame->file != NULL ? frame->file : frame->module;
+    json_member_string(json, "name", frame->name != NULL ? frame->name : "?");
+    if (file != NULL)
+      json_member_string(json, "file", file);
+    if (frame->line > 0)
+      json_member_int(json, "line", frame->line);
+  }
+  json_object_end(json);
+}
+
 static void end(struct timeline_writer *writer)
 {
   struct speedscope *speedscope = (struct speedscope *)writer;
@@ -108,11 +170,10 @@ static void end(struct timeline_writer *writer)
     buf_text(out, "{\"type\":\"evented\",\"name\":\"nothing that ended\",\"unit\":\"nanoseconds\",\"startValue\":0,"
                   "\"endValue\":0,\"events\":[]}");
   buf_text(out, "],\n\"shared\":{\"frames\":[");
-  for (uint32_t i = 0; i < speedscope->frame_strings.count; i++) {
-    buf_text(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+  for (uint32_t i = 0; i < speedscope->frame_names.count; i++) {
+    buf_text(out, i > 0 ? "," : "");
     json_start(&json, out);
-    timeline_json_text(&json, writer->timeline.store, speedscope->frame_strings.items[i]);
-    buf_text(out, "}");
+    put_frame(speedscope, &json, speedscope->frame_names.items[i]);
     export_file_flush(&writer->file);
   }
   buf_text(out, "]}}\n");
@@ -122,9 +183,14 @@ static enum status write_speedscope(struct store *store, const char *path, struc
 {
   static const struct timeline_parts parts = {begin, put_run, end};
   struct speedscope speedscope = {0};
-  enum status status = timeline_write(&speedscope.writer, &parts, store, path, err);
-  free(speedscope.frames);
-  vector_done(&speedscope.frame_strings);
+  enum status status = stacks_open(store, &speedscope.stacks, err);
+  if (status == STATUS_OK)
+    status = timeline_write(&speedscope.writer, &parts, store, path, err);
+  stacks_done(&speedscope.stacks);
+  map_done(&speedscope.frames);
+  vector_done(&speedscope.frame_names);
+  vector_done(&speedscope.open);
+  vector_done(&speedscope.opened);
   return status;
 }
 

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// pprof's profile (https://github.com/google/pprof/blob/main/proto/profile.proto), as `go tool pprof` and its web viewers
+// read it: a sample a context (stacks.h) with its spans and self time, in gzip. A run is a label of its samples.
+#include "base/interner.h"
+#include "base/wire_write.h"
+#include "report/exports/exports.h"
+#include "report/exports/stacks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#define CONTEXTS_MOST (UINT32_MAX - 3)
+#define DEPTH_MOST 513 // locations of a sample; longer chains are cut at the top
+enum {                 // field numbers of profile.proto
+  PROFILE_SAMPLE_TYPE = 1,
+  PROFILE_SAMPLE,
+  PROFILE_MAPPING,
+  PROFILE_LOCATION,
+  PROFILE_FUNCTION,
+  PROFILE_STRING_TABLE,
+  PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STR };
+enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_HAS_FUNCTIONS = 7 };
+enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION_ID = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILENAME = 4 }; // without a system name pprof takes the name as it is
+
+struct pprof {
+  struct timeline_writer writer;
+  struct stacks stacks;
+  struct buf profile;      // before it is compressed
+  struct interner strings; // of the profile; "" is 0
+  struct map locations;    // by a context's name: number, from 1
+  VECTOR(uint32_t) names;  // of the locations
+  struct map mappings;     // by the string of a module: number, from 1
+  struct buf scratch;
+};
+
+static uint64_t string_of(struct pprof *pprof, const char *text)
+{
+  buf_clear(&pprof->scratch);
+  buf_utf8(&pprof->scratch, text, strlen(text));
+  return interner_at(&pprof->strings, pprof->scratch.length == 0 ? "" : pprof->scratch.data, pprof->scratch.length);
+}
+
+static uint64_t location_of(struct pprof *pprof, uint32_t name)
+{
+  bool is_new;
+  uint64_t *number = map_at(&pprof->locations, map_number(name), &is_new);
+  if (is_new) {
+    *vector_add(&pprof->names) = name;
+    *number = pprof->names.count;
+  }
+  return *number;
+}
+
+// ---- samples ---------------------------------------------------------------------------------------------------------
+static void put_type(struct pprof *pprof, const char *type, const char *unit)
+{
+  size_t place = protobuf_begin(&pprof->profile, PROFILE_SAMPLE_TYPE);
+  protobuf_varint(&pprof->profile, VALUE_TYPE, string_of(pprof, type));
+  protobuf_varint(&pprof->profile, VALUE_UNIT, string_of(pprof, unit));
+  protobuf_end(&pprof->profile, place);
+}
+
+static void begin(struct timeline_writer *writer)
+{
+  struct pprof *pprof = (struct pprof *)writer;
+  (void)string_of(pprof, "");
+  put_type(pprof, "spans", "count");
+  put_type(pprof, "time", "nanoseconds");
+  protobuf_varint(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(pprof, "time"));
+}
+
+// "M/L batch 4": level sets are never pooled.
+static uint64_t run_label(struct pprof *pprof)
+{
+  const struct store_run *run = pprof->writer.run.run;
+  char text[LEVEL_SET_TEXT_SIZE + 40];
+  level_set_format(run->levels, text);
+  if (run->batch_size != 0)
+    snprintf(text + strlen(text), 40, " batch %" PRId64, run->batch_size);
+  return string_of(pprof, text);
+}
+
+static void put_sample(struct pprof *pprof, const struct context *all, uint32_t id, uint64_t label)
+{
+  struct buf *out = &pprof->profile;
+  size_t place = protobuf_begin(out, PROFILE_SAMPLE);
+  for (uint32_t at = id, depth = 0; at != CONTEXT_NONE && depth < DEPTH_MOST; at = all[at].parent, depth++)
+    protobuf_varint(out, SAMPLE_LOCATION_ID, location_of(pprof, all[at].name));
+  protobuf_varint(out, SAMPLE_VALUE, (uint64_t)all[id].count);
+  protobuf_varint(out, SAMPLE_VALUE, (uint64_t)all[id].self_ns);
+  size_t inner = protobuf_begin(out, SAMPLE_LABEL);
+  protobuf_varint(out, LABEL_KEY, string_of(pprof, "run"));
+  protobuf_varint(out, LABEL_STR, label);
+  protobuf_end(out, inner);
+  protobuf_end(out, place);
+}
+
+static void put_run(struct timeline_writer *writer)
+{
+  struct pprof *pprof = (struct pprof *)writer;
+  struct contexts contexts = {.most = CONTEXTS_MOST};
+  uint64_t label = run_label(pprof);
+  stacks_add(&pprof->stacks, &writer->run, &contexts);
+  for (uint32_t i = 0; i < contexts.all.count; i++)
+    if (contexts.all.items[i].count > 0)
+      put_sample(pprof, contexts.all.items, i, label);
+  contexts_done(&contexts);
+}
+
+// ---- what samples refer to -------------------------------------------------------------------------------------------
+static uint64_t mapping_of(struct pprof *pprof, const char *module)
+{
+  if (module == NULL)
+    return 0;
+  uint64_t string = string_of(pprof, module);
+  bool is_new;
+  uint64_t *number = map_at(&pprof->mappings, map_number(string), &is_new);
+  if (is_new) {
+    *number = pprof->mappings.count;
+    size_t place = protobuf_begin(&pprof->profile, PROFILE_MAPPING);
+    protobuf_varint(&pprof->profile, MAPPING_ID, *number);
+    protobuf_varint(&pprof->profile, MAPPING_FILENAME, string);
+    protobuf_varint(&pprof->profile, MAPPING_HAS_FUNCTIONS, 1); // else pprof looks for symbols
+    protobuf_end(&pprof->profile, place);
+  }
+  return *number;
+}
+
+// A location and its function have one number.
+static void put_location(struct pprof *pprof, uint64_t number, uint32_t name)
+{
+  static const struct store_frame none = {.name = NULL};
+  struct buf *out = &pprof->profile;
+  const struct store_frame *frame = stacks_frame(&pprof->stacks, name);
+  frame = frame == NULL ? &none : frame;
+  const char *text = frame == &none ? store_text(pprof->stacks.store, name, NULL) : frame->name;
+  uint64_t function = string_of(pprof, text == NULL ? "?" : text), mapping = mapping_of(pprof, frame->module);
+  size_t place = protobuf_begin(out, PROFILE_FUNCTION);
+  protobuf_varint(out, FUNCTION_ID, number);
+  protobuf_varint(out, FUNCTION_NAME, function);
+  protobuf_varint(out, FUNCTION_FILENAME, frame->file == NULL ? 0 : string_of(pprof, frame->file));
+  protobuf_end(out, place);
+  place = protobuf_begin(out, PROFILE_LOCATION);
+  protobuf_varint(out, LOCATION_ID, number);
+  protobuf_varint(out, LOCATION_MAPPING_ID, mapping);
+  protobuf_varint(out, LOCATION_ADDRESS, (uint64_t)frame->address);
+  size_t inner = protobuf_begin(out, LOCATION_LINE);
+  protobuf_varint(out, LINE_FUNCTION_ID, number);
+  protobuf_varint(out, LINE_LINE, (uint64_t)frame->line);
+  protobuf_end(out, inner);
+  protobuf_end(out, place);
+}
+
+static void compress_to(struct export_file *file, struct buf *profile)
+{
+  z_stream stream = {.next_in = (Bytef *)profile->data, .avail_in = (uInt)profile->length}; // a buf is below 4 GiB
+  int code = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY); // 16: gzip
+  while (code == Z_OK) {
+    unsigned char bytes[1 << 14];
+    stream.next_out = bytes;
+    stream.avail_out = sizeof bytes;
+    code = deflate(&stream, Z_FINISH);
+    buf_put(&file->out, bytes, sizeof bytes - stream.avail_out);
+    export_file_flush(file);
+  }
+  deflateEnd(&stream);
+  if (code != Z_STREAM_END)
+    memory_exhausted();
+}
+
+static void end(struct timeline_writer *writer)
+{
+  struct pprof *pprof = (struct pprof *)writer;
+  for (size_t i = 0; i < pprof->names.count; i++)
+    put_location(pprof, i + 1, pprof->names.items[i]);
+  for (uint32_t i = 0; i < interner_count(&pprof->strings); i++) {
+    struct slice text = interner_text(&pprof->strings, i);
+    protobuf_bytes(&pprof->profile, PROFILE_STRING_TABLE, text.data, text.length);
+  }
+  if (pprof->profile.failed)
+    export_file_put(&writer->file, &pprof->profile); // reports that it is too large
+  else
+    compress_to(&writer->file, &pprof->profile);
+}
+
+static enum status write_pprof(struct store *store, const char *path, struct error *err)
+{
+  static const struct timeline_parts parts = {begin, put_run, end};
+  struct pprof pprof = {0};
+  enum status status = stacks_open(store, &pprof.stacks, err);
+  if (status == STATUS_OK)
+    status = timeline_write(&pprof.writer, &parts, store, path, err);
+  stacks_done(&pprof.stacks);
+  buf_done(&pprof.profile);
+  buf_done(&pprof.scratch);
+  interner_done(&pprof.strings);
+  map_done(&pprof.locations);
+  map_done(&pprof.mappings);
+  vector_done(&pprof.names);
+  return status;
+}
+
+const struct report_export report_export_pprof = {
+    .name = "pprof",
+    .extension = "pb.gz",
+    .write = write_pprof,
+};

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks of a run: which contexts its spans have, and what each takes. Called by folded.c, pprof.c and the page.
+#include "report/exports/stacks.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+static uint8_t level_of(unsigned kind)
+{
+  static const uint8_t levels[XSP_FRAME_KINDS] = {[XSP_FRAME_PYTHON] = XSP_LEVEL_APPLICATION,
+                                                  [XSP_FRAME_FRAMEWORK] = XSP_LEVEL_LAYER,
+                                                  [XSP_FRAME_NATIVE] = XSP_LEVEL_LIBRARY,
+                                                  [XSP_FRAME_DEVICE] = XSP_LEVEL_KERNEL};
+  return levels[kind];
+}
+
+// A frame of which only the name is known has the number of that string: it is the context of spans of that name.
+static uint32_t number_of(const struct stacks *stacks, size_t place)
+{
+  const struct store_frame *frame = &stacks->file.frames[place];
+  uint32_t number;
+  bool is_name = frame->name != NULL && frame->file == NULL && frame->module == NULL && frame->address == 0;
+  if (is_name && store_find_string(stacks->store, frame->name, strlen(frame->name), &number))
+    return number;
+  return stacks->string_count + (uint32_t)place;
+}
+
+enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct error *err)
+{
+  struct stacks *stacks = ret_stacks;
+  *stacks = (struct stacks){.store = store};
+  XSP_TRY(store_call_paths(store, &stacks->arena, &stacks->file, err));
+  stacks->string_count = store_string_count(store);
+  size_t count = stacks->file.context_count;
+  uint32_t *numbers = arena_alloc_array(&stacks->arena, stacks->file.frame_count + 1, sizeof *numbers);
+  uint32_t *caller = arena_alloc_array(&stacks->arena, count + 1, sizeof *caller);
+  uint32_t *name = arena_alloc_array(&stacks->arena, count + 1, sizeof *name);
+  uint8_t *level = arena_alloc_array(&stacks->arena, count + 1, sizeof *level);
+  for (size_t i = 0; i < stacks->file.frame_count; i++)
+    numbers[i] = number_of(stacks, i);
+  for (size_t i = 0; i < count; i++) {
+    const struct store_context *context = &stacks->file.contexts[i];
+    caller[i] = (uint32_t)context->parent_id;
+    name[i] = numbers[context->frame_id - 1];
+    level[i] = level_of(stacks->file.frames[context->frame_id - 1].kind);
+  }
+  stacks->paths = (struct context_paths){caller, name, level};
+  return STATUS_OK;
+}
+
+void stacks_done(struct stacks *stacks)
+{
+  arena_done(&stacks->arena);
+}
+
+// By row; changes `parent` to that of contexts. Spans of tracks with a clock of their own are in no lane: their times
+// cannot be added to the others'.
+static int64_t *own_times(const struct timeline_run *run, uint32_t *parent, struct arena *arena)
+{
+  int64_t *own_ns = arena_alloc_array(arena, run->spans.count, sizeof *own_ns);
+  for (size_t lane = 0; lane < run->lane_count; lane++)
+    for (size_t i = run->lanes[lane].first; i < run->lanes[lane].first + run->lanes[lane].count; i++)
+      own_ns[run->order[i]] = run->derived.self_ns[run->order[i]];
+  timeline_nest(run, parent, own_ns);
+  for (uint32_t row = 0; row < run->spans.count; row++) {
+    uint8_t kind = run->derived.kind != NULL ? run->derived.kind[row] : run->spans.kind[row];
+    if (kind == XSP_KIND_LAUNCH || timeline_is_open(run, row) || own_ns[row] < 0)
+      own_ns[row] = 0;
+  }
+  return own_ns;
+}
+
+void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts)
+{
+  struct arena arena = {0};
+  const uint32_t *by_id = timeline_order_by_id(run, &arena);
+  uint32_t *parent = arena_alloc_array(&arena, run->spans.count, sizeof *parent);
+  for (size_t i = 0; i < run->spans.count; i++)
+    parent[i] = timeline_row_of(run, by_id, run->derived.parent_id[i]);
+  const int64_t *own_ns = own_times(run, parent, &arena);
+  const struct context_spans spans = {.count = run->spans.count,
+                                      .parent = parent,
+                                      .name = run->spans.name,
+                                      .start_ns = run->spans.start_ns,
+                                      .self_ns = own_ns,
+                                      .path = stacks->file.context_count > 0 ? run->spans.context_id : NULL,
+                                      .paths = &stacks->paths};
+  contexts_add(contexts, &spans);
+  arena_done(&arena);
+}
+
+const struct store_frame *stacks_frame(const struct stacks *stacks, uint32_t name)
+{
+  return name < stacks->string_count ? NULL : &stacks->file.frames[name - stacks->string_count];
+}
+
+static void put_text(struct buf *out, const char *before, const char *text, const char *after)
+{
+  buf_text(out, before);
+  buf_utf8(out, text, strlen(text));
+  buf_text(out, after);
+}
+
+void stacks_put_name(const struct stacks *stacks, uint32_t name, struct buf *out)
+{
+  const struct store_frame *frame = stacks_frame(stacks, name);
+  size_t length = 0;
+  if (frame == NULL) {
+    const char *text = store_text(stacks->store, name, &length);
+    buf_utf8(out, text, length);
+    return;
+  }
+  put_text(out, "", frame->name != NULL ? frame->name : "?", "");
+  if (frame->file != NULL) {
+    put_text(out, " (", frame->file, "");
+    if (frame->line > 0)
+      buf_format(out, ":%" PRId64, frame->line);
+    buf_text(out, ")");
+  }
+  if (frame->module != NULL)
+    put_text(out, " [", frame->module, "]");
+}
