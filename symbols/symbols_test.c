@@ -68,9 +68,9 @@ static void demand(const char *path, uint64_t address, const char *name, const c
 
 static void demand_all(const char *path)
 {
-  demand(path, plain, "example_run", "symbols_example.cc", 48);
-  demand(path, member, "shapes::Box<double>::measure(double)", "symbols_example.cc", 33);
-  demand(path, inlined, "innermost(int) (inlined in between, example_with_inlined)", "symbols_example.cc", 18);
+  demand(path, plain, "example_run", "symbols_example.cc", 300);
+  demand(path, member, "shapes::Box<double>::measure(double)", "symbols_example.cc", 200);
+  demand(path, inlined, "innermost(int) (inlined in between, example_with_inlined)", "symbols_example.cc", 100);
 }
 
 static void test_debug_information(void **state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library for symbols_test.c: each function records the address of the call in it. Its lines are in the test.
+// A library for symbols_test.c: each function records the address of the call in it. #line gives the lines that the test compares.
 #include <cstdint>
 
 extern "C" {
@@ -15,7 +15,8 @@ static volatile int kept;
 
 __attribute__((always_inline)) inline void innermost(int value)
 {
-  note(&example_inlined_address); // line 18
+#line 100
+  note(&example_inlined_address);
   kept = value;
 }
 
@@ -25,16 +26,18 @@ __attribute__((always_inline)) static inline void between(int value)
   kept = value;
 }
 
-namespace shapes {
+namespace shapes
+{
 template <typename Type> struct Box {
   volatile Type size;
   __attribute__((noinline)) void measure(Type value)
   {
-    note(&example_member_address); // line 33
+#line 200
+    note(&example_member_address);
     size = value;
   }
 };
-}
+} // namespace shapes
 
 extern "C" {
 __attribute__((visibility("default"), noinline)) void example_with_inlined(int value)
@@ -45,7 +48,8 @@ __attribute__((visibility("default"), noinline)) void example_with_inlined(int v
 
 __attribute__((visibility("default"))) void example_run()
 {
-  note(&example_plain_address); // line 48
+#line 300
+  note(&example_plain_address);
   shapes::Box<double>{2}.measure(1);
   example_with_inlined(2);
   kept = 0;
