@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "collect/rows.h"
+#include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,9 +193,24 @@ enum status collect_drain(struct collect_session *session, struct store *store, 
   return run_drain(session, store, run_id, false, err);
 }
 
+static bool find_name(void *symbols, struct store_frame *frame)
+{
+  struct symbol found;
+  if (frame->module == NULL || !symbols_find(symbols, frame->module, (uint64_t)frame->address, &found))
+    return false;
+  frame->name = found.name;
+  frame->file = found.file;
+  frame->line = found.line;
+  return true;
+}
+
 enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id, struct error *err)
 {
   DEBUG(collect, "last drain of %s into run %lld, %zu rings", collect_directory(session), (long long)run_id,
         session->rings.count);
-  return run_drain(session, store, run_id, true, err);
+  XSP_TRY(run_drain(session, store, run_id, true, err));
+  struct symbols *symbols = symbols_open();
+  enum status status = store_name_frames(store, find_name, symbols, err);
+  symbols_close(symbols);
+  return status;
 }

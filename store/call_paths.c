@@ -72,7 +72,7 @@ static const char *next_text(const char **at) // NULL: unknown
   return *text == '\0' ? NULL : text;
 }
 
-static enum status write_frame(struct store *store, uint32_t number, struct error *err)
+static struct store_frame frame_at(const struct store *store, uint32_t number) // texts are the interner's
 {
   struct slice key = interner_text(&store->call_paths.frames, number);
   struct frame_numbers numbers;
@@ -83,14 +83,16 @@ static enum status write_frame(struct store *store, uint32_t number, struct erro
   frame.name = next_text(&at);
   frame.file = next_text(&at);
   frame.module = next_text(&at);
-  return rows_insert(store, ROWS_FRAME, 0, &frame, 1, err);
+  return frame;
 }
 
 enum status call_paths_write(struct store *store, struct error *err)
 {
   struct call_paths *paths = &store->call_paths;
-  for (; paths->frames_written < interner_count(&paths->frames); paths->frames_written++)
-    XSP_TRY(write_frame(store, paths->frames_written, err));
+  for (; paths->frames_written < interner_count(&paths->frames); paths->frames_written++) {
+    struct store_frame frame = frame_at(store, paths->frames_written);
+    XSP_TRY(rows_insert(store, ROWS_FRAME, 0, &frame, 1, err));
+  }
   size_t left = paths->contexts.count - paths->contexts_written;
   if (left == 0)
     return STATUS_OK;
@@ -131,6 +133,18 @@ enum status store_put_contexts(struct store *store, int64_t run_id, const uint32
   enum status status = put_contexts(store, run, context_ids, err);
   reader_invalidate_run(&store->reader, run_id);
   return status;
+}
+
+enum status store_name_frames(struct store *store, store_find_name *find, void *context, struct error *err)
+{
+  struct call_paths *paths = &store->call_paths;
+  XSP_TRY(call_paths_write(store, err));
+  for (; paths->frames_named < paths->frames_written; paths->frames_named++) {
+    struct store_frame frame = frame_at(store, paths->frames_named);
+    if (frame.kind == XSP_FRAME_NATIVE && frame.name == NULL && find(context, &frame))
+      XSP_TRY(rows_insert(store, ROWS_FRAME, 0, &frame, 1, err));
+  }
+  return STATUS_OK;
 }
 
 // ---- out of the file -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ struct call_paths {       // starts as {0}
   VECTOR(uint16_t) depths; // of the contexts
   struct map context_of;   // caller and frame to the context's id
   uint32_t frames_written, contexts_written;
+  uint32_t frames_named; // that store_name_frames has looked at
   struct buf key;
 };
 

@@ -106,6 +106,37 @@ static void test_one_of_each(void **state)
   store_close(store);
 }
 
+static bool find_name(void *context, struct store_frame *frame)
+{
+  ++*(int *)context;
+  frame->name = frame->address == 16 ? "found" : NULL;
+  frame->file = "found.c";
+  frame->line = 3;
+  return frame->name != NULL;
+}
+
+// Names come later than the paths; an equal frame is found by what it was stored with. Each is looked up once.
+static void test_native_frames_are_named_later(void **state)
+{
+  struct store *store;
+  OK(store_create(path, true, &store, err));
+  const struct store_frame unnamed = {.kind = XSP_FRAME_NATIVE, .module = "lib.so", .address = 16};
+  const struct store_frame unknown = {.kind = XSP_FRAME_NATIVE, .module = "lib.so", .address = 32};
+  int asked = 0;
+  uint32_t first = store_context_id(store, 0, store_frame_id(store, &unnamed));
+  (void)store_frame_id(store, &unknown);
+  (void)store_frame_id(store, &main_frame);
+  (void)store_frame_id(store, &convolution);
+  OK(store_commit(store, err));
+  for (int i = 0; i < 2; i++)
+    OK(store_name_frames(store, find_name, &asked, err));
+  assert_int_equal(asked, 2);
+  assert_int_equal(store_context_id(store, 0, store_frame_id(store, &unnamed)), first);
+  check_sql(store, "select frame_id, name, file, line, module, address from frame where kind = 'native'",
+            "1 found found.c 3 lib.so 16 2 null null null lib.so 32 4 conv null null libtorch.so 4096 ");
+  store_close(store);
+}
+
 static void test_frames_differ_in_anything(void **state)
 {
   (void)state;
@@ -196,6 +227,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_one_of_each),
+      cmocka_unit_test(test_native_frames_are_named_later),
       cmocka_unit_test(test_frames_differ_in_anything),
       cmocka_unit_test(test_no_path_no_column),
       cmocka_unit_test(test_paths_known_later),

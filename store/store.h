@@ -223,6 +223,10 @@ uint32_t store_context_id(struct store *store, uint32_t parent_id, uint32_t fram
 // Call paths of spans that are written already: `context_ids` has one for each span of the run, in the order they were added.
 enum status store_put_contexts(struct store *store, int64_t run_id, const uint32_t *context_ids, size_t count,
                                struct error *err) MUST_CHECK;
+// Gives names to native frames that were stored without, each once: `find` fills name, file and line, whose texts are copied;
+// false: the frame stays as it is. store_frame_id finds a frame by what it was stored with.
+typedef bool store_find_name(void *context, struct store_frame *frame);
+enum status store_name_frames(struct store *store, store_find_name *find, void *context, struct error *err) MUST_CHECK;
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
                             struct error *err) MUST_CHECK;
 enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count,

@@ -54,6 +54,16 @@ class CallPaths(unittest.TestCase):
         self.assertEqual(dict(data.execute(ASK).fetchall()), PATHS)
         data.close()
 
+    def test_native_functions_have_names(self):
+        xsp("run", "-o", self.out, "--", BUILD / "test-programs" / "native_frames", check=0)
+        rows = xsp_json("sql", self.out, ASK + " having text like '%inner%'", "--json")
+        self.assertEqual([row["n"] for row in rows], [1])
+        frames = [frame.rpartition("/") for frame in rows[0]["text"].split(" > ")]
+        self.assertEqual([(folder.split()[0] if folder else "", line) for folder, _, line in frames[-3:]],
+                         [("main", "native_frames.c:300"), ("between", "native_frames.c:200"), ("inner", "native_frames.c:100")])
+        self.assertIn(" > between (inlined in outer) ", rows[0]["text"])
+        self.assertEqual(xsp_json("sql", self.out, "select distinct kind from frame", "--json"), [{"kind": "native"}])
+
 
 if __name__ == "__main__":
     unittest.main()
