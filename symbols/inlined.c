@@ -2,16 +2,21 @@
 // Reads the scopes around an address (DWARF) and demangles names. Called by symbols.c for each address.
 #include "symbols/inlined.h"
 
+#include "base/memory.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <libiberty/demangle.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void put_name(struct buf *out, const char *name)
 {
-  char *plain = cplus_demangle_v3(name, DMGL_PARAMS | DMGL_ANSI);
-  buf_text(out, plain != NULL ? plain : name);
+  char *bare = memory_text_of(name, strcspn(name, "@")); // "main@@VERSION"
+  char *plain = cplus_demangle_v3(bare, DMGL_PARAMS | DMGL_ANSI);
+  buf_text(out, plain != NULL ? plain : bare);
   free(plain);
+  free(bare);
 }
 
 static const char *name_of(Dwarf_Die *scope)

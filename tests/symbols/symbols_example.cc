@@ -40,6 +40,7 @@ template <typename Type> struct Box {
 } // namespace shapes
 
 extern "C" {
+__asm__(".symver example_with_inlined, example_with_inlined@@@EXAMPLE_1");
 __attribute__((visibility("default"), noinline)) void example_with_inlined(int value)
 {
   between(value);
