@@ -104,6 +104,14 @@ static bool names_function(const char *path)
   return access(path, F_OK) != 0;
 }
 
+// Next to the folder of the tracers.
+static const char *script_path(const char *tracer_directory, struct arena *arena)
+{
+  const char *slash = strrchr(tracer_directory, '/');
+  int length = slash != NULL ? (int)(slash - tracer_directory) : 0;
+  return arena_format(arena, "%.*s%spytorch_predictor.py", length, tracer_directory, slash != NULL ? "/" : "");
+}
+
 // As of a program that `xsp run` starts with tracer pytorch: launch/environment.c.
 static enum status make_guest(struct state *state, struct arena *arena, struct error *err)
 {
@@ -152,7 +160,7 @@ static enum status pytorch_open(struct predictor_model *model, struct arena *are
   state->command = (struct program_command){
       .path = options->model_path,
       .interpreter = state->interpreter,
-      .script = arena_format(arena, "%s/../pytorch_predictor.py", options->tracer_directory),
+      .script = script_path(options->tracer_directory, arena),
       .guest_variables = state->guest_variables,
   };
   enum status status = program_open(model, &state->command, arena, err);

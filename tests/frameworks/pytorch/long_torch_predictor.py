@@ -133,6 +133,13 @@ class Predictor(unittest.TestCase):
         modules = self.read("sql", "out.xsp", "select distinct t.value as module from tag t join span s using (run_id, span_id)"
                             " where s.name = 'aten::conv2d' and t.key = 'module'")
         self.assertEqual({row["module"] for row in modules}, CONVOLUTION_MODULES)
+        # The last convolution's callers in the model's own code, innermost first.
+        callers = self.read("sql", "out.xsp", "with recursive path(id, depth) as (select * from (select context_id, 0 from"
+                            " span where name = 'aten::conv2d' order by run_id desc, start_ns desc limit 1) union all select"
+                            " c.parent_id, depth + 1 from path join context c on c.context_id = path.id) select f.name from"
+                            " path join context c on c.context_id = path.id join frame f using (frame_id) where f.file like"
+                            " '%/resnet.py' or f.file like '%/models.py' order by depth")
+        self.assertEqual([row["name"] for row in callers], ["Bottleneck.forward", "ResNet.forward", "Hashed.forward"])
         # The pool gives 64 planes of (SIZE / 4)^2, a float and an index of 8 bytes each.
         rows = self.read("analyze", "A4", "out.xsp", "--batch", 2)["rows"]
         self.assertEqual([row["alloc_bytes"] for row in rows if row["layer_name"] == "aten::max_pool2d"],
