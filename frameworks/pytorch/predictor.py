@@ -176,7 +176,8 @@ def torchscript_inputs(module, given):
 
 
 def open_torchscript(path, given):
-    module = torch.jit.load(path, map_location="cpu", _restore_shapes=True).eval()
+    shapes = {"_restore_shapes": True} if "_restore_shapes" in inspect.signature(torch.jit.load).parameters else {}
+    module = torch.jit.load(path, map_location="cpu", **shapes).eval()
     if hasattr(module, "example_inputs"):
         arguments, keywords = as_call(module.example_inputs)
         return module, Inputs(parameter_names(module, len(arguments)), arguments, keywords)
@@ -184,6 +185,7 @@ def open_torchscript(path, given):
 
 
 def open_exported(path):
+    importlib.import_module("torch.export")  # 2.1 and later
     program = torch.export.load(path)
     module = program.module()
     if program.example_inputs is None:
