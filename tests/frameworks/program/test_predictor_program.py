@@ -54,6 +54,21 @@ class ProgramTest(unittest.TestCase):
         return json.loads(xsp("analyze", name, self.output, "--json", *options).stdout)
 
 
+class EnvironmentTest(ProgramTest):
+    def test_a_program_is_no_guest_of_the_session(self):
+        program = self.folder / "environment.py"
+        program.write_text("import json, os, socket\n"
+                           "lines = socket.socket(fileno=int(os.environ['XSP_PREDICTOR_FD'])).makefile('rw')\n"
+                           "lines.readline()\n"
+                           "names = sorted(name for name in os.environ if name.startswith('XSP_'))\n"
+                           "print(json.dumps({'error': ' '.join(names)}), file=lines, flush=True)\n")
+        result = self.profile(program, "--levels", "M/L", check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("XSP_PREDICTOR_INPUTS_FD", result.stderr)
+        self.assertNotIn("XSP_SESSION ", result.stderr)
+        self.assertNotIn("XSP_TRACERS", result.stderr)
+
+
 class ToldTest(ProgramTest):
     def recorded(self, clock, untold=()):
         log = self.folder / "log"
