@@ -3,8 +3,8 @@
 torch.profiler, and under `xsp run`; and what an operator costs. Called by bench/run.py; prints one JSON object per line.
 
 The runs of a model follow each other, each in a new process, with a plain one first and last; ratios are to the mean of those
-two. The time is the median of an iteration's CPU time, all threads of the program (waiting for a core is not a tracer's cost);
-`wall_ratio` is that of wall time. The memory is the program's peak plus that of xsp: pages of the session that both have mapped
+two. The time is the tenth percentile of the iterations' CPU times, all threads of the program (waiting for a core is not a
+tracer's cost); `wall_ratio` is of the median wall times. The memory is the program's peak plus that of xsp: pages of the session that both have mapped
 count twice. `operator_us` is the mean time of an outermost operator. Ways that this xsp does not have are left out."""
 import argparse
 import functools
