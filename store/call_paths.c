@@ -195,26 +195,83 @@ enum status store_call_paths(struct store *store, struct arena *arena, struct st
 }
 
 // ---- the calling context tree ----------------------------------------------------------------------------------------
-bool store_has_context_metrics(struct store *store)
+static bool has_table(struct store *store, const char *name)
 {
+  char sql[64];
   sqlite3_stmt *statement = NULL;
-  bool has_table = sqlite3_prepare_v2(store->db, "SELECT 1 FROM context_metric", -1, &statement, NULL) == SQLITE_OK;
+  snprintf(sql, sizeof sql, "SELECT 1 FROM %s", name);
+  bool has = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK;
   sqlite3_finalize(statement);
-  return has_table;
+  return has;
 }
 
-// The table is there from its first rows on: few files have it, and an empty one takes a page.
+// Tables that few files have are made with their first rows: an empty one takes a page.
+static enum status make_table(struct store *store, const char *name, const char *columns, struct error *err)
+{
+  char sql[512];
+  snprintf(sql, sizeof sql,
+           "CREATE %s TABLE IF NOT EXISTS %s(run_id INTEGER, context_id INTEGER, metric TEXT, count INTEGER,"
+           " sum INTEGER, min INTEGER, max INTEGER, %s, PRIMARY KEY(run_id, context_id, metric)) WITHOUT ROWID",
+           store->is_writing ? "" : "TEMP", name, columns);
+  if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    return problem_sqlite(err, "cannot make a table", store->path, store->db);
+  return STATUS_OK;
+}
+
+bool store_has_context_metrics(struct store *store)
+{
+  return has_table(store, "context_metric");
+}
+
+bool store_is_folded(struct store *store)
+{
+  return has_table(store, "drained");
+}
+
 enum status store_put_context_metrics(struct store *store, const struct store_context_metric *rows, size_t count,
                                       struct error *err)
 {
-  char sql[512];
-  snprintf(
-      sql, sizeof sql,
-      "CREATE %s TABLE IF NOT EXISTS context_metric(run_id INTEGER, context_id INTEGER, metric TEXT, count INTEGER,"
-      " sum INTEGER, min INTEGER, max INTEGER, mean REAL, variance REAL, exclusive_sum INTEGER,"
-      " PRIMARY KEY(run_id, context_id, metric)) WITHOUT ROWID",
-      store->is_writing ? "" : "TEMP");
-  if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-    return problem_sqlite(err, "cannot make table context_metric", store->path, store->db);
+  XSP_TRY(make_table(store, "context_metric", "mean REAL, variance REAL, exclusive_sum INTEGER", err));
   return rows_insert(store, ROWS_CONTEXT_METRIC, 0, rows, count, err);
+}
+
+enum status store_put_context_samples(struct store *store, const struct store_context_sample *rows, size_t count,
+                                      struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  if (count == 0)
+    return STATUS_OK;
+  XSP_TRY(make_table(store, "context_sample", "squares_high INTEGER, squares_low INTEGER", err));
+  return rows_insert(store, ROWS_CONTEXT_SAMPLE, 0, rows, count, err);
+}
+
+enum status store_put_drained(struct store *store, const struct store_drained *rows, size_t count, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(writer_execute(store, err, "CREATE TABLE IF NOT EXISTS drained(ring INTEGER PRIMARY KEY, position INTEGER)"));
+  return rows_insert(store, ROWS_DRAINED, 0, rows, count, err);
+}
+
+enum status store_drained(struct store *store, struct arena *arena, struct store_drained **ret_rows, size_t *ret_count,
+                          struct error *err)
+{
+  *ret_rows = NULL;
+  *ret_count = 0;
+  return store_is_folded(store) ? rows_list(store, ROWS_DRAINED, 0, arena, ret_rows, ret_count, err) : STATUS_OK;
+}
+
+enum status store_context_samples(struct store *store, int64_t run_id, struct arena *arena,
+                                  struct store_context_sample **ret_rows, size_t *ret_count, struct error *err)
+{
+  *ret_rows = NULL;
+  *ret_count = 0;
+  if (!has_table(store, "context_sample"))
+    return STATUS_OK;
+  XSP_TRY(rows_list(store, ROWS_CONTEXT_SAMPLE, run_id, arena, ret_rows, ret_count, err));
+  for (size_t i = 0; i < *ret_count; i++) {
+    const struct store_context_sample *row = &(*ret_rows)[i];
+    if (row->context_id < 1 || row->context_id > store->reader.context_count || row->count < 1)
+      return problem_broken(err, store->path, "a sample is of a call path that does not exist, or of no span");
+  }
+  return STATUS_OK;
 }

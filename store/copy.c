@@ -99,6 +99,16 @@ static enum status copy_notes(struct copy *copy, int64_t run_id, struct error *e
   return STATUS_OK;
 }
 
+static enum status copy_samples(struct copy *copy, int64_t run_id, struct error *err)
+{
+  struct store_context_sample *samples;
+  size_t count;
+  XSP_TRY(store_context_samples(copy->from, run_id, &copy->arena, &samples, &count, err));
+  for (size_t i = 0; i < count; i++)
+    samples[i].context_id = copy->context_ids[samples[i].context_id];
+  return store_put_context_samples(copy->to, samples, count, err);
+}
+
 static enum status copy_run(struct copy *copy, const struct store_run *run, struct error *err)
 {
   copy->run_id = run->run_id;
@@ -111,6 +121,7 @@ static enum status copy_run(struct copy *copy, const struct store_run *run, stru
     XSP_TRY(store_add_track(copy->to, &tracks[i], err));
   XSP_TRY(copy_traces(copy, err));
   XSP_TRY(copy_spans(copy, err));
+  XSP_TRY(copy_samples(copy, run->run_id, err));
   XSP_TRY(store_logs(copy->from, run->run_id, &copy->arena, &logs, &count, err));
   for (size_t i = 0; i < count; i++)
     XSP_TRY(store_add_log(copy->to, run->run_id, logs[i].span_id, logs[i].time_ns, logs[i].message.data,

@@ -18,6 +18,8 @@
 enum status store_commit(struct store *store, struct error *err)
 {
   XSP_TRY(writer_check(store, err));
+  if (store->fold != NULL)
+    XSP_TRY(store->fold->commit(store->fold->context, err));
   XSP_TRY(pending_flush(store, err));
   XSP_TRY(writer_execute(store, err, "COMMIT"));
   return writer_execute(store, err, "BEGIN");

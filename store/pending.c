@@ -223,6 +223,16 @@ static enum status add_rows(struct store *store, struct pending_run *run, enum s
   return STATUS_OK;
 }
 
+void store_set_fold(struct store *store, const struct store_fold *fold)
+{
+  store->fold = fold;
+}
+
+bool store_is_folding(const struct store *store)
+{
+  return store->fold != NULL;
+}
+
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
                             struct error *err)
 {
@@ -230,6 +240,11 @@ enum status store_add_spans(struct store *store, int64_t run_id, const struct st
   const char *why = find_bad_span(store, spans, count);
   if (why != NULL)
     return error_set(err, STATUS_INPUT, "cannot store spans", store->path, NULL, "%s", why);
+  for (size_t i = 0; i < count && store->fold != NULL; i++)
+    if (!store->fold->take_span(store->fold->context, run_id, &spans[i]))
+      XSP_TRY(add_rows(store, pending_find(store, run_id), SERIES_SPAN, (const char *)&spans[i], 1, err));
+  if (store->fold != NULL)
+    return STATUS_OK;
   struct pending_run *run = pending_find(store, run_id);
   if (run->has_derived && count > 0)
     XSP_TRY(store_drop_derived(store, run_id, err));
@@ -243,5 +258,10 @@ enum status store_add_tags(struct store *store, int64_t run_id, const struct sto
   const char *why = find_bad_tag(store, tags, count);
   if (why != NULL)
     return error_set(err, STATUS_INPUT, "cannot store tags", store->path, NULL, "%s", why);
+  for (size_t i = 0; i < count && store->fold != NULL; i++)
+    if (!store->fold->take_tag(store->fold->context, run_id, &tags[i]))
+      XSP_TRY(add_rows(store, pending_find(store, run_id), SERIES_TAG, (const char *)&tags[i], 1, err));
+  if (store->fold != NULL)
+    return STATUS_OK;
   return add_rows(store, pending_find(store, run_id), SERIES_TAG, (const char *)tags, count, err);
 }

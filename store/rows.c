@@ -85,6 +85,18 @@ static const struct field metric_fields[] = {
     {FIELD_REAL, AT(context_metric, variance)},
     {FIELD_INT, AT(context_metric, exclusive_sum)},
 };
+static const struct field sample_fields[] = {
+    {FIELD_INT, AT(context_sample, run_id)},
+    {FIELD_INT, AT(context_sample, context_id)},
+    {FIELD_NAME, AT(context_sample, metric)},
+    {FIELD_INT, AT(context_sample, count)},
+    {FIELD_INT, AT(context_sample, sum)},
+    {FIELD_INT, "min", offsetof(struct store_context_sample, minimum)},
+    {FIELD_INT, "max", offsetof(struct store_context_sample, maximum)},
+    {FIELD_INT, AT(context_sample, squares_high)},
+    {FIELD_INT, AT(context_sample, squares_low)},
+};
+static const struct field drained_fields[] = {{FIELD_INT, AT(drained, ring)}, {FIELD_INT, AT(drained, position)}};
 static const struct field trace_fields[] = {{FIELD_INT, AT(trace, trace_id)}, {FIELD_NAME, AT(trace, text)}};
 
 #define FIELDS(fields) fields, sizeof(fields) / sizeof(fields)[0]
@@ -113,6 +125,9 @@ static const struct row_kind {
                     "run_id = ?1 ORDER BY trace_id"},
     [ROWS_FRAME] = {"frame", NULL, FIELDS(frame_fields), sizeof(struct store_frame), "1 ORDER BY frame_id"},
     [ROWS_CONTEXT_METRIC] = {"context_metric", NULL, FIELDS(metric_fields), sizeof(struct store_context_metric), NULL},
+    [ROWS_CONTEXT_SAMPLE] = {"context_sample", NULL, FIELDS(sample_fields), sizeof(struct store_context_sample),
+                             "run_id = ?1 ORDER BY context_id, metric"},
+    [ROWS_DRAINED] = {"drained", NULL, FIELDS(drained_fields), sizeof(struct store_drained), "1 ORDER BY ring"},
     [ROWS_CONTEXT] = {"context", NULL, FIELDS(context_fields), sizeof(struct store_context), "1 ORDER BY context_id"},
 };
 
@@ -227,54 +242,6 @@ enum status rows_insert(struct store *store, enum row_table table, int64_t key, 
   return STATUS_OK;
 }
 
-static enum status add(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
-                       struct error *err)
-{
-  XSP_TRY(writer_check(store, err));
-  return rows_insert(store, table, key, rows, count, err);
-}
-
-enum status store_add_experiment(struct store *store, const struct store_experiment *experiment, struct error *err)
-{
-  return add(store, ROWS_EXPERIMENT, 0, experiment, 1, err);
-}
-
-enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
-                             int64_t *ret_system_id, struct error *err)
-{
-  *ret_system_id = store->next_system_id++;
-  return add(store, ROWS_SYSTEM, *ret_system_id, values, count, err);
-}
-
-enum status store_add_workload(struct store *store, int64_t experiment_id, const struct store_system_value *values,
-                               size_t count, struct error *err)
-{
-  return add(store, ROWS_WORKLOAD, experiment_id, values, count, err);
-}
-
-enum status store_add_run(struct store *store, const struct store_run *run, struct error *err)
-{
-  return add(store, ROWS_RUN, 0, run, 1, err);
-}
-
-enum status store_add_track(struct store *store, const struct store_track *track, struct error *err)
-{
-  return add(store, ROWS_TRACK, 0, track, 1, err);
-}
-
-enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
-                          size_t length, struct error *err)
-{
-  const struct store_log log = {span_id, time_ns, {message, length}};
-  return add(store, ROWS_LOG, run_id, &log, 1, err);
-}
-
-enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value, struct error *err)
-{
-  const struct store_note note = {run_id, key, value};
-  return add(store, ROWS_NOTE, 0, &note, 1, err);
-}
-
 // ---- out of the file -------------------------------------------------------------------------------------------------
 static struct slice copy_at(sqlite3_stmt *row, int column, struct arena *arena) // NULL is ""
 {
@@ -371,30 +338,3 @@ enum status rows_list(struct store *store, enum row_table table, int64_t key, st
   *ret_count = count;
   return status;
 }
-
-enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
-                              size_t *ret_count, struct error *err)
-{
-  return rows_list(store, ROWS_EXPERIMENT, 0, arena, ret, ret_count, err);
-}
-
-enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
-                       struct error *err)
-{
-  return rows_list(store, ROWS_RUN, 0, arena, ret, ret_count, err);
-}
-
-// Defines `function`, which lists a table's rows of one run, system or experiment.
-#define LIST(function, row, table)                                                                                     \
-  enum status function(struct store *store, int64_t key, struct arena *arena, struct row **ret, size_t *ret_count,     \
-                       struct error *err)                                                                              \
-  {                                                                                                                    \
-    return rows_list(store, table, key, arena, ret, ret_count, err);                                                   \
-  }
-LIST(store_system, store_system_value, ROWS_SYSTEM)
-LIST(store_workload, store_system_value, ROWS_WORKLOAD)
-LIST(store_tracks, store_track, ROWS_TRACK)
-LIST(store_observations, store_observation, ROWS_OBSERVATION)
-LIST(store_notes, store_note, key < 0 ? ROWS_NOTE_OF_ALL : ROWS_NOTE)
-LIST(store_logs, store_log, ROWS_LOG)
-LIST(store_traces, store_trace, ROWS_TRACE)

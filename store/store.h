@@ -88,14 +88,6 @@ struct store_context {
   int64_t parent_id; // the caller's, which is lower; 0: the frame is the outermost
   int64_t frame_id;
 };
-// A row of the calling context tree, see docs/format.md.
-struct store_context_metric {
-  int64_t run_id, context_id;
-  const char *metric;
-  int64_t count, sum, minimum, maximum;
-  double mean, variance;
-  int64_t exclusive_sum;
-};
 enum store_value_type { STORE_INT = 1, STORE_DOUBLE, STORE_TEXT };
 struct store_tag {
   int64_t span_id;
@@ -356,11 +348,6 @@ enum status store_traces(struct store *store, int64_t run_id, struct arena *aren
 enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
                                   const struct store_observation *observations, size_t observation_count,
                                   struct error *err) MUST_CHECK;
-// Table context_metric: written into a file that is being written, else laid over an open handle in memory only, for SQL.
-// Replaces rows of equal run, context and metric.
-enum status store_put_context_metrics(struct store *store, const struct store_context_metric *rows, size_t count,
-                                      struct error *err) MUST_CHECK;
-bool store_has_context_metrics(struct store *store);
 const char *store_text(struct store *store, uint32_t string_id,
                        size_t *ret_length); // "" for 0; NUL-terminated; valid while the handle lives
 bool store_find_string(struct store *store, const char *text, size_t length, uint32_t *ret_id);
@@ -388,5 +375,7 @@ struct store_query_sink {
 // STATUS_INPUT: the file is broken where the query looked.
 enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink,
                         struct error *err) MUST_CHECK;
+
+#include "store/contexts.h"
 
 #endif

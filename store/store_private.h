@@ -48,6 +48,8 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_FRAME,
   ROWS_CONTEXT,
   ROWS_CONTEXT_METRIC,
+  ROWS_CONTEXT_SAMPLE,
+  ROWS_DRAINED,
   ROWS_COUNT,
 };
 
@@ -66,6 +68,8 @@ struct store {
   struct strings strings; // writer: all that the file will hold
   uint32_t strings_written;
   struct call_paths call_paths;
+  const struct store_fold *fold; // borrowed; NULL: rows go to the file
+  int64_t folded_trace_run;      // whose trace the file has, while `fold` is set
   int64_t next_system_id;
   struct pending_run *pending, *last_pending;
   struct map pending_of; // by run id

@@ -273,6 +273,9 @@ enum status store_add_trace(struct store *store, int64_t run_id, const char *tex
 {
   *ret_trace_id = 0;
   XSP_TRY(writer_check(store, err));
+  if (store->fold != NULL && store->folded_trace_run == run_id)
+    return STATUS_OK;
+  store->folded_trace_run = run_id;
   const enum writer_statement steps[] = {STATEMENT_FIND_TRACE, STATEMENT_TRACE};
   for (unsigned i = 0; i < 2 && *ret_trace_id == 0; i++) {
     sqlite3_stmt *statement = NULL;
