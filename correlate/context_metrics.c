@@ -6,13 +6,14 @@
 #include "base/memory.h"
 #include "base/saturate.h"
 
+#include <string.h>
 #include <xsp/span.h>
 
-static const char *const names[CONTEXT_METRICS] = {"host_ns", "device_ns", "launches", "bytes", "flops"};
+static const char *const names[CONTEXT_METRICS] = {"host_ns", "device_ns", "launches", "bytes", "flops", "range_ns"};
 
 static bool contains_below(enum context_metric metric) // an own sample contains those of the contexts below
 {
-  return metric == CONTEXT_HOST_NS || metric == CONTEXT_FLOPS;
+  return metric == CONTEXT_HOST_NS || metric == CONTEXT_FLOPS || metric == CONTEXT_RANGE_NS;
 }
 
 static struct map_key key_of(uint32_t context_id, enum context_metric metric)
@@ -32,17 +33,23 @@ static void merge(struct context_samples *into, const struct context_samples *fr
     into->squares = ~(context_squares)0;
 }
 
-void context_metrics_add(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
-                         int64_t value)
+static struct context_samples *samples_of(struct context_metrics *metrics, uint32_t context_id,
+                                          enum context_metric metric)
 {
   bool is_new;
   uint64_t *place = map_at(&metrics->places, key_of(context_id, metric), &is_new);
   if (is_new) {
     *place = metrics->samples.count;
-    (void)vector_add(&metrics->samples);
+    *vector_add(&metrics->samples) = (struct context_samples){0};
   }
+  return &metrics->samples.items[*place];
+}
+
+void context_metrics_add(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
+                         int64_t value)
+{
   const struct context_samples sample = {1, value, value, value, (context_squares)value * (context_squares)value};
-  merge(&metrics->samples.items[*place], &sample);
+  merge(samples_of(metrics, context_id, metric), &sample);
 }
 
 void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, unsigned kind, int64_t duration_ns)
@@ -51,6 +58,49 @@ void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_
                       duration_ns);
   if (kind == XSP_KIND_LAUNCH)
     context_metrics_add(metrics, context_id, CONTEXT_LAUNCHES, 1);
+}
+
+void context_metrics_add_tag(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
+                             const struct store_tag *tag)
+{
+  if (tag->type == STORE_INT && tag->value.integer >= 0)
+    context_metrics_add(metrics, context_id, metric, tag->value.integer);
+  else if (tag->type == STORE_DOUBLE && tag->value.real >= 0 && tag->value.real < 9.2e18)
+    context_metrics_add(metrics, context_id, metric, (int64_t)tag->value.real);
+}
+
+// ---- own samples in a file -------------------------------------------------------------------------------------------
+void context_metrics_samples(const struct context_metrics *metrics, int64_t run_id, struct arena *arena,
+                             struct store_context_sample **ret_rows, size_t *ret_count)
+{
+  struct store_context_sample *rows = arena_alloc_array(arena, metrics->samples.count + 1, sizeof *rows);
+  for (size_t i = 0; i < metrics->places.slot_count; i++) {
+    const struct map_slot *slot = &metrics->places.slots[i];
+    if (slot->key.a == 0) // free: no context has that number
+      continue;
+    const struct context_samples *own = &metrics->samples.items[slot->value];
+    rows[slot->value] = (struct store_context_sample){.run_id = run_id,
+                                                      .context_id = (int64_t)slot->key.a,
+                                                      .metric = names[slot->key.b],
+                                                      .count = own->count,
+                                                      .sum = own->sum,
+                                                      .minimum = own->minimum,
+                                                      .maximum = own->maximum,
+                                                      .squares_high = (int64_t)(own->squares >> 64),
+                                                      .squares_low = (int64_t)(uint64_t)own->squares};
+  }
+  *ret_rows = rows;
+  *ret_count = metrics->samples.count;
+}
+
+void context_metrics_add_stored(struct context_metrics *metrics, const struct store_context_sample *row)
+{
+  const struct context_samples samples = {row->count, row->sum, row->minimum, row->maximum,
+                                          (context_squares)(uint64_t)row->squares_high << 64 |
+                                              (uint64_t)row->squares_low};
+  for (enum context_metric metric = 0; metric < CONTEXT_METRICS; metric++)
+    if (strcmp(names[metric], row->metric) == 0)
+      merge(samples_of(metrics, (uint32_t)row->context_id, metric), &samples);
 }
 
 struct node {

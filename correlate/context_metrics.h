@@ -5,7 +5,7 @@
 //
 // Own samples of a context are those of the spans that carry it. Its set, which count, minimum, maximum, mean and variance are
 // over:
-//   host_ns, flops              its own samples, which contain those of the contexts below; without own ones, the sets of
+//   host_ns, flops, range_ns    its own samples, which contain those of the contexts below; without own ones, the sets of
 //                               the contexts directly below
 //   device_ns, launches, bytes  its own samples and the sets of the contexts directly below
 // sum: of the own samples, or the sums directly below, of host_ns and flops the larger of the two (spans below may have run side
@@ -21,11 +21,12 @@
 #include <stdint.h>
 
 enum context_metric {
-  CONTEXT_HOST_NS,   // durations of spans of kind sync and launch
+  CONTEXT_HOST_NS,   // durations of spans of kind sync and launch that have a call path
   CONTEXT_DEVICE_NS, // durations of executions
   CONTEXT_LAUNCHES,  // 1 for each span of kind launch
   CONTEXT_BYTES,     // tag `bytes` of spans of category "memory" that are named "allocate"
   CONTEXT_FLOPS,     // tag `flops`
+  CONTEXT_RANGE_NS, // durations of folded spans without a call path, by name; not in host_ns, since they lie around others
   CONTEXT_METRICS,
 };
 
@@ -43,11 +44,18 @@ struct context_metrics { // starts as {0}
 // Counts one sample, not negative, of a context that is not 0.
 void context_metrics_add(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
                          int64_t value);
+// The same of a tag's value; nothing where that is no such number.
+void context_metrics_add_tag(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
+                             const struct store_tag *tag);
 // What a span of the context adds besides its tags; nothing where it was never finished.
 void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, unsigned kind, int64_t duration_ns);
 // Every context with a sample in its set, by metric, in the order of ids. The rows live in `arena`.
 void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id, const struct store_call_paths *paths,
                           struct arena *arena, struct store_context_metric **ret_rows, size_t *ret_count);
+// Own samples, to be stored and read back. The rows live in `arena`.
+void context_metrics_samples(const struct context_metrics *metrics, int64_t run_id, struct arena *arena,
+                             struct store_context_sample **ret_rows, size_t *ret_count);
+void context_metrics_add_stored(struct context_metrics *metrics, const struct store_context_sample *row);
 void context_metrics_done(struct context_metrics *metrics); // frees
 
 #endif

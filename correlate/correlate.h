@@ -7,6 +7,7 @@
 #include "correlate/account.h"
 #include "correlate/contexts.h"
 #include "correlate/facts.h"
+#include "correlate/fold.h"
 #include "correlate/resolve.h"
 #include "store/store.h"
 
@@ -45,7 +46,12 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
 enum status correlate_store(struct store *store, struct error *err) MUST_CHECK;
 // Makes sure that an opened file's runs are correlated: where the file lacks it, in memory (store_overlay_derived).
 enum status correlate_ensure(struct store *store, struct error *err) MUST_CHECK;
-// Makes sure that SQL has table context_metric: where the file lacks it, in memory, computed from the spans of all runs.
+// The calling context tree of a run, in the order of metrics and contexts. `paths` are the file's; the rows live in `arena`.
+enum status correlate_context_rows(struct store *store, int64_t run_id, const struct store_call_paths *paths,
+                                   struct arena *arena, struct store_context_metric **ret_rows, size_t *ret_count,
+                                   struct error *err) MUST_CHECK;
+// Makes sure that there is a table context_metric: in a file that is being written, or else, where the file lacks it, in
+// memory for SQL. Computed from the samples of runs that were folded, and from the spans of the others.
 enum status correlate_context_metrics(struct store *store, struct error *err) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Table context_metric of files that have spans: from the columns of each run to rows for SQL. Called before statements that
-// ask for the table; a file whose writer stored it keeps its own.
+// Table context_metric: from the columns of each run, or the samples of one whose spans were folded, to rows. Called before SQL
+// that asks for the table, and when a folded run ends; a file whose writer stored it keeps its own.
 #include "correlate/context_metrics.h"
 #include "correlate/correlate.h"
 
@@ -12,9 +12,18 @@
 
 struct reading {
   struct context_metrics metrics;
-  struct map bytes, flops;   // by span id
+  const struct store_tag *tags;
+  struct map bytes, flops;   // places of tags by span id
   uint32_t memory, allocate; // names of spans whose bytes count
 };
+
+static void add_tag(struct reading *reading, const struct map *tags, int64_t span_id, uint32_t context_id,
+                    enum context_metric metric)
+{
+  const uint64_t *place = map_find(tags, map_number((uint64_t)span_id));
+  if (place != NULL)
+    context_metrics_add_tag(&reading->metrics, context_id, metric, &reading->tags[*place]);
+}
 
 static enum status add_part(void *context, size_t first_row, const struct store_spans *spans,
                             const struct store_derived *derived, struct error *err)
@@ -26,25 +35,12 @@ static enum status add_part(void *context, size_t first_row, const struct store_
     if (id == 0 || (spans->flags[i] & STORE_SPAN_OPEN) != 0 || spans->duration_ns[i] < 0)
       continue;
     context_metrics_add_span(&reading->metrics, id, spans->kind[i], spans->duration_ns[i]);
-    const struct map_key span = map_number((uint64_t)spans->span_id[i]);
-    bool is_allocation = reading->memory != 0 && spans->category[i] == reading->memory && reading->allocate != 0 &&
-                         spans->name[i] == reading->allocate;
-    const uint64_t *bytes = is_allocation ? map_find(&reading->bytes, span) : NULL;
-    const uint64_t *flops = map_find(&reading->flops, span);
-    if (bytes != NULL)
-      context_metrics_add(&reading->metrics, id, CONTEXT_BYTES, (int64_t)*bytes);
-    if (flops != NULL)
-      context_metrics_add(&reading->metrics, id, CONTEXT_FLOPS, (int64_t)*flops);
+    if (reading->memory != 0 && spans->category[i] == reading->memory && reading->allocate != 0 &&
+        spans->name[i] == reading->allocate)
+      add_tag(reading, &reading->bytes, spans->span_id[i], id, CONTEXT_BYTES);
+    add_tag(reading, &reading->flops, spans->span_id[i], id, CONTEXT_FLOPS);
   }
   return STATUS_OK;
-}
-
-static bool count_of(const struct store_tag *tag, uint64_t *ret_count)
-{
-  bool is_whole = tag->type == STORE_INT && tag->value.integer >= 0;
-  bool is_real = tag->type == STORE_DOUBLE && tag->value.real >= 0 && tag->value.real < 9.2e18;
-  *ret_count = is_whole ? (uint64_t)tag->value.integer : is_real ? (uint64_t)tag->value.real : 0;
-  return is_whole || is_real;
 }
 
 static enum status load_tags(struct store *store, int64_t run_id, struct arena *arena, struct reading *reading,
@@ -58,31 +54,52 @@ static enum status load_tags(struct store *store, int64_t run_id, struct arena *
   (void)store_find_string(store, "memory", 6, &reading->memory);
   (void)store_find_string(store, "allocate", 8, &reading->allocate);
   XSP_TRY(store_load_tags_of(store, run_id, keys, 2, arena, &tags, &count, err));
-  for (size_t i = 0; i < count; i++) {
-    uint64_t value;
-    if (count_of(&tags[i], &value))
-      *map_at(tags[i].key == keys[0] ? &reading->bytes : &reading->flops, map_number((uint64_t)tags[i].span_id), NULL) =
-          value;
-  }
+  reading->tags = tags;
+  for (size_t i = 0; i < count; i++)
+    *map_at(tags[i].key == keys[0] ? &reading->bytes : &reading->flops, map_number((uint64_t)tags[i].span_id), NULL) =
+        i;
   return STATUS_OK;
+}
+
+static enum status add_samples(struct store *store, int64_t run_id, struct arena *arena, struct reading *reading,
+                               struct error *err)
+{
+  struct store_context_sample *samples;
+  size_t count;
+  XSP_TRY(store_context_samples(store, run_id, arena, &samples, &count, err));
+  for (size_t i = 0; i < count; i++)
+    context_metrics_add_stored(&reading->metrics, &samples[i]);
+  return STATUS_OK;
+}
+
+enum status correlate_context_rows(struct store *store, int64_t run_id, const struct store_call_paths *paths,
+                                   struct arena *arena, struct store_context_metric **ret_rows, size_t *ret_count,
+                                   struct error *err)
+{
+  struct reading reading = {0};
+  struct arena scratch = {0};
+  enum status status = load_tags(store, run_id, &scratch, &reading, err);
+  if (status == STATUS_OK)
+    status = store_walk_spans(store, run_id, COLUMNS, add_part, &reading, err);
+  if (status == STATUS_OK)
+    status = add_samples(store, run_id, &scratch, &reading, err);
+  if (status == STATUS_OK)
+    context_metrics_rows(&reading.metrics, run_id, paths, arena, ret_rows, ret_count);
+  context_metrics_done(&reading.metrics);
+  map_done(&reading.bytes);
+  map_done(&reading.flops);
+  arena_done(&scratch);
+  return status;
 }
 
 static enum status add_run(struct store *store, int64_t run_id, const struct store_call_paths *paths, struct error *err)
 {
-  struct reading reading = {0};
   struct arena arena = {0};
   struct store_context_metric *rows;
   size_t count;
-  enum status status = load_tags(store, run_id, &arena, &reading, err);
+  enum status status = correlate_context_rows(store, run_id, paths, &arena, &rows, &count, err);
   if (status == STATUS_OK)
-    status = store_walk_spans(store, run_id, COLUMNS, add_part, &reading, err);
-  if (status == STATUS_OK) {
-    context_metrics_rows(&reading.metrics, run_id, paths, &arena, &rows, &count);
     status = store_put_context_metrics(store, rows, count, err);
-  }
-  context_metrics_done(&reading.metrics);
-  map_done(&reading.bytes);
-  map_done(&reading.flops);
   arena_done(&arena);
   return status;
 }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans of a run that is being recorded become samples of its calling contexts at once, and are not stored. Called by the
+// store for each row that collect hands over, and before each commit, so that what was taken out of the rings is in the file.
+#include "correlate/fold.h"
+
+#include "correlate/context_metrics.h"
+#include "correlate/correlate.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+#define RECENT_SPANS 8192u // whose tags may still come: collect hands a span's tags over right after it
+
+struct correlate_fold {
+  struct store_fold hooks;
+  struct store *store;
+  int64_t run_id; // of the samples; 0: none yet
+  struct context_metrics metrics;
+  struct map by_name;                               // of spans without a call path: their context by name and level
+  struct map recent;                                // contexts by span id, and whether its bytes count
+  uint32_t bytes, flops, memory, allocate, program; // strings
+  struct correlate_folded folded;
+};
+
+#define IS_ALLOCATION (UINT64_C(1) << 32)
+
+// A span without a call path counts under its name alone.
+static uint32_t context_of(struct correlate_fold *fold, const struct store_span *span)
+{
+  bool is_new;
+  if (span->context_id != 0)
+    return span->context_id;
+  uint64_t *known = map_at(&fold->by_name, (struct map_key){(uint64_t)span->name + 1, span->level}, &is_new);
+  if (is_new) {
+    struct store_frame frame = {.kind = span->level == XSP_LEVEL_KERNEL ? XSP_FRAME_DEVICE : XSP_FRAME_FRAMEWORK,
+                                .name = store_text(fold->store, span->name, NULL)};
+    *known = store_context_id(fold->store, 0, store_frame_id(fold->store, &frame));
+  }
+  return (uint32_t)*known;
+}
+
+static void begin_run(struct correlate_fold *fold, int64_t run_id)
+{
+  context_metrics_done(&fold->metrics);
+  map_done(&fold->recent);
+  fold->metrics = (struct context_metrics){0};
+  fold->folded = (struct correlate_folded){0};
+  fold->run_id = run_id;
+}
+
+static bool take_span(void *context, int64_t run_id, const struct store_span *span)
+{
+  struct correlate_fold *fold = context;
+  if (span->category == fold->program) // one an execution: it is the run's observation
+    return false;
+  if (run_id != fold->run_id)
+    begin_run(fold, run_id);
+  fold->folded.spans[span->level]++;
+  if ((span->flags & STORE_SPAN_OPEN) != 0 || span->duration_ns < 0)
+    return true;
+  uint32_t id = context_of(fold, span);
+  if (span->context_id == 0 && span->kind != XSP_KIND_EXECUTION)
+    context_metrics_add(&fold->metrics, id, CONTEXT_RANGE_NS, span->duration_ns);
+  else
+    context_metrics_add_span(&fold->metrics, id, span->kind, span->duration_ns);
+  if (fold->recent.count >= RECENT_SPANS)
+    map_done(&fold->recent);
+  bool is_allocation = span->category == fold->memory && span->name == fold->allocate;
+  *map_at(&fold->recent, map_number((uint64_t)span->span_id), NULL) = id | (is_allocation ? IS_ALLOCATION : 0);
+  return true;
+}
+
+static bool take_tag(void *context, int64_t run_id, const struct store_tag *tag)
+{
+  struct correlate_fold *fold = context;
+  const uint64_t *span = run_id == fold->run_id ? map_find(&fold->recent, map_number((uint64_t)tag->span_id)) : NULL;
+  if (span == NULL)
+    return true;
+  if (tag->key == fold->flops)
+    context_metrics_add_tag(&fold->metrics, (uint32_t)*span, CONTEXT_FLOPS, tag);
+  else if (tag->key == fold->bytes && (*span & IS_ALLOCATION) != 0)
+    context_metrics_add_tag(&fold->metrics, (uint32_t)*span, CONTEXT_BYTES, tag);
+  return true;
+}
+
+static enum status commit(void *context, struct error *err)
+{
+  struct correlate_fold *fold = context;
+  struct arena arena = {0};
+  struct store_context_sample *rows;
+  size_t count;
+  context_metrics_samples(&fold->metrics, fold->run_id, &arena, &rows, &count);
+  enum status status = store_put_context_samples(fold->store, rows, count, err);
+  arena_done(&arena);
+  return status;
+}
+
+struct correlate_fold *correlate_fold_begin(struct store *store)
+{
+  struct correlate_fold *fold = memory_new(1, sizeof *fold);
+  fold->hooks = (struct store_fold){fold, take_span, take_tag, commit};
+  fold->store = store;
+  fold->bytes = store_string(store, "bytes", 5);
+  fold->flops = store_string(store, "flops", 5);
+  fold->memory = store_string(store, "memory", 6);
+  fold->allocate = store_string(store, "allocate", 8);
+  fold->program = store_string(store, "program", 7);
+  store_set_fold(store, &fold->hooks);
+  return fold;
+}
+
+enum status correlate_fold_resume(struct correlate_fold *fold, int64_t run_id, struct error *err)
+{
+  struct arena arena = {0};
+  struct store_context_sample *rows;
+  size_t count;
+  begin_run(fold, run_id);
+  enum status status = store_context_samples(fold->store, run_id, &arena, &rows, &count, err);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+    context_metrics_add_stored(&fold->metrics, &rows[i]);
+  arena_done(&arena);
+  return status;
+}
+
+struct correlate_folded correlate_fold_counts(const struct correlate_fold *fold)
+{
+  return fold->folded;
+}
+
+void correlate_fold_end(struct correlate_fold *fold)
+{
+  if (fold == NULL)
+    return;
+  store_set_fold(fold->store, NULL);
+  context_metrics_done(&fold->metrics);
+  map_done(&fold->by_name);
+  map_done(&fold->recent);
+  free(fold);
+}
