@@ -11,12 +11,13 @@
 struct collect_session;
 
 struct collect_options {
-  const char *directory; // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
-  uint32_t level_mask;   // what may be switched on; XSP_LEVEL_MASK bits
-  uint32_t ring_records; // what rings begin with, of flight recorders what they grow to; 0: as format/session.h says
-  uint64_t memory_limit; // bytes of all rings; 0: what session_memory_limit finds
-  bool flight_recorder;  // rings overwrite; nothing is drained until the end
-  int64_t quiet_ns;      // a ring that is nearly empty for so long returns storage; 0: a minute
+  const char *directory;    // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
+  uint32_t level_mask;      // what may be switched on; XSP_LEVEL_MASK bits
+  uint32_t ring_records;    // what rings begin with, of flight recorders what they grow to; 0: as format/session.h says
+  uint64_t memory_limit;    // bytes of all rings; 0: what session_memory_limit finds
+  bool flight_recorder;     // rings overwrite; nothing is drained until the end
+  int64_t quiet_ns;         // a ring that is nearly empty for so long returns storage; 0: a minute
+  uint32_t patient_records; // smaller rings grow, rather than have a drain commit by itself; 0: none
 };
 // Creates the session folder. The child joins it by XSP_SESSION=collect_directory().
 enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
@@ -110,6 +111,9 @@ struct collect_workload collect_workload(const struct collect_session *session, 
 const char *collect_trace(const struct collect_session *session); // the session's W3C trace id, 32 hex digits
 // Span ids that are stored already, ascending: drained again they are left out and counted. Borrowed until the close.
 void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count);
+// The same for a file whose spans were folded (store_set_fold): how far its rings were in the last commit. After the adoption,
+// before the first drain.
+void collect_set_drained(struct collect_session *session, const struct store_drained *rows, size_t count);
 // Whether an adopted session holds nothing of an earlier time: it was kept, or nobody has joined it.
 bool collect_is_empty(const struct collect_session *session);
 bool collect_overwrites(const struct collect_session *session);  // it is a flight recorder

@@ -141,7 +141,8 @@ static bool is_half_full(const struct collect_session *session)
 {
   for (uint32_t i = 0; i < session->rings.count; i++) {
     const struct ring_file *ring = &session->rings.items[i];
-    if (ring->state == FILE_MAPPED && ring->position - ring->resume > ring->view.record_count / 2)
+    if (ring->state == FILE_MAPPED && ring->view.record_count >= session->patient_records &&
+        ring->position - ring->resume > ring->view.record_count / 2)
       return true;
   }
   return false;

@@ -103,6 +103,7 @@ enum status collect_create(const struct collect_options *options, struct collect
   }
   session_begin(session);
   session_calibrate(session, true);
+  session->patient_records = options->patient_records;
   if (options->quiet_ns > 0)
     session->quiet_ns = options->quiet_ns;
   *ret_session = session;
@@ -208,8 +209,22 @@ const char *collect_messages(const struct collect_session *session, struct arena
   return text;
 }
 
+// Folded spans have no ids by which a successor would know them again.
+static enum status put_drained(struct collect_session *session, struct store *store, struct error *err)
+{
+  VECTOR(struct store_drained) rows = {0};
+  for (uint32_t i = 0; i < session->rings.count; i++)
+    if (session->rings.items[i].state == FILE_MAPPED)
+      *vector_add(&rows) = (struct store_drained){i, (int64_t)session->rings.items[i].position};
+  enum status status = store_put_drained(store, rows.items, rows.count, err);
+  vector_done(&rows);
+  return status;
+}
+
 enum status collect_commit(struct collect_session *session, struct store *store, struct error *err)
 {
+  if (store_is_folding(store))
+    XSP_TRY(put_drained(session, store, err));
   XSP_TRY(store_commit(store, err));
   store_unfinished_keep(store);
   if (!session->has_failed)
@@ -253,6 +268,20 @@ void collect_set_known(struct collect_session *session, const int64_t *span_ids,
 {
   session->known = span_ids;
   session->known_count = count;
+}
+
+void collect_set_drained(struct collect_session *session, const struct store_drained *rows, size_t count)
+{
+  session_find_files(session, false);
+  for (size_t i = 0; i < count; i++) {
+    if (rows[i].ring < 0 || (uint64_t)rows[i].ring >= session->rings.count || rows[i].position < 0)
+      continue;
+    struct ring_file *ring = &session->rings.items[rows[i].ring];
+    uint64_t head = ring->state == FILE_MAPPED ? __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE) : 0;
+    uint64_t position = (uint64_t)rows[i].position < head ? (uint64_t)rows[i].position : head;
+    if (ring->state == FILE_MAPPED && position > ring->replay_end)
+      ring->replay_end = position;
+  }
 }
 
 void collect_close(struct collect_session *session, bool remove)

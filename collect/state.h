@@ -90,6 +90,7 @@ struct collect_session {
   enum session_tick_clock tick_clock;
   bool flight_recorder;
   int64_t quiet_ns;
+  uint32_t patient_records;
   bool foreign_boot; // made before this machine's last start: its ticks cannot be read here
   bool has_failed;   // a drain could not store what it read: nothing is given back any more
   struct clock_map clock;

@@ -55,9 +55,12 @@ static void drain(struct draining *draining)
 {
   if (draining->status == STATUS_OK)
     draining->status = collect_drain(draining->session, draining->store, draining->run_id, draining->err);
-  if (draining->status == STATUS_OK)
-    draining->status = collect_commit(draining->session, draining->store, draining->err);
   draining->drained_ns = now_ns();
+  if (draining->status != STATUS_OK ||
+      draining->drained_ns - draining->committed_ns < to_ns(draining->options->commit_s))
+    return;
+  draining->status = collect_commit(draining->session, draining->store, draining->err);
+  draining->committed_ns = draining->drained_ns;
 }
 
 // A gentle xsp takes its turn among the program's threads instead of cutting in when it wakes. Not SCHED_IDLE: nobody

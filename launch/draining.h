@@ -14,8 +14,8 @@ struct draining { // begin with the first five set, the rest zero
   struct store *store;
   int64_t run_id;
   struct error *err;
-  enum status status;             // sticky: after a failure nothing is drained any more. Not read while the thread runs
-  int64_t started_ns, drained_ns; // monotonic
+  enum status status; // sticky: after a failure nothing is drained any more. Not read while the thread runs
+  int64_t started_ns, drained_ns, committed_ns; // monotonic
   uint32_t level_mask_in_force;
   int given_policy; // of the scheduler
   bool is_gentle;

@@ -26,9 +26,10 @@
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
-#define WAIT_ALL_LOOK_NS 50000000 // for processes whose end is not signalled
-#define FLIGHT_RECORD_BYTES 32    // of a record in a ring
-#define FORKED_MOST 1024          // that are counted
+#define WAIT_ALL_LOOK_NS 50000000           // for processes whose end is not signalled
+#define FLIGHT_RECORD_BYTES 32              // of a record in a ring
+#define PATIENT_RECORDS (UINT32_C(1) << 19) // 16 MiB: where commits are apart, smaller rings grow
+#define FORKED_MOST 1024                    // that are counted
 
 extern char **environ;
 
@@ -279,6 +280,7 @@ static enum status start(struct capture *capture)
       .ring_records = (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES),
       .memory_limit = options->memory_limit_bytes,
       .flight_recorder = options->flight_recorder_bytes != 0,
+      .patient_records = options->commit_s > 0 ? PATIENT_RECORDS : 0,
   };
   process_prepare(); // before the session's mappings are guarded by a handler
   if (options->process_id == 0)

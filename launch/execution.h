@@ -22,6 +22,7 @@ struct launch_options {           // the user's options; strings borrowed
   const char *functions;          // path of the list; NULL: none
   const char *call_paths;         // "light", "full" or "none"; NULL: light, of tracers that have them
   double delay_s, duration_s;     // duration 0: to the end
+  double commit_s;                // between two commits of what was drained; 0: after each drain
   uint64_t flight_recorder_bytes; // per thread; 0: drain
   uint64_t memory_limit_bytes;    // of all rings; 0: by what is free
   bool pin_algorithms;            // the variables for it
