@@ -54,6 +54,7 @@ struct analysis {
   const char *title;
   const char *needs;       // "L": for help and for the status-1 message
   const char *main_figure; // key of the column that --top sorts by; NULL: its own order has the first rows first
+  bool takes_folded;       // answers without spans: `xsp run --aggregate`
   // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);
   // Fills one table over all experiments of all files (analyze/models/survey.h): instead of `answer` if that is NULL, else where

@@ -271,7 +271,11 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
   cache_next_question(request->cache);
   XSP_TRY(cache_view(request->cache, of, request->cold, arena, &view, err));
   XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
-  enum status status = analysis->answer(&question, err);
+  enum status status =
+      store_is_folded(view->store) && !analysis->takes_folded
+          ? question_lacks(&question, err,
+                           "it has the calling context tree (A17) instead of spans: xsp run --aggregate")
+          : analysis->answer(&question, err);
   if (status == STATUS_OK)
     finish(&question, ret_table);
   arena_done(&scratch);

@@ -275,7 +275,7 @@ const struct verb verb_analyze = {
         "  A10 kernels by name                       A11 kernels by layer\n"
         "  A12 flops and memory traffic by layer     A13 GPU and non-GPU time by layer\n"
         "  A14 layers under the machine's roofs      A15 kernels by batch size\n"
-        "  A16 forward and backward by operator\n\n"
+        "  A16 forward and backward by operator      A17 time by calling context\n\n"
         "Over all experiments of all files, in one table:\n\n"
         "  T8  models: task, size, latency, throughput, optimal batch size, share of convolutions\n"
         "  T9  models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds\n"
