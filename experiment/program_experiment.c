@@ -21,6 +21,7 @@ struct experiment {
   const struct run_experiment_options *options;
   struct run_experiment_result *result;
   struct store *store;
+  struct correlate_fold *fold; // NULL: spans are stored
   struct streams streams;
   struct level_set sets[RUN_SETS_MAXIMUM];
   size_t set_count;
@@ -73,6 +74,25 @@ static enum status note_int(struct store *store, int64_t run_id, const char *key
   char text[32];
   snprintf(text, sizeof text, "%" PRId64, value);
   return store_add_note(store, run_id, key, text, err);
+}
+
+// The program's own span is the only one in the file.
+static enum status note_folded(struct experiment *experiment, struct error *err)
+{
+  if (experiment->fold == NULL)
+    return STATUS_OK;
+  struct correlate_folded folded = correlate_fold_counts(experiment->fold);
+  char text[256] = "";
+  size_t length = 0;
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++) {
+    if (folded.spans[level] == 0)
+      continue;
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s%" PRId64 " %s", length > 0 ? ", " : "",
+                               folded.spans[level], level_name(level));
+    experiment->published.level_mask |= XSP_LEVEL_MASK(level);
+  }
+  snprintf(text + length, sizeof text - length, "%s", length > 0 ? "" : "none");
+  return store_add_note(experiment->store, 0, "folded", text, err);
 }
 
 static enum status write_run(struct experiment *experiment, struct store_run *run, const struct launch_result *ran,
@@ -185,6 +205,7 @@ static enum status execute(struct experiment *experiment, struct level_set level
   }
   XSP_TRY(status);
   XSP_TRY(run_spans_look(experiment->store, run.run_id, ran.span_id, &experiment->published, err));
+  XSP_TRY(note_folded(experiment, err));
   run.levels.mask &= asked_levels(experiment);
   XSP_TRY(write_run(experiment, &run, &ran, err));
   char set[LEVEL_SET_TEXT_SIZE];
@@ -320,6 +341,8 @@ static enum status finish(struct experiment *experiment, struct error *err)
   if (experiment->streams.input_is_lost && experiment->executions > 1)
     XSP_TRY(store_add_note(experiment->store, 0, "stdin", "only the first execution could read it", err));
   XSP_TRY(correlate_store(experiment->store, err));
+  if (experiment->fold != NULL)
+    XSP_TRY(correlate_context_metrics(experiment->store, err));
   XSP_TRY(judge_noise(experiment, &after, err));
   result->executions = experiment->executions;
   const struct program_parts parts = {experiment->options, result, experiment->store, &experiment->streams};
@@ -350,12 +373,15 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
   store_warn_of_leftover(experiment.store, options->warning);
   if (is_repeated(options))
     streams_begin(&experiment.streams);
+  if (options->aggregate)
+    experiment.fold = correlate_fold_begin(experiment.store);
   disturbance_read(&experiment.before);
   enum status status = describe(&experiment, err);
   if (status == STATUS_OK)
     status = measure(&experiment, err);
   if (status == STATUS_OK)
     status = finish(&experiment, err);
+  correlate_fold_end(experiment.fold);
   streams_done(&experiment.streams);
   if (status != STATUS_OK)
     record_give_up(experiment.store, ret_result->first.was_started, experiment.last_run_id > 1, options->warning);

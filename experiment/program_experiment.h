@@ -19,6 +19,7 @@ struct run_experiment_options {
   unsigned runs;       // executions per level set
   unsigned warmups;    // before them, with the deepest set; kept as warm-up observations
   bool resolve;
+  bool aggregate;           // one execution, whose spans are folded into the calling context tree
   const char *output_path;  // patterns are expanded already
   const char *command_line; // as typed
   bool force;

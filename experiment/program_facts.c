@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 struct seen { // an execution
   const struct store_run *run;
@@ -45,12 +46,24 @@ static size_t count_sets(const struct seen *seen, size_t count)
   return sets;
 }
 
+static enum status find_folded(struct store *store, struct arena *arena, const char **ret_text, struct error *err)
+{
+  struct store_note *notes;
+  size_t count;
+  XSP_TRY(store_notes(store, 0, arena, &notes, &count, err));
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(notes[i].key, "folded") == 0)
+      *ret_text = notes[i].value;
+  return STATUS_OK;
+}
+
 enum status run_facts(struct store *store, struct arena *arena, struct run_facts *ret_facts, struct error *err)
 {
   struct seen *seen;
   size_t count;
   *ret_facts = (struct run_facts){0};
   XSP_TRY(look(store, arena, &seen, &count, err));
+  XSP_TRY(find_folded(store, arena, &ret_facts->folded, err));
   const struct seen *best = NULL;
   for (size_t i = 0; i < count; i++) {
     ret_facts->dropped += (uint64_t)seen[i].run->dropped_count;

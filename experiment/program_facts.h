@@ -13,6 +13,7 @@ struct run_facts {
   bool has_steps;   // its observations are spans: predictions, steps
   struct import_account account;
   uint64_t dropped, misused; // in all executions
+  const char *folded;        // spans that are in the calling context tree only, for a person; NULL: none. In the arena
 };
 enum status run_facts(struct store *store, struct arena *arena, struct run_facts *ret_facts,
                       struct error *err) MUST_CHECK;

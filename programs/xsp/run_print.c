@@ -277,7 +277,8 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
 {
   struct buf file = {0};
   display_escape(&file, path, strlen(path));
-  const char *id = has_kernels(facts)     ? has_layers(facts) ? "A11" : "A8"
+  const char *id = facts->folded != NULL  ? "A17"
+                   : has_kernels(facts)   ? has_layers(facts) ? "A11" : "A8"
                    : has_layers(facts)    ? "A2"
                    : facts->set_count > 1 ? "L0"
                                           : NULL;
@@ -290,28 +291,53 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
   buf_done(&file);
 }
 
+// Of a run whose spans were folded: what the tables of the others need is not there.
+static enum status put_folded(struct buf *out, struct store *store, const char *folded, struct error *err)
+{
+  struct answers answers = {0};
+  buf_format(out, LABEL "%s: in the calling context tree\n", "folded", folded);
+  if (strcmp(folded, "none") == 0)
+    return STATUS_OK;
+  enum status status = answers_add_top(&answers, "A17", store, NULL, TOP_ROWS, err);
+  if (status == STATUS_OK) {
+    buf_text(out, "\n");
+    report_tables(answers.tables.items, answers.tables.count, REPORT_TEXT, true, message_width(), out);
+  }
+  answers_done(&answers);
+  return status;
+}
+
+static enum status put_spans(struct buf *out, const struct run_experiment_options *options,
+                             const struct run_experiment_result *result, const struct run_facts *facts,
+                             struct error *err)
+{
+  bool is_unrecorded;
+  enum status status = put_causes(out, result->store, &is_unrecorded, err);
+  put_facts(out, facts, &options->run, &result->first);
+  put_messages(out, result->first.messages);
+  run_unseen(options, result, facts, is_unrecorded, out);
+  if (result->has_noise)
+    noise_explain(&result->noise, out);
+  if (status == STATUS_OK && options->run.model_range == NULL) // else its matches are the observations
+    status = put_models(out, result->store, facts, err);
+  return status == STATUS_OK ? put_tables(out, result->store, facts, err) : status;
+}
+
 enum status run_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
                         struct error *err)
 {
   struct arena arena = {0};
   struct buf out = {0};
   struct run_facts facts;
-  bool is_unrecorded;
   enum status status = run_facts(result->store, &arena, &facts, err);
   if (status == STATUS_OK) {
     buf_text(&out, "\nxsp: ");
     put_heading(&out, options, result);
-    status = put_causes(&out, result->store, &is_unrecorded, err);
-    put_facts(&out, &facts, &options->run, &result->first);
-    put_messages(&out, result->first.messages);
-    run_unseen(options, result, &facts, is_unrecorded, &out);
-    if (result->has_noise)
-      noise_explain(&result->noise, &out);
-    if (status == STATUS_OK && options->run.model_range == NULL) // else its matches are the observations
-      status = put_models(&out, result->store, &facts, err);
+    if (facts.folded != NULL)
+      put_messages(&out, result->first.messages);
+    status = facts.folded != NULL ? put_folded(&out, result->store, facts.folded, err)
+                                  : put_spans(&out, options, result, &facts, err);
   }
-  if (status == STATUS_OK)
-    status = put_tables(&out, result->store, &facts, err);
   if (status == STATUS_OK && out.failed)
     status = error_set(err, STATUS_MEMORY, "cannot print the summary", NULL, NULL, "out of memory");
   if (status == STATUS_OK) {

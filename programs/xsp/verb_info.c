@@ -48,6 +48,7 @@ static void put_notes(struct buf *out, const struct info_file *file, unsigned wi
   static const char *const keys[] = {"model_range", "level_sets", "resolve", "interrupted", "stdin", "failed"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
     put_field(out, "note", info_note(file, 0, keys[i]), width);
+  put_field(out, "folded", info_note(file, 0, "folded"), width); // spans that are in the calling context tree only
 }
 
 static void put_created(struct buf *out, const struct store_experiment *experiment, unsigned width)

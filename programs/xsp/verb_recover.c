@@ -31,10 +31,12 @@ struct recovery {
   size_t session_count;
   char source[4200];  // the file that holds what was committed; "": none
   bool keeps;         // --keep: the sessions stay as they are
+  bool aggregates;    // --aggregate
   bool has_left_out;  // a journal of another user lies next to it
   struct store *from; // the same, open
   struct store *to;
-  uint64_t copied; // spans
+  struct correlate_fold *fold; // of `to`; NULL: spans are stored
+  uint64_t copied;             // spans
   int64_t last_run_id;
   struct arena arena;
 };
@@ -139,6 +141,20 @@ static enum status begin_file(struct recovery *recovery, struct error *err)
   return count || !recovery->session_count ? STATUS_OK : add_experiment(recovery, err);
 }
 
+// A file of `xsp run --aggregate` stays one.
+static enum status resume_fold(struct recovery *recovery, struct recovered *recovered, struct error *err)
+{
+  struct store_drained *rows;
+  size_t count;
+  if (!store_is_folded(recovery->from))
+    return STATUS_OK;
+  XSP_TRY(store_drained(recovery->from, &recovery->arena, &rows, &count, err));
+  collect_set_drained(recovered->session, rows, count);
+  if (recovery->fold == NULL)
+    recovery->fold = correlate_fold_begin(recovery->to);
+  return correlate_fold_resume(recovery->fold, recovered->origin.run_id, err);
+}
+
 static enum status drain(struct recovery *recovery, struct recovered *recovered, struct error *err)
 {
   struct collect_origin *origin = &recovered->origin;
@@ -147,6 +163,7 @@ static enum status drain(struct recovery *recovery, struct recovered *recovered,
     size_t count = 0;
     XSP_TRY(store_span_ids(recovery->from, origin->run_ids, origin->run_count, &recovery->arena, &ids, &count, err));
     collect_set_known(recovered->session, ids, count);
+    XSP_TRY(resume_fold(recovery, recovered, err));
   }
   recovered->run_id = origin->path ? origin->run_id : ++recovery->last_run_id;
   if (!recovery->keeps)
@@ -231,12 +248,16 @@ static enum status write_file(struct recovery *recovery, struct error *err)
     if (recovery->sessions[i].origin.path)
       XSP_TRY(find_source(recovery, &recovery->sessions[i], err));
   XSP_TRY(begin_file(recovery, err));
+  if (recovery->aggregates && recovery->fold == NULL)
+    recovery->fold = correlate_fold_begin(recovery->to);
   for (size_t i = 0; i < recovery->session_count; i++) {
     XSP_TRY(drain(recovery, &recovery->sessions[i], err));
     XSP_TRY(describe_run(recovery, &recovery->sessions[i], err));
   }
   XSP_TRY(store_commit(recovery->to, err));
   XSP_TRY(correlate_store(recovery->to, err));
+  if (recovery->fold != NULL)
+    XSP_TRY(correlate_context_metrics(recovery->to, err));
   return store_finish(recovery->to, err);
 }
 
@@ -256,6 +277,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
   if (invocation->argument_count > SESSIONS_MAXIMUM)
     return error_set(err, STATUS_USE, "wrong use", "recover", NULL, "more than %d sessions at once", SESSIONS_MAXIMUM);
   recovery->keeps = invocation_has(invocation, "keep");
+  recovery->aggregates = invocation_has(invocation, "aggregate");
   output_catch_signals(output_remove_unfinished); // the file or the rings stay, so that nothing is lost
   if (invocation->argument_count == 1 && is_file(invocation->arguments[0])) {
     snprintf(recovery->source, sizeof recovery->source, "%s", invocation->arguments[0]);
@@ -271,6 +293,8 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
     return error_set(err, STATUS_USE, "wrong use", "recover", "-o OUT.xsp", "the output's name is missing");
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &recovery->to, err));
   enum status status = write_file(recovery, err);
+  correlate_fold_end(recovery->fold);
+  recovery->fold = NULL;
   if (status != STATUS_OK) {
     store_discard(recovery->to); // the rings still hold what they held
     recovery->to = NULL;
@@ -306,6 +330,7 @@ static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, false,
      "The file to write. Without it: the file that the session's killed xsp was to write."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
+    {"aggregate", 0, NULL, NULL, false, "Keep the calling context tree instead of spans, as xsp run --aggregate does."},
     {"keep", 0, NULL, NULL, false,
      "Leave the session folder as it is. Without it the folder is removed once OUT is complete."},
     {0},

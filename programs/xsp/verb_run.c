@@ -52,6 +52,10 @@ static const struct option_description options[] = {
     {"functions", 0, "FILE", NULL, false,
      "Functions of any library, by name, one a line, that become spans at library level."},
     OPTION_CALL_PATHS,
+    {"aggregate", 0, NULL, NULL, false,
+     "Keep the calling context tree instead of spans: for each call path how often, how long, how many bytes. File and "
+     "memory do not grow with the time that is recorded."},
+    {"snapshot", 0, "SECONDS", "5", false, "With --aggregate: how often the tree is written to the file."},
     {"resolve", 0, NULL, NULL, false,
      "Where kernels launched in parallel have two possible parents: run once more, one launch after the other, and "
      "take the parents from there."},
@@ -229,6 +233,20 @@ static enum status fill_program(struct request *request, struct error *err)
                          "its number, as ps shows it", "there is no such process");
 }
 
+static enum status fill_aggregate(struct request *request, struct error *err)
+{
+  static const char *const by_span[] = {"leveled", "serialize", "runs", "warmup", "resolve", "flight-recorder"};
+  struct run_experiment_options *experiment = &request->experiment;
+  experiment->aggregate = invocation_has(request->invocation, "aggregate");
+  if (!experiment->aggregate)
+    return STATUS_OK;
+  for (size_t i = 0; i < sizeof by_span / sizeof *by_span; i++)
+    if (invocation_has(request->invocation, by_span[i]))
+      return error_set(err, STATUS_USE, "wrong use", "--aggregate", "one of the two",
+                       "--%s needs spans, which --aggregate does not keep", by_span[i]);
+  return invocation_double(request->invocation, "snapshot", 0.1, 1e6, &experiment->run.commit_s, err);
+}
+
 static enum status fill(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
@@ -240,6 +258,7 @@ static enum status fill(struct request *request, struct error *err)
   experiment->run.pin_algorithms = invocation_has(request->invocation, "pin-algorithms");
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(option_call_paths(request->invocation, &experiment->run.call_paths, err));
+  XSP_TRY(fill_aggregate(request, err));
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_sets(request, err));
   XSP_TRY(fill_program(request, err));
