@@ -7,7 +7,7 @@
 #include "base/interner.h"
 #include "base/memory.h"
 #include "base/vector.h"
-#include "symbols/inlined.h"
+#include "symbols/debug_info.h"
 
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
@@ -171,15 +171,5 @@ bool symbols_find(struct symbols *symbols, const char *path, uint64_t address, s
   if (library->module == NULL)
     return false;
   GElf_Addr at = address + library->bias;
-  *ret_symbol = (struct symbol){0};
-  buf_clear(&symbols->name);
-  inlined_names(library->module, at, find_function(library, at), &symbols->name);
-  if (symbols->name.length == 0)
-    return false;
-  ret_symbol->name = symbols->name.data;
-  int line = 0;
-  Dwfl_Line *source = dwfl_module_getsrc(library->module, at);
-  ret_symbol->file = source == NULL ? NULL : dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL);
-  ret_symbol->line = line > 0 ? (uint32_t)line : 0;
-  return true;
+  return debug_info_find(library->module, at, find_function(library, at), &symbols->name, ret_symbol);
 }

@@ -70,7 +70,7 @@ static void demand_all(const char *path)
 {
   demand(path, plain, "example_run", "symbols_example.cc", 300);
   demand(path, member, "shapes::Box<double>::measure(double)", "symbols_example.cc", 200);
-  demand(path, inlined, "innermost(int) (inlined in between, example_with_inlined)", "symbols_example.cc", 100);
+  demand(path, inlined, "innermost(int) (inlined in between(int), example_with_inlined)", "symbols_example.cc", 100);
 }
 
 static void test_debug_information(void **state)

@@ -20,7 +20,7 @@ __attribute__((always_inline)) inline void innermost(int value)
   kept = value;
 }
 
-__attribute__((always_inline)) static inline void between(int value)
+__attribute__((always_inline)) inline void between(int value)
 {
   innermost(value + 1);
   kept = value;
