@@ -90,6 +90,14 @@ STAND_IN = {
         def unbatched():
             return Unbatched(), {"y": torch.tensor([1, 2, 3]), "x": torch.tensor([[1, 2]])}
 
+        class Nested(torch.nn.Module):
+            def forward(self, pair):
+                with open("seen", "a") as seen:
+                    print(json.dumps([part.tolist() for part in pair]), file=seen)
+
+        def nested():
+            return Nested(), ((torch.tensor([[1]]), torch.tensor([[2]])),)
+
         def number():
             return 5
 
@@ -198,6 +206,12 @@ class StandIn(Case):
         self.profile("model:make", "--batch", 2, "--input", "x=x.npy")
         self.assertEqual(self.seen()[0]["x"], [[9, 10], [9, 10]])
         self.assertEqual(self.seen()[0]["ids"], [[7], [8]])
+
+    def test_tensors_in_a_tuple(self):
+        import numpy
+        numpy.save(self.folder / "x.npy", numpy.array([[9]], "float32"))
+        self.profile("model.py:nested", "--input", "pair.1=x.npy")
+        self.assertEqual(self.seen()[0], [[[1]], [[9]]])
 
     def test_example_inputs_of_the_file(self):
         self.refused("model.py:alone", "returned no example inputs")
