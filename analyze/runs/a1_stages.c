@@ -23,7 +23,6 @@ static const struct {
 struct stage_span {
   int64_t span_id, start_ns, end_ns;
   uint32_t track_id;
-  int32_t observation; // that it is in; -1
   uint8_t stage;
 };
 
@@ -70,6 +69,7 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
 {
   struct run_stages *stages = context;
   (void)first_row;
+  (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->level[i] == XSP_LEVEL_MODEL)
       *map_at(&stages->track_of, map_number((uint64_t)spans->span_id[i]), NULL) = spans->track_id[i];
@@ -80,7 +80,6 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
                               .start_ns = spans->start_ns[i],
                               .end_ns = saturate_add(spans->start_ns[i], spans->duration_ns[i]),
                               .track_id = spans->track_id[i],
-                              .observation = derived->observation[i],
                               .stage = (uint8_t)*stage};
   }
   return STATUS_OK;
@@ -152,25 +151,34 @@ static void add_observations(const struct view_run *run, double *const *of_obser
       *vector_add(&values->of[stage]) = of_observation == NULL ? NAN : of_observation[stage][i];
 }
 
+// The observation of its thread, else of its process, that the span begins in; NULL: none.
+static const struct place *place_around(const struct run_stages *stages, const struct stage_span *span)
+{
+  uint32_t process = places_process(&stages->places, span->track_id);
+  const struct place *place = places_before(&stages->places, span->track_id, process, span->start_ns);
+  return place != NULL && span->start_ns < place->end_ns ? place : NULL;
+}
+
 // Data are loaded within a training step, and before a prediction.
 static bool has_data_within(const struct run_stages *stages)
 {
   bool has = false;
-  for (size_t i = 0; i < stages->found.count; i++)
-    has |= stages->found.items[i].stage == DATA && stages->found.items[i].observation >= 0;
+  for (size_t i = 0; i < stages->found.count && !has; i++)
+    has = stages->found.items[i].stage == DATA && place_around(stages, &stages->found.items[i]) != NULL;
   return has;
 }
 
 // The run's observation that a stage's span counts in; SIZE_MAX: none.
 static size_t observation_of(const struct run_stages *stages, const struct stage_span *span, bool data_are_before)
 {
-  bool is_around = span->stage == PREPROCESS || span->stage == POSTPROCESS || (span->stage == DATA && data_are_before);
   uint32_t process = places_process(&stages->places, span->track_id);
-  if (!is_around)
-    return span->observation >= 0 ? (size_t)span->observation : SIZE_MAX;
-  const struct place *place = span->stage == POSTPROCESS
-                                  ? places_before(&stages->places, span->track_id, process, span->start_ns)
-                                  : places_after(&stages->places, span->track_id, process, span->start_ns);
+  const struct place *place;
+  if (span->stage == PREPROCESS || (span->stage == DATA && data_are_before))
+    place = places_after(&stages->places, span->track_id, process, span->start_ns);
+  else if (span->stage == POSTPROCESS)
+    place = places_before(&stages->places, span->track_id, process, span->start_ns);
+  else
+    place = place_around(stages, span);
   return place != NULL ? place->observation : SIZE_MAX;
 }
 
@@ -208,7 +216,7 @@ static enum status read_run(struct run_stages *stages, struct values *values, st
 {
   const uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
                            STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_NAME) |
-                           STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_OBSERVATION);
+                           STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_FLAGS);
   XSP_TRY(store_walk_spans(stages->question->view->store, stages->run->run->run_id, columns, visit, stages, err));
   if (stages->found.count == 0) {
     add_observations(stages->run, NULL, values);

@@ -177,6 +177,16 @@ class TrainingTest(Case):
         self.assertEqual(self.stages(trace),
                          {"data_ms": 10, "forward_ms": 20, "backward_ms": 20, "optimizer_ms": 7})
 
+    def test_threads_that_train_side_by_side(self):
+        """The other thread's step began later and is around the first one's backward pass as well."""
+        trace = Trace("M")
+        trace.track(2, "second", thread=101)
+        for track, start, backward in ((1, 0, 30), (2, 20, 10)):
+            trace.at("training step", start, 100, "model", track=track, tags={"batch_size": 1})
+            trace.stage("backward", start + 50, backward, track=track)
+        self.assertEqual(self.stages(trace, "--stat", "max"), {"backward_ms": 30})
+        self.assertEqual(self.stages(trace, "--stat", "min"), {"backward_ms": 10})
+
     def test_predictions_have_their_data_before_them(self):
         trace = Trace()
         for start, data in ((0, 4), (50, 8)):
