@@ -303,9 +303,10 @@ const struct flop_rule flop_rules[] = {
      .mxnet = "Dropout Flatten Reshape _copy BlockGrad expand_dims identity squeeze",
      .openvino = "Constant Parameter Reshape Result ShapeOf Squeeze Unsqueeze",
      .tflite = "EXPAND_DIMS RANK RESHAPE SHAPE SQUEEZE",
-     .aten = "_reshape_alias _unsafe_view alias as_strided chunk detach empty empty_like empty_strided expand "
-             "expand_as movedim narrow numpy_T permute resize_ resolve_conj resolve_neg select set_ slice split "
-             "split_with_sizes squeeze t transpose unbind unflatten unsafe_split unsqueeze view view_as"},
+     .aten =
+         "_reshape_alias _unsafe_view alias as_strided chunk detach empty empty_like empty_strided expand "
+         "expand_as lift_fresh movedim narrow numpy_T permute resize_ resolve_conj resolve_neg select set_ slice split "
+         "split_with_sizes squeeze t transpose unbind unflatten unsafe_split unsqueeze view view_as"},
     {.traffic = MOVES_NOTHING,
      .is_composite = true,
      .aten = "clone contiguous dropout flatten reshape to type_as _to_copy ones ones_like zeros zeros_like full"},

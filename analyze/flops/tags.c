@@ -187,6 +187,8 @@ void flop_tags_done(struct flop_tags *tags)
 static bool is_backward_node(const char *name)
 {
   size_t length = strlen(name);
+  if (strcmp(name, "torch::autograd::AccumulateGrad") == 0)
+    return true;
   while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
     length--;
   static const char suffix[] = "Backward";
