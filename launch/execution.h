@@ -26,6 +26,7 @@ struct launch_options {           // the user's options; strings borrowed
   uint64_t flight_recorder_bytes; // per thread; 0: drain
   uint64_t memory_limit_bytes;    // of all rings; 0: by what is free
   bool pin_algorithms;            // the variables for it
+  bool shapes;                    // of operators' inputs, of tracers that have them
   bool wait_all;                  // also for processes that outlive the program
 };
 

@@ -57,6 +57,7 @@ static bool find_functions(const void *address)
   bool has_interface = is_whole;
   PYTORCH_OPTIONAL_FUNCTIONS(X)
 #undef X
+  functions.undefined = frameworks_lookup(library, PYTORCH_UNDEFINED);
   return has_interface;
 }
 

@@ -60,6 +60,8 @@ const struct guest_library guest_library = {
     .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL) |
                   XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY),
     .examine = examine,
+    .options =
+        (const struct xsp_tracer_option[]){{"shapes", NULL, "shapes, types and values of operators' inputs"}, {0}},
     .stop = stop,
 };
 

@@ -20,6 +20,9 @@ struct pytorch_callback { // at::RecordFunctionCallback, passed by value
 };
 _Static_assert(sizeof(struct pytorch_callback) == 40, "equal in PyTorch 1.13 to 2.15");
 
+struct pytorch_vector { // std::vector
+  void *begin, *end, *capacity;
+};
 // X(member, PyTorch's name, return type, parameters)
 #define PYTORCH_ADD_CALLBACK "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
 #define PYTORCH_NEEDED_FUNCTIONS(X)                                                                                    \
@@ -34,14 +37,25 @@ _Static_assert(sizeof(struct pytorch_callback) == 40, "equal in PyTorch 1.13 to 
   X(is_enabled, _ZN2at23isRecordFunctionEnabledEv, bool, (void))                                                       \
   X(next_sequence, _ZN2at15sequence_number4peekEv, uint64_t, (void))                                                   \
   X(has_gradient, _ZN3c108GradMode10is_enabledEv, bool, (void))                                                        \
-  X(note_block, _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, void, (void *reporter, void *address, size_t bytes))
+  X(note_block, _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, void, (void *reporter, void *address, size_t bytes))       \
+  X(input_count, _ZNK2at14RecordFunction10num_inputsEv, size_t, (const void *record))                                  \
+  X(kinds, _ZN5torch8profiler4impl10inputTypesB5cxx11ERKN2at14RecordFunctionE, struct pytorch_vector,                  \
+    (const void *record))                                                                                              \
+  X(release, _ZdlPv, void, (void *))                                                                                   \
+  X(rank, aoti_torch_get_dim, int32_t, (void *tensor, int64_t *ret_rank))                                              \
+  X(sizes, aoti_torch_get_sizes, int32_t, (void *tensor, int64_t **ret_sizes))                                         \
+  X(strides, aoti_torch_get_strides, int32_t, (void *tensor, int64_t **ret_strides))                                   \
+  X(type, aoti_torch_get_dtype, int32_t, (void *tensor, int32_t *ret_type))                                            \
+  X(layout, aoti_torch_get_layout, int32_t, (void *tensor, int32_t *ret_layout))
 
 struct pytorch_functions {
 #define X(member, name, result, parameters) result(*member) parameters;
   PYTORCH_NEEDED_FUNCTIONS(X)
   PYTORCH_OPTIONAL_FUNCTIONS(X)
 #undef X
+  const void *undefined; // PYTORCH_UNDEFINED: what undefined tensors point to
 };
+#define PYTORCH_UNDEFINED "_ZN3c1019UndefinedTensorImpl10_singletonE"
 
 enum pytorch_memory { // what is wanted of c10
   PYTORCH_MEMORY_NONE,
@@ -71,25 +85,29 @@ struct module_name { // of a torch.nn.Module; never freed
   uint64_t hash;     // not 0
   const char *text;  // "layer4.0.conv1"; of an outermost module the name of its class
 };
+struct operator_place {             // the same for all calls of a line
+  const struct module_name *module; // NULL: none
+  uint32_t caller;                  // call path in which it was called; 0: unknown
+  uint32_t forward_thread;          // of a backward operator: gettid of the forward operator's thread; 0: not known
+};
 struct open_operator {
   const void *record; // the at::RecordFunction
   struct xsp_span span;
   uint64_t late_start;   // ticks; not 0: published at its end, as its place is known later
   struct xsp_site *site; // NULL: not known yet
-  const struct module_name *module;
+  struct operator_place place;
   uint32_t module_depth;   // of the thread when it began
-  uint32_t caller;         // call path in which it was called
   uint32_t path;           // its own call path
   struct python_place top; // of the Python stack
   int64_t sequence;        // autograd's number; -1: none
   uint64_t allocated;      // bytes, not within nested operators
   bool has_allocated;      // nested ones
-  uint64_t forward_thread; // PyTorch's number of the forward operator's thread; 0: none
   uint8_t scope;           // enum scope
 };
 struct steps;
 struct pytorch_thread {
   uint32_t depth, module_depth; // may pass DEPTH_MAXIMUM
+  uint32_t number;              // PyTorch's
   uint32_t last_site;           // of a begun operator; tracer_sites.c
   struct open_operator open[DEPTH_MAXIMUM];
   const struct module_name *modules[DEPTH_MAXIMUM];
@@ -105,6 +123,16 @@ static inline struct pytorch_thread *thread_get(void)
   return thread_own != NULL ? thread_own : thread_make();
 }
 
+// ---- tracer_shapes.c: inputs of operators, with the option "shapes"
+#define SHAPES_TEXT 2048u
+struct operator_shapes { // JSON, as torch.profiler writes it
+  uint64_t hash;         // not 0
+  char dims[SHAPES_TEXT], strides[SHAPES_TEXT], types[SHAPES_TEXT], values[SHAPES_TEXT];
+};
+bool shapes_start(void); // false: this PyTorch lacks functions
+// False: none, too long, or not known.
+bool shapes_read(const void *record, struct operator_shapes *ret_shapes);
+
 // ---- tracer_sites.c: sites of operators
 enum scope { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 }; // at::RecordScope
 
@@ -112,29 +140,26 @@ struct operator_site {
   struct xsp_site *site; // NULL: not recorded
   uint32_t path;         // call path: of `caller`, then the operator
 };
-// Any thread; lock-free. `module`: NULL: none. `caller`: call path, 0: unknown. `last` is the thread's last site, which this one
-// mostly follows, or NULL.
+// Any thread; lock-free. `shapes` may be NULL. `last` is the thread's last site, which this one mostly follows, or NULL.
 struct operator_site site_of_operator(uint32_t *last, const char *name, enum scope scope,
-                                      const struct module_name *module, uint32_t caller);
+                                      const struct operator_place *place, const struct operator_shapes *shapes);
 
 // ---- tracer_layout.c: where the fields of at::RecordFunction are
 // Finds them, on the thread that installs the callbacks. Without them operators have no sequence numbers.
 void layout_find(void);
 // The sequence number; -1: none. `is_backward`: of an autograd node, whose number may be any.
 int64_t layout_sequence(const void *record, bool is_backward);
+// Copies the c10::ArrayRef of the inputs. Null where the callback did not ask for them.
+bool layout_inputs(const void *record, void *ret_inputs, size_t size);
 // PyTorch's number of the thread that ran the forward operator of a backward operator with this number; 0: unknown.
-uint64_t layout_forward_thread(const void *record, int64_t sequence);
+uint32_t layout_forward_thread(const void *record, int64_t sequence);
 
 // ---- tracer_links.c: from a backward operator to its forward operator
-struct forward_operator {
-  const struct module_name *module;
-  uint32_t caller; // call path
-};
 // Both by PyTorch's own thread number. Bounded: old operators are forgotten.
-void links_add(uint64_t thread, int64_t sequence, const struct forward_operator *forward);
-bool links_find(uint64_t thread, int64_t sequence, struct forward_operator *ret_forward);
-void links_note_thread(uint64_t thread);       // the calling thread's number
-uint32_t links_system_thread(uint64_t thread); // gettid; 0: unknown
+void links_add(uint32_t thread, int64_t sequence, const struct operator_place *forward);
+bool links_find(uint32_t thread, int64_t sequence, struct operator_place *ret_forward);
+void links_note_thread(uint32_t thread);       // the calling thread's number
+uint32_t links_system_thread(uint32_t thread); // gettid; 0: unknown
 
 // ---- tracer_memory.c
 enum pytorch_memory memory_start(void);

@@ -90,16 +90,28 @@ static uint64_t word_at(const void *record, uint32_t offset)
 }
 
 // A field that the constructor sets to 0, after the sequence number, and that with this number names a forward operator.
-uint64_t layout_forward_thread(const void *record, int64_t sequence)
+uint32_t layout_forward_thread(const void *record, int64_t sequence)
 {
   uint32_t known = __atomic_load_n(&forward_thread_at, __ATOMIC_RELAXED);
   if (known != UNKNOWN)
-    return word_at(record, known);
-  struct forward_operator forward;
-  for (uint32_t i = sequence_at / WORD + 1; i < WORDS; i++)
-    if (is_zero[i] && word_at(record, i * WORD) != 0 && links_find(word_at(record, i * WORD), sequence, &forward)) {
+    return (uint32_t)word_at(record, known);
+  struct operator_place forward;
+  for (uint32_t i = sequence_at / WORD + 1; i < WORDS; i++) {
+    uint64_t word = is_zero[i] ? word_at(record, i * WORD) : 0;
+    if (word != 0 && word < UINT32_MAX && links_find((uint32_t)word, sequence, &forward)) {
       __atomic_store_n(&forward_thread_at, i * WORD, __ATOMIC_RELAXED);
-      return word_at(record, i * WORD);
+      return (uint32_t)word;
     }
+  }
   return 0;
+}
+
+// They follow the sequence number, and the constructor sets them to none.
+bool layout_inputs(const void *record, void *ret_inputs, size_t size)
+{
+  uint32_t offset = __atomic_load_n(&sequence_at, __ATOMIC_RELAXED), i = offset / WORD + 1;
+  if (offset == UNKNOWN || size != 2 * WORD || !is_zero[i] || !is_zero[i + 1])
+    return false;
+  memcpy(ret_inputs, (const char *)record + i * WORD, size);
+  return true;
 }

@@ -6,10 +6,11 @@
 #include "tracers/frames/mode.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
-static bool records_paths;
+static bool records_paths, records_shapes;
 
 #define LINKED "autograd::engine::evaluate_function: "
 
@@ -33,47 +34,71 @@ static const struct module_name *module_now(const struct pytorch_thread *thread)
   return depth > 0 ? thread->modules[depth - 1] : NULL;
 }
 
-// Where the operator was called: its module and its caller's path. `around`: the operator that it is nested in, or NULL.
-static void place(const struct pytorch_thread *thread, const struct open_operator *around, struct open_operator *opened)
+// `around`: the operator that it is nested in, or NULL.
+static void find_place(const struct pytorch_thread *thread, const struct open_operator *around,
+                       struct open_operator *opened)
 {
   opened->module_depth = thread->module_depth;
-  opened->module = around != NULL && around->module_depth == thread->module_depth ? around->module : module_now(thread);
+  opened->place.module =
+      around != NULL && around->module_depth == thread->module_depth ? around->place.module : module_now(thread);
   if (!records_paths)
     return;
   opened->top = python_frames_top();
   if (around == NULL)
-    opened->caller = python_frames_path();
+    opened->place.caller = python_frames_path();
   else if (opened->top.frame == around->top.frame && opened->top.instruction == around->top.instruction)
-    opened->caller = around->path;
+    opened->place.caller = around->path;
   else // it called Python again: an autograd function of the program's, a hook
-    opened->caller = python_frames_path_since(around->top, around->path);
+    opened->place.caller = python_frames_path_since(around->top, around->path);
+}
+
+static __attribute__((noinline)) struct operator_site find_site_with_shapes(const char *name,
+                                                                            const struct open_operator *opened)
+{
+  struct operator_shapes shapes; // large: not on the stack of those that do without
+  bool has_shapes = shapes_read(opened->record, &shapes);
+  return site_of_operator(NULL, name, opened->scope, &opened->place, has_shapes ? &shapes : NULL);
 }
 
 static void find_site(uint32_t *last, const char *name, struct open_operator *opened)
 {
-  struct operator_site found = site_of_operator(last, name, opened->scope, opened->module, opened->caller);
+  struct operator_site found = records_shapes && opened->late_start == 0
+                                   ? find_site_with_shapes(name, opened)
+                                   : site_of_operator(last, name, opened->scope, &opened->place, NULL);
   opened->site = found.site;
   opened->path = found.path;
 }
 
-// A backward operator, and the step of the engine around it, are where the forward operator was.
-static void take_over(const struct forward_operator *forward, const struct open_operator *opened,
-                      struct open_operator *around)
+static bool is_unsettled(const struct open_operator *around)
 {
-  if (around == NULL || around->late_start == 0 || around->site != NULL)
-    return;
-  around->module = forward->module;
-  around->caller = forward->caller;
-  around->sequence = opened->sequence;
-  around->forward_thread = opened->forward_thread;
+  return around != NULL && around->late_start != 0 && around->site == NULL;
 }
 
-static void tag(const struct open_operator *opened)
+// A backward operator, and the step of the engine around it, are where the forward operator was.
+static bool find_forward(const void *record, struct open_operator *around, const struct open_operator *opened,
+                         struct operator_place *ret_forward)
+{
+  if (opened->scope != SCOPE_BACKWARD || opened->sequence < 0)
+    return false;
+  uint32_t thread = layout_forward_thread(record, opened->sequence);
+  if (thread == 0)
+    return false;
+  if (!links_find(thread, opened->sequence, ret_forward)) { // forgotten, or before the tracer
+    if (is_unsettled(around))
+      around->place.forward_thread = links_system_thread(thread);
+    return false;
+  }
+  if (is_unsettled(around)) {
+    around->place = *ret_forward;
+    around->sequence = opened->sequence;
+  }
+  return true;
+}
+
+static void tag_sequence(const struct open_operator *opened)
 {
   if (opened->sequence >= 0)
     xsp_span_tag_int(&opened->span, "sequence", opened->sequence);
-  if (opened->forward_thread != 0)
-    xsp_span_tag_int(&opened->span, "forward_thread", links_system_thread(opened->forward_thread));
 }
 
 // Outermost operators without any allocation have 0; else nested ones without any have no tag.
@@ -90,14 +115,6 @@ static void tag_memory(struct pytorch_thread *thread, const struct open_operator
     xsp_span_tag_int(&opened->span, "alloc_own_bytes", (int64_t)opened->allocated);
 }
 
-static bool find_forward(const void *record, struct open_operator *opened, struct forward_operator *ret_forward)
-{
-  if (opened->scope != SCOPE_BACKWARD || opened->sequence < 0)
-    return false;
-  opened->forward_thread = layout_forward_thread(record, opened->sequence);
-  return opened->forward_thread != 0 && links_find(opened->forward_thread, opened->sequence, ret_forward);
-}
-
 static void begin(const void *record, enum scope scope)
 {
   struct pytorch_thread *thread = thread_get();
@@ -107,26 +124,25 @@ static void begin(const void *record, enum scope scope)
   struct open_operator *around = operator_innermost(thread), *opened = &thread->open[thread->depth++];
   *opened = (struct open_operator){
       .record = record, .scope = (uint8_t)scope, .sequence = layout_sequence(record, scope == SCOPE_BACKWARD)};
-  struct forward_operator forward;
-  bool has_forward = find_forward(record, opened, &forward);
-  if (has_forward)
-    take_over(&forward, opened, around);
-  if (around != NULL && around->late_start != 0 && around->site == NULL)
+  struct operator_place forward;
+  bool has_forward = find_forward(record, around, opened, &forward);
+  if (is_unsettled(around))
     find_site(NULL, torch->name(around->record), around);
-  place(thread, around, opened);
-  if (has_forward && (around == NULL || around->late_start == 0)) {
-    opened->module = forward.module;
-    opened->caller = forward.caller;
+  find_place(thread, around, opened);
+  if (has_forward) {
+    if (around != NULL && around->late_start != 0)
+      forward.caller = around->path;
+    opened->place = forward;
   }
   if (scope == SCOPE_FUNCTION && opened->sequence >= 0)
-    links_add(torch->current_thread(), opened->sequence, &(struct forward_operator){opened->module, opened->caller});
+    links_add(thread->number, opened->sequence, &opened->place);
   if (scope == SCOPE_FUNCTION && encloses_backward(name)) {
     opened->late_start = xsp_clock_ticks();
     return;
   }
   find_site(&thread->last_site, name, opened);
   opened->span = xsp_span_start(opened->site);
-  tag(opened);
+  tag_sequence(opened);
 }
 
 static void begin_range(const void *record)
@@ -145,7 +161,7 @@ static void publish_late(const void *record, struct open_operator *opened)
     find_site(NULL, torch->name(record), opened);
   const struct xsp_interval interval = {.size = sizeof interval, .start = opened->late_start, .end = xsp_clock_ticks()};
   opened->span = xsp_span_emit(opened->site, &interval);
-  tag(opened);
+  tag_sequence(opened);
 }
 
 // An operator that ends on another thread, or was too deep, is not listed here. Entries above one that is are stale.
@@ -195,6 +211,7 @@ static void add(uint32_t scope, void *start)
 {
   struct pytorch_callback callback = {.start = start, .end = (void *)end, .probability = 1.0};
   callback.scopes[scope] = true;
+  callback.needs_inputs = records_shapes && scope != SCOPE_USER;
   (void)torch->add_callback(callback);
 }
 
@@ -205,6 +222,7 @@ void operators_start(void)
   if ((levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
     return;
   layout_find();
+  records_shapes = (getenv("XSP_SHAPES") != NULL || guest_option("shapes") != NULL) && shapes_start();
   records_paths = call_paths_mode() != CALL_PATHS_NONE;
   add(SCOPE_BACKWARD, (void *)start_backward);
   // TorchScript, custom classes, the lite interpreter and the static runtime announce functions, too.

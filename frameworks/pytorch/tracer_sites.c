@@ -24,8 +24,8 @@ static uint32_t places[PLACES]; // atomic; by key: number of the entry + 1; 0: f
 static uint32_t used;           // atomic; entries
 _Static_assert(sizeof(struct entry) == 64, "one cache line");
 
-static bool make(struct entry *entry, const char *name, enum scope scope, const struct module_name *module,
-                 uint32_t caller, uint32_t variant)
+static bool make(struct entry *entry, const char *name, enum scope scope, const struct operator_place *place,
+                 const struct operator_shapes *shapes, uint32_t variant)
 {
   struct xsp_site *site =
       xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, name, scope == SCOPE_BACKWARD ? "backward" : NULL, variant);
@@ -33,12 +33,20 @@ static bool make(struct entry *entry, const char *name, enum scope scope, const 
     return false;
   if (call_paths_mode() != CALL_PATHS_NONE) {
     const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
-    entry->path = xsp_call_path(caller, &frame);
+    entry->path = xsp_call_path(place->caller, &frame);
     xsp_site_call_path(site, entry->path);
   }
   xsp_site_tag_string(site, "layer_type", name);
-  if (module != NULL)
-    xsp_site_tag_string(site, "module", module->text);
+  if (place->module != NULL)
+    xsp_site_tag_string(site, "module", place->module->text);
+  if (place->forward_thread != 0)
+    xsp_site_tag_int(site, "forward_thread", place->forward_thread);
+  if (shapes != NULL) {
+    xsp_site_tag_string(site, "Input Dims", shapes->dims);
+    xsp_site_tag_string(site, "Input Strides", shapes->strides);
+    xsp_site_tag_string(site, "Input type", shapes->types);
+    xsp_site_tag_string(site, "Concrete Inputs", shapes->values);
+  }
   entry->site = *site;
   return true;
 }
@@ -59,36 +67,38 @@ static struct entry *find(uint64_t key, uint32_t **ret_place)
 }
 
 // NULL: no room.
-static struct entry *add(uint32_t *place, uint64_t key, const char *name, enum scope scope,
-                         const struct module_name *module, uint32_t caller, uint32_t most)
+static struct entry *add(uint32_t *free_place, uint64_t key, const char *name, enum scope scope,
+                         const struct operator_place *place, const struct operator_shapes *shapes, uint32_t most)
 {
   uint32_t number = __atomic_load_n(&used, __ATOMIC_RELAXED);
   if (number >= most || (number = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED)) >= SITES)
     return NULL;
   struct entry *entry = &entries[number];
-  if (!make(entry, name, scope, module, caller, number + 1))
+  if (!make(entry, name, scope, place, shapes, number + 1))
     return NULL;
   __atomic_store_n(&entry->key, key, __ATOMIC_RELEASE);
   uint32_t none = 0; // a thread that came first has the place: its entry is used from now on
-  (void)__atomic_compare_exchange_n(place, &none, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+  (void)__atomic_compare_exchange_n(free_place, &none, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
   return entry;
 }
 
 struct operator_site site_of_operator(uint32_t *last, const char *name, enum scope scope,
-                                      const struct module_name *module, uint32_t caller)
+                                      const struct operator_place *place, const struct operator_shapes *shapes)
 {
-  uint64_t seed =
-      hash_pair((module != NULL ? module->hash : 0) + (uint64_t)scope, caller, UINT64_C(0xb5297a4d3f84d5b5));
-  uint64_t key = hash_text(name, strlen(name), seed) | 1;
+  static const struct operator_place nowhere;
+  uint64_t where = (uint64_t)place->forward_thread << 32 | place->caller;
+  uint64_t seed = hash_pair((place->module != NULL ? place->module->hash : 0) + (uint64_t)scope, where,
+                            UINT64_C(0xb5297a4d3f84d5b5));
+  uint64_t key = hash_text(name, strlen(name), shapes != NULL ? hash_number(shapes->hash, seed) : seed) | 1;
   struct entry *entry = last != NULL ? &entries[__atomic_load_n(&entries[*last].next, __ATOMIC_RELAXED)] : NULL;
   if (entry == NULL || __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE) != key) {
-    uint32_t *place;
-    bool is_bare = module == NULL && caller == 0;
-    entry = find(key, &place);
-    if (entry == NULL && place != NULL)
-      entry = add(place, key, name, scope, module, caller, is_bare ? SITES : SITES_PLACED);
+    uint32_t *free_place;
+    bool is_bare = place->module == NULL && where == 0 && shapes == NULL;
+    entry = find(key, &free_place);
+    if (entry == NULL && free_place != NULL)
+      entry = add(free_place, key, name, scope, place, shapes, is_bare ? SITES : SITES_PLACED);
     if (entry == NULL) // too many: the operator alone, without where it was called
-      return is_bare ? (struct operator_site){0} : site_of_operator(last, name, scope, NULL, 0);
+      return is_bare ? (struct operator_site){0} : site_of_operator(last, name, scope, &nowhere, NULL);
     if (last != NULL)
       __atomic_store_n(&entries[*last].next, (uint32_t)(entry - entries), __ATOMIC_RELAXED);
   }

@@ -35,6 +35,7 @@ struct pytorch_thread *thread_make(void)
     return NULL;
   }
   thread_own = thread;
-  links_note_thread(torch->current_thread());
+  thread->number = (uint32_t)torch->current_thread();
+  links_note_thread(thread->number);
   return thread;
 }

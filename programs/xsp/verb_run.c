@@ -59,6 +59,9 @@ static const struct option_description options[] = {
     {"resolve", 0, NULL, NULL, false,
      "Where kernels launched in parallel have two possible parents: run once more, one launch after the other, and "
      "take the parents from there."},
+    {"shapes", 0, NULL, NULL, false,
+     "Shapes, types and values of the inputs of operators, of tracers that have them (PyTorch): for FLOPs from "
+     "shapes."},
     {"pin-algorithms", 0, NULL, NULL, false,
      "Set the variables by which TensorFlow, MXNet and cuBLAS take the same algorithms in every process, so that level "
      "sets run the same kernels. Other frameworks have no such variable."},
@@ -205,9 +208,9 @@ static const char *command_line(struct request *request)
 // A program to start, or one that runs; options that a start needs do not go with the second.
 static enum status fill_program(struct request *request, struct error *err)
 {
-  static const char *const at_start[] = {"tracer",  "leveled",        "serialize",     "runs",
-                                         "warmup",  "model-range",    "capture-range", "functions",
-                                         "resolve", "pin-algorithms", "wait",          "call-paths"};
+  static const char *const at_start[] = {"tracer",      "leveled",       "serialize", "runs",    "warmup",
+                                         "model-range", "capture-range", "functions", "resolve", "pin-algorithms",
+                                         "wait",        "call-paths",    "shapes"};
   const struct invocation *invocation = request->invocation;
   struct launch_options *run = &request->experiment.run;
   run->command = (char *const *)invocation->arguments; // NULL-terminated, argv's own strings
@@ -256,6 +259,7 @@ static enum status fill(struct request *request, struct error *err)
   }
   experiment->warning = output_message;
   experiment->run.pin_algorithms = invocation_has(request->invocation, "pin-algorithms");
+  experiment->run.shapes = invocation_has(request->invocation, "shapes");
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(option_call_paths(request->invocation, &experiment->run.call_paths, err));
   XSP_TRY(fill_aggregate(request, err));

@@ -389,6 +389,10 @@ class Environment(RunTest):
         result = self.run_it("--call-paths", "most", "--", "true", check=125)
         self.assertIn(b"--call-paths", result.stderr)
 
+    def test_shapes(self):
+        self.assertNotIn("XSP_SHAPES", self.variables("-t", "fake", XSP_SHAPES="1"))
+        self.assertEqual(self.variables("-t", "fake", "--shapes")["XSP_SHAPES"], "1")
+
     def test_functions(self):
         self.has("functions_audit")
         (self.folder / "list").write_text("cos\n", encoding="utf-8")

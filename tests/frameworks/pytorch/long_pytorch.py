@@ -195,6 +195,33 @@ class Processes(Case):
             self.assertEqual(seen, 0 if "-c" in options else 1)
 
 
+class Shapes(Case):
+    KEYS = ("Concrete Inputs", "Input Dims", "Input Strides", "Input type")
+
+    def tags(self, path, window):
+        rows = sql(path, f"""
+            select s.span_id, s.name, t.key, t.value from span s
+              left join tag t on t.run_id = s.run_id and t.span_id = s.span_id and t.key in {self.KEYS}
+            where s.level = 'layer' {window} order by s.start_ns, s.end_ns desc, s.span_id, t.key""")
+        found = {}
+        for row in rows:
+            found.setdefault(row["span_id"], [row["name"]]).append((row["key"], row["value"]))
+        return list(found.values())
+
+    def test_equal_torch_profiler(self):
+        """The same tags as xsp makes of torch.profiler's own file, written by the same run."""
+        _, path = self.traced([self.python, self.program(pytorch_programs.SHAPES), self.folder / "shapes.json"], "--shapes")
+        imported = self.folder / "imported.xsp"
+        done = self.run_it(XSP, "import", "--force", self.folder / "shapes.json", "-o", imported)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        window = "and s.start_ns between (select start_ns from span where name = 'window') and " \
+                 "(select end_ns from span where name = 'window')"
+        ours, theirs = self.tags(path, window), self.tags(imported, "")
+        self.assertGreater(len(ours), 100)
+        self.assertEqual(ours, theirs)
+        self.assertEqual({key for tags in self.tags(path, "") for key, _ in tags[1:]}, {*self.KEYS, None})
+
+
 class Memory(Case):
     OWN = """
         select sum(t.value) as bytes from tag t join span s on s.run_id = t.run_id and s.span_id = t.span_id

@@ -101,6 +101,28 @@ def work():
 profiled(work)
 """
 
+SHAPES = START + """
+def work():
+    x = torch.randn(2, 3, 8, 8, requires_grad=True)
+    y = torch.nn.functional.conv2d(x, torch.randn(4, 3, 3, 3), padding=1, stride=(1, 2))
+    z = torch.cat([y, y], 1).to(torch.bfloat16)
+    torch.add(z, z, alpha=0.1), torch.full((2,), 1e20)
+    torch.zeros(0), torch.ones(()), torch.arange(5), torch.full((2,), -0.0), torch.add(z, z, alpha=1/3)
+    torch.sum(x, dim=[0, 1]).sum().backward()
+    torch.ones(3)[torch.tensor([True, False, True])]
+    torch.sparse_coo_tensor([[0, 1]], [1., 2.], (3,))
+    torch.ones(2, 40).reshape([1] * 35 + [80])
+    torch.ones(4, 5).t().contiguous()
+    torch.einsum("ij,jk->ik", torch.ones(2, 2), torch.ones(2, 2))
+    torch.nn.functional.interpolate(x.detach(), scale_factor=2.5)
+
+work()
+with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
+    with record_function("window"):
+        work()
+profiler.export_chrome_trace(sys.argv[1])
+"""
+
 MEMORY = START + """
 model = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
 x = torch.randn(2, 4, 16)
