@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tracer needs of PyTorch, in C, for tests without PyTorch: test_pytorch.py builds libtorch_cpu.so from it, and with
+// -DPROGRAM a program that is linked against it. Operators run where the program says; the environment's STAND_IN_LAYOUT says
+// where at::RecordFunction keeps its fields.
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS 40
+struct record { // at::RecordFunction
+  const char *name;
+  uint64_t words[WORDS];
+};
+struct callback {
+  void *(*start)(void **ret_context, const struct record *record);
+  void (*end)(const struct record *record, void *context);
+  double probability;
+  bool scopes[10], needs_inputs, needs_outputs, needs_ids;
+};
+void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void));
+void torch_allocate(size_t bytes);
+
+#ifndef PROGRAM
+
+#define API(result, name, mangled, parameters)                                                                         \
+  result name parameters __asm__(mangled);                                                                             \
+  result name parameters
+
+static struct callback callbacks[16];
+static unsigned count;
+static bool is_enabled = true;
+static int64_t next_sequence;
+
+static unsigned place(bool of_thread) // of the sequence number, and the forward thread
+{
+  const char *layout = getenv("STAND_IN_LAYOUT");
+  bool is_moved = layout != NULL && strcmp(layout, "moved") == 0;
+  return of_thread ? (is_moved ? 30 : 20) : is_moved ? 11 : 5;
+}
+
+API(uint64_t, add_callback, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", (struct callback callback))
+{
+  callbacks[count++] = callback;
+  return count;
+}
+API(const char *, record_name, "_ZNK2at14RecordFunction4nameEv", (const struct record *record))
+{
+  return record->name;
+}
+API(uint64_t, current_thread, "_ZN2at14RecordFunction15currentThreadIdEv", (void))
+{
+  return 7;
+}
+API(void, construct, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (struct record * record, uint8_t scope))
+{
+  const char *layout = getenv("STAND_IN_LAYOUT");
+  memset(record, 0, sizeof *record);
+  if (layout == NULL || strcmp(layout, "none") != 0)
+    record->words[place(false)] = UINT64_MAX;
+  if (is_enabled)
+    puts("seen"); // a profiler of the program would have
+}
+API(void, destroy, "_ZN2at14RecordFunctionD1Ev", (struct record * record))
+{
+}
+API(void, enable, "_ZN2at20enableRecordFunctionEb", (bool is_on))
+{
+  is_enabled = is_on;
+}
+API(bool, enabled, "_ZN2at23isRecordFunctionEnabledEv", (void))
+{
+  return is_enabled;
+}
+API(uint64_t, peek, "_ZN2at15sequence_number4peekEv", (void))
+{
+  const char *layout = getenv("STAND_IN_LAYOUT");
+  return (uint64_t)next_sequence + (layout != NULL && strcmp(layout, "wrong") == 0);
+}
+API(bool, profiles_memory, "_ZN3c1022memoryProfilingEnabledEv", (void))
+{
+  return false;
+}
+API(void, note_block, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", (void *reporter, void *address, size_t bytes))
+{
+}
+
+void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void))
+{
+  struct record record;
+  is_enabled = false;
+  construct(&record, (uint8_t)scope);
+  is_enabled = true;
+  record.name = name;
+  record.words[place(false)] = (uint64_t)sequence;
+  record.words[place(true)] = forward_thread;
+  next_sequence = sequence > next_sequence ? sequence : next_sequence;
+  void *contexts[16] = {NULL};
+  for (unsigned i = 0; i < count; i++)
+    if (callbacks[i].scopes[scope])
+      callbacks[i].start(&contexts[i], &record);
+  if (inside != NULL)
+    inside();
+  for (unsigned i = 0; i < count; i++)
+    if (callbacks[i].scopes[scope])
+      callbacks[i].end(&record, contexts[i]);
+}
+
+void torch_allocate(size_t bytes)
+{
+  if (!profiles_memory())
+    note_block(NULL, NULL, bytes);
+}
+
+#else
+
+static void multiply(void)
+{
+  torch_allocate(64);
+  torch_run("aten::mm", 0, 5, 0, NULL);
+}
+
+static void engine_step(void)
+{
+  torch_run("MmBackward0", 1, 5, 7, NULL);
+}
+
+static void range(void)
+{
+  torch_run("aten::relu", 0, 6, 0, NULL);
+}
+
+int main(void)
+{
+  torch_run("aten::linear", 0, 5, 0, multiply);
+  torch_run("mine", 7, -1, 0, range);
+  torch_run("autograd::engine::evaluate_function: MmBackward0", 0, -1, 0, engine_step);
+  printf("%d\n", dlsym(RTLD_DEFAULT, "_ZN3c1022memoryProfilingEnabledEv") != NULL);
+  return 0;
+}
+
+#endif
