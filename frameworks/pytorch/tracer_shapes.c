@@ -121,10 +121,22 @@ static bool read_list(const struct value *value, struct values *ret_list, bool *
 
 static const char *type_name(int32_t type) // c10::ScalarType
 {
-  static const char *const names[] = {
-      "unsigned char",       "signed char",         "short int",       "int",         "long int", "c10::Half", "float", "double",
-      "c10::complex<c10::Half>", "c10::complex<float>", "c10::complex<double>", "bool", "c10::qint8", "c10::quint8",
-      "c10::qint32", "c10::BFloat16"};
+  static const char *const names[] = {"unsigned char",
+                                      "signed char",
+                                      "short int",
+                                      "int",
+                                      "long int",
+                                      "c10::Half",
+                                      "float",
+                                      "double",
+                                      "c10::complex<c10::Half>",
+                                      "c10::complex<float>",
+                                      "c10::complex<double>",
+                                      "bool",
+                                      "c10::qint8",
+                                      "c10::quint8",
+                                      "c10::qint32",
+                                      "c10::BFloat16"};
   return type >= 0 && (size_t)type < sizeof names / sizeof names[0] ? names[type] : "";
 }
 
@@ -200,9 +212,9 @@ static enum kind named_kind(const struct value *value, const char *name)
   static const struct {
     const char *name;
     enum kind kind;
-  } known[] = {{"Int", KIND_INT},           {"Double", KIND_DOUBLE}, {"Bool", KIND_BOOL},     {"ComplexDouble", KIND_SCALAR},
-               {"SymInt", KIND_SCALAR},     {"SymFloat", KIND_SCALAR}, {"SymBool", KIND_SCALAR},
-               {"GenericList", KIND_LIST}};
+  } known[] = {
+      {"Int", KIND_INT},       {"Double", KIND_DOUBLE},   {"Bool", KIND_BOOL},      {"ComplexDouble", KIND_SCALAR},
+      {"SymInt", KIND_SCALAR}, {"SymFloat", KIND_SCALAR}, {"SymBool", KIND_SCALAR}, {"GenericList", KIND_LIST}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (strcmp(name, known[i].name) == 0)
       return known[i].kind;
@@ -262,7 +274,8 @@ bool shapes_start(void)
   if (torch->rank == NULL || torch->sizes == NULL || torch->strides == NULL || torch->type == NULL ||
       torch->layout == NULL || torch->kinds == NULL || torch->release == NULL || torch->undefined == NULL ||
       torch->input_count == NULL)
-    refuse("this PyTorch lacks the functions that shapes need (made for 2.6 and later): operators are recorded without them");
+    refuse("this PyTorch lacks the functions that shapes need (made for 2.6 and later): operators are recorded without "
+           "them");
   return !is_refused;
 }
 
@@ -278,7 +291,8 @@ bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
     refuse("this PyTorch keeps inputs in an unknown way: operators are recorded without shapes");
     return false;
   }
-  struct texts texts = {{ret_shapes->dims, 0}, {ret_shapes->strides, 0}, {ret_shapes->types, 0}, {ret_shapes->values, 0}};
+  struct texts texts = {
+      {ret_shapes->dims, 0}, {ret_shapes->strides, 0}, {ret_shapes->types, 0}, {ret_shapes->values, 0}};
   struct writer *writers[] = {&texts.dims, &texts.strides, &texts.types, &texts.values};
   bool fits = inputs.count <= INPUTS_MOST;
   for (size_t i = 0; i < inputs.count && fits; i++) {
