@@ -39,6 +39,7 @@ struct pytorch_vector { // std::vector
   X(has_gradient, _ZN3c108GradMode10is_enabledEv, bool, (void))                                                        \
   X(note_block, _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, void, (void *reporter, void *address, size_t bytes))       \
   X(input_count, _ZNK2at14RecordFunction10num_inputsEv, size_t, (const void *record))                                  \
+  X(output_count, _ZNK2at14RecordFunction11num_outputsEv, size_t, (const void *record))                                \
   X(kinds, _ZN5torch8profiler4impl10inputTypesB5cxx11ERKN2at14RecordFunctionE, struct pytorch_vector,                  \
     (const void *record))                                                                                              \
   X(release, _ZdlPv, void, (void *))                                                                                   \
@@ -133,6 +134,14 @@ bool shapes_start(void); // false: this PyTorch lacks functions
 // False: none, too long, or not known.
 bool shapes_read(const void *record, struct operator_shapes *ret_shapes);
 
+// The inputs, or at its end the outputs, as a JSON array: [{"type":"float","shape":[8,3]},1,null]. As xsp_event_arguments.
+size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t size);
+
+// ---- tracer_monitor.c: clients of <xsp/monitor.h> in the process
+bool monitor_wants(unsigned domain); // enum xsp_domain
+void monitor_operator(const struct open_operator *opened, const char *name, bool has_ended);
+void monitor_memory(const void *address, int64_t bytes);
+
 // ---- tracer_sites.c: sites of operators
 enum scope { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 }; // at::RecordScope
 
@@ -151,6 +160,7 @@ void layout_find(void);
 int64_t layout_sequence(const void *record, bool is_backward);
 // Copies the c10::ArrayRef of the inputs. Null where the callback did not ask for them.
 bool layout_inputs(const void *record, void *ret_inputs, size_t size);
+bool layout_outputs(const void *record, const void **ret_begin, size_t *ret_count, size_t item_bytes);
 // PyTorch's number of the thread that ran the forward operator of a backward operator with this number; 0: unknown.
 uint32_t layout_forward_thread(const void *record, int64_t sequence);
 

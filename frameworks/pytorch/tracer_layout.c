@@ -10,6 +10,7 @@
 #define RECORD_BYTES 1024u // 344 in 2.15
 #define WORD ((uint32_t)sizeof(uint64_t))
 #define WORDS (RECORD_BYTES / WORD)
+#define OUTPUT_WORDS 12u // 2.15 has a map before them
 #define UNKNOWN UINT32_MAX
 #define CHECKS 256u // operators whose number must be plausible
 
@@ -114,4 +115,20 @@ bool layout_inputs(const void *record, void *ret_inputs, size_t size)
     return false;
   memcpy(ret_inputs, (const char *)record + i * WORD, size);
   return true;
+}
+
+// A std::vector some words behind the inputs, filled at the end where the callback asked for it: the one with as many values as
+// PyTorch counts.
+bool layout_outputs(const void *record, const void **ret_begin, size_t *ret_count, size_t item_bytes)
+{
+  uint32_t offset = __atomic_load_n(&sequence_at, __ATOMIC_RELAXED);
+  *ret_count = offset != UNKNOWN && torch->output_count != NULL ? torch->output_count(record) : 0;
+  for (uint32_t i = offset / WORD + 3; *ret_count > 0 && i < offset / WORD + 3 + OUTPUT_WORDS && i + 2 < WORDS; i++) {
+    uint64_t begin = word_at(record, i * WORD), end = word_at(record, (i + 1) * WORD);
+    uint64_t capacity = word_at(record, (i + 2) * WORD);
+    *ret_begin = (const void *)(uintptr_t)begin;
+    if (begin != 0 && begin % WORD == 0 && end - begin == *ret_count * item_bytes && capacity >= end)
+      return true;
+  }
+  return false;
 }

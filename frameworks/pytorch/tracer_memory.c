@@ -3,6 +3,8 @@
 // is a span without length; else operators get their sums, for which c10 need not keep a table of its blocks.
 #include "frameworks/pytorch/tracer.h"
 
+#include <xsp/monitor.h>
+
 #define DEVICE_CPU 0 // c10::DeviceType
 
 static bool records_all;
@@ -16,7 +18,7 @@ enum pytorch_memory memory_start(void)
     allocate_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "allocate", "memory");
     free_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "free", "memory");
   }
-  return records_all                                       ? PYTORCH_MEMORY_ALL
+  return records_all || monitor_wants(XSP_DOMAIN_MEMORY)   ? PYTORCH_MEMORY_ALL
          : (levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0 ? PYTORCH_MEMORY_SUMS
                                                            : PYTORCH_MEMORY_NONE;
 }
@@ -38,6 +40,8 @@ void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, u
 {
   if (bytes > 0 && (records_all || device_type != DEVICE_CPU)) // else memory_allocated has seen it
     add((uint64_t)bytes);
+  if (monitor_wants(XSP_DOMAIN_MEMORY))
+    monitor_memory(address, bytes);
   if (!records_all)
     return;
   const uint64_t now = xsp_clock_ticks();

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xsp/call_path.h>
+#include <xsp/monitor.h>
 
-static bool records_paths, records_shapes;
+static bool records_paths, records_shapes, has_values;
 
 #define LINKED "autograd::engine::evaluate_function: "
 
@@ -138,11 +138,15 @@ static void begin(const void *record, enum scope scope)
     links_add(thread->number, opened->sequence, &opened->place);
   if (scope == SCOPE_FUNCTION && encloses_backward(name)) {
     opened->late_start = xsp_clock_ticks();
+    if (monitor_wants(XSP_DOMAIN_OPERATOR))
+      monitor_operator(opened, name, false);
     return;
   }
   find_site(&thread->last_site, name, opened);
   opened->span = xsp_span_start(opened->site);
   tag_sequence(opened);
+  if (monitor_wants(XSP_DOMAIN_OPERATOR))
+    monitor_operator(opened, name, false);
 }
 
 static void begin_range(const void *record)
@@ -173,8 +177,11 @@ static void end(const void *record, void *context)
     depth--;
   if (depth == 0)
     return;
-  thread->depth = depth - 1;
   struct open_operator *opened = &thread->open[depth - 1];
+  thread->depth = depth;
+  if (opened->scope != SCOPE_USER && monitor_wants(XSP_DOMAIN_OPERATOR))
+    monitor_operator(opened, torch->name(record), true);
+  thread->depth = depth - 1;
   if (opened->late_start != 0)
     publish_late(record, opened);
   if (opened->scope != SCOPE_USER)
@@ -207,11 +214,23 @@ START(start_function, begin(record, SCOPE_FUNCTION))
 START(start_backward, begin(record, SCOPE_BACKWARD))
 START(start_range, begin_range(record))
 
+// The operators that are open on this thread, and the Python functions that called them or that they call.
+static uint32_t path_now(uint32_t sources)
+{
+  struct pytorch_thread *thread = thread_get();
+  struct open_operator now = {0};
+  (void)sources; // the reader leaves out what it does not want
+  if (thread != NULL)
+    find_place(thread, operator_innermost(thread), &now);
+  return now.place.caller;
+}
+
 static void add(uint32_t scope, void *start)
 {
   struct pytorch_callback callback = {.start = start, .end = (void *)end, .probability = 1.0};
   callback.scopes[scope] = true;
-  callback.needs_inputs = records_shapes && scope != SCOPE_USER;
+  callback.needs_inputs = has_values && scope != SCOPE_USER;
+  callback.needs_outputs = callback.needs_inputs && monitor_wants(XSP_DOMAIN_OPERATOR);
   (void)torch->add_callback(callback);
 }
 
@@ -222,8 +241,11 @@ void operators_start(void)
   if ((levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
     return;
   layout_find();
-  records_shapes = (getenv("XSP_SHAPES") != NULL || guest_option("shapes") != NULL) && shapes_start();
+  records_shapes = getenv("XSP_SHAPES") != NULL || guest_option("shapes") != NULL;
+  has_values = (records_shapes || monitor_wants(XSP_DOMAIN_OPERATOR)) && shapes_start();
+  records_shapes = records_shapes && has_values;
   records_paths = call_paths_mode() != CALL_PATHS_NONE;
+  xsp_monitor_provide(path_now);
   add(SCOPE_BACKWARD, (void *)start_backward);
   // TorchScript, custom classes, the lite interpreter and the static runtime announce functions, too.
   static const uint8_t functions[] = {SCOPE_FUNCTION, 2, 4, 6, 8, 9};

@@ -199,6 +199,68 @@ static const char *put_input(struct texts *texts, const struct value *value)
   return "ScalarList";
 }
 
+// ---- for people ------------------------------------------------------------------------------------------------------
+
+struct line { // as struct writer, in memory of the caller
+  char *text;
+  size_t size, length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  size_t room = line->length < line->size ? line->size - line->length : 0;
+  int length = vsnprintf(room > 0 ? line->text + line->length : NULL, room, format, arguments);
+  line->length += length > 0 ? (size_t)length : 0;
+  va_end(arguments);
+}
+
+static void add_tensor(struct line *line, const struct value *value)
+{
+  int64_t rank = 0, *sizes = NULL;
+  int32_t type = -1;
+  void *tensor = (void *)(uintptr_t)value;
+  bool is_plain = value->object != torch->undefined && strstr(class_of(value->object), "NestedTensorImpl") == NULL &&
+                  torch->rank(tensor, &rank) == 0 && torch->type(tensor, &type) == 0 &&
+                  torch->sizes(tensor, &sizes) == 0;
+  if (!is_plain) {
+    add(line, "null");
+    return;
+  }
+  add(line, "{\"type\":\"%s\",\"shape\":[", type_name(type));
+  for (int64_t i = 0; i < rank; i++)
+    add(line, "%s%" PRId64, i > 0 ? "," : "", sizes[i]);
+  add(line, "]}");
+}
+
+static void add_value(struct line *line, const struct value *value, bool is_element)
+{
+  struct values list = {NULL, 0};
+  bool is_tensors = false;
+  enum kind kind = kind_of(value);
+  if (kind == KIND_TENSOR)
+    add_tensor(line, value);
+  else if (kind == KIND_BOOL)
+    add(line, "%s", value->is_true ? "true" : "false");
+  else if (kind == KIND_INT)
+    add(line, "%" PRId64, value->integer);
+  else if (kind == KIND_DOUBLE && isfinite(value->real))
+    add(line, "%.17g", value->real);
+  else if (kind == KIND_LIST && !is_element && read_list(value, &list, &is_tensors)) {
+    add(line, "[");
+    for (size_t i = 0; i < list.count && i < LIST_MOST; i++) {
+      add(line, "%s", i > 0 ? "," : "");
+      if (is_tensors)
+        add_tensor(line, &list.begin[i]);
+      else
+        add_value(line, &list.begin[i], true);
+    }
+    add(line, "]");
+  } else
+    add(line, "null");
+}
+
 // ---- kinds -----------------------------------------------------------------------------------------------------------
 
 struct string { // std::string
@@ -310,4 +372,23 @@ bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
       ret_shapes->hash = hash_text(writers[i]->text, writers[i]->length, ret_shapes->hash);
   }
   return fits;
+}
+
+size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t size)
+{
+  struct values values;
+  struct line line = {text, size, 0};
+  if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED) != 0)
+    return 0;
+  bool is_known = of_outputs ? layout_outputs(record, (const void **)&values.begin, &values.count, sizeof *values.begin)
+                             : layout_inputs(record, &values, sizeof values) &&
+                                   values.count == torch->input_count(record) && is_known_layout(record, &values);
+  if (!is_known || values.count == 0)
+    return 0;
+  for (size_t i = 0; i < values.count; i++) {
+    add(&line, "%s", i > 0 ? "," : "[");
+    add_value(&line, &values.begin[i], false);
+  }
+  add(&line, "]");
+  return line.length;
 }

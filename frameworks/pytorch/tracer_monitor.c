@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators and memory for clients of <xsp/monitor.h>. Called by tracer_operators.c and tracer_memory.c where a client has
+// subscribed; the descriptions are made when the client asks for them.
+#include "frameworks/pytorch/tracer.h"
+
+#include <xsp/monitor.h>
+
+bool monitor_wants(unsigned domain)
+{
+  return (xsp_monitor_domains_v1 & (1u << domain)) != 0;
+}
+
+static size_t describe(const struct xsp_event *event, int of_results, char *text, size_t size)
+{
+  const struct open_operator *opened = event->subject;
+  if (event->phase != (of_results ? XSP_PHASE_END : XSP_PHASE_BEGIN))
+    return 0;
+  return shapes_describe(opened->record, of_results != 0, text, size);
+}
+
+void monitor_operator(const struct open_operator *opened, const char *name, bool has_ended)
+{
+  const struct xsp_context span = xsp_span_context(&opened->span);
+  const struct xsp_event event = {
+      .size = sizeof event,
+      .domain = XSP_DOMAIN_OPERATOR,
+      .phase = has_ended ? XSP_PHASE_END : XSP_PHASE_BEGIN,
+      .source = TRACER,
+      .name = name,
+      .module = opened->place.module != NULL ? opened->place.module->text : NULL,
+      .id = span.id == 0 ? 0 : (uint64_t)span.ring << 32 | span.id,
+      .sequence = opened->sequence,
+      .describe = describe,
+      .subject = opened,
+  };
+  xsp_monitor_report(&event);
+}
+
+void monitor_memory(const void *address, int64_t bytes)
+{
+  const struct xsp_event event = {
+      .size = sizeof event,
+      .domain = XSP_DOMAIN_MEMORY,
+      .phase = XSP_PHASE_POINT,
+      .source = TRACER,
+      .name = bytes > 0 ? "allocate" : "free",
+      .sequence = -1,
+      .address = (uint64_t)(uintptr_t)address,
+      .bytes = bytes,
+  };
+  xsp_monitor_report(&event);
+}
