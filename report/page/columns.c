@@ -10,7 +10,8 @@
 const char *const page_column_names[PAGE_COLUMNS] = {
     [PAGE_GAP] = "gap",       [PAGE_DURATION] = "duration",     [PAGE_NAME] = "name",
     [PAGE_PARENT] = "parent", [PAGE_ATTRIBUTES] = "attributes", [PAGE_LINK] = "link",
-    [PAGE_ID] = "id",         [PAGE_MERGED] = "merged",         [PAGE_IDLE] = "idle",
+    [PAGE_ID] = "id",         [PAGE_CONTEXT] = "context",       [PAGE_MERGED] = "merged",
+    [PAGE_IDLE] = "idle",
 };
 
 // ---- values; differences wrap around where times are further apart than an int64 holds
@@ -62,6 +63,8 @@ static uint64_t value_of(const struct page_spans *spans, enum page_column column
     return (uint64_t)spans->duration_ns[i];
   case PAGE_NAME:
     return spans->name[i];
+  case PAGE_CONTEXT:
+    return spans->context[i];
   case PAGE_MERGED:
     return spans->merged[i];
   case PAGE_IDLE:

@@ -38,7 +38,7 @@ static bool join_steps(const struct contexts *contexts, const struct page_spans 
   for (size_t i = 0; i < contexts->all.count; i++) {
     const struct context *context = &contexts->all.items[i];
     uint8_t level = context->level;
-    if (context->parent != CONTEXT_NONE || level > XSP_LEVEL_MODEL || is_joined[level])
+    if (context->parent != CONTEXT_NONE || context->count == 0 || level > XSP_LEVEL_MODEL || is_joined[level])
       continue;
     is_joined[level] = first[level] != NULL;
     if (is_joined[level])
@@ -55,8 +55,8 @@ static bool join_steps(const struct contexts *contexts, const struct page_spans 
 }
 
 // Returns whether steps were joined.
-static bool fill_contexts(const struct page_spans *spans, const struct page_rows *rows, struct page_names *names,
-                          struct contexts *contexts)
+static bool fill_contexts(const struct page_spans *spans, const struct page_rows *rows,
+                          const struct context_paths *paths, struct page_names *names, struct contexts *contexts)
 {
   int64_t *own_ns = memory_new(spans->count, sizeof *own_ns);
   uint32_t *scratch = memory_new(spans->count, sizeof *scratch);
@@ -69,7 +69,9 @@ static bool fill_contexts(const struct page_spans *spans, const struct page_rows
                                 .name = spans->name,
                                 .level = level,
                                 .start_ns = spans->start_ns,
-                                .self_ns = own_ns};
+                                .self_ns = own_ns,
+                                .path = spans->context,
+                                .paths = paths};
   contexts_add(contexts, &input);
   bool are_too_many = contexts->folded + contexts->left_out > 0;
   bool are_joined = are_too_many && join_steps(contexts, spans, names, scratch);
@@ -178,7 +180,7 @@ static void nest(const struct timeline_run *run, const struct page_rows *rows, u
 }
 
 void page_put_contexts(const struct timeline_run *run, const struct page_spans *all, const struct page_rows *rows,
-                       int64_t first_ns, struct page_names *names, struct buf *out)
+                       const struct context_paths *paths, int64_t first_ns, struct page_names *names, struct buf *out)
 {
   struct page_spans nested = *all, *spans = &nested;
   nested.parent = memory_new(all->count, sizeof *nested.parent);
@@ -187,7 +189,7 @@ void page_put_contexts(const struct timeline_run *run, const struct page_spans *
   struct contexts contexts = {.most = CONTEXTS_MOST};
   struct totals totals = {0};
   struct json_writer json;
-  bool are_joined = fill_contexts(spans, rows, names, &contexts);
+  bool are_joined = fill_contexts(spans, rows, paths, names, &contexts);
   fill_totals(&totals, spans);
   free(nested.parent);
   json_start(&json, out);

@@ -39,12 +39,35 @@ void page_put_part(struct buf *out, const char *id, enum page_pack pack, struct 
 }
 
 // ---- the document
+// Numbers count from 1; 0 as a caller: none.
+static void put_call_paths(const struct page_file *file, struct json_writer *json)
+{
+  size_t count = file->stacks.file.context_count;
+  if (count == 0)
+    return;
+  const uint32_t *columns[] = {file->paths.caller, file->paths.name};
+  static const char *const keys[] = {"caller", "name"};
+  json_member_object(json, "call_paths");
+  for (size_t column = 0; column < 2; column++) {
+    json_member_array(json, keys[column]);
+    for (size_t i = 0; i < count; i++)
+      json_int(json, columns[column][i]);
+    json_array_end(json);
+  }
+  json_member_array(json, "level");
+  for (size_t i = 0; i < count; i++)
+    json_int(json, file->paths.level[i]);
+  json_array_end(json);
+  json_object_end(json);
+}
+
 static void put_files(struct page *page, struct json_writer *json)
 {
   json_member_array(json, "files");
   for (size_t i = 0; i < page->file_count; i++) {
     json_object(json);
     json_member_string(json, "name", page->files[i].name);
+    put_call_paths(&page->files[i], json);
     json_object_end(json);
   }
   json_array_end(json);
@@ -138,6 +161,23 @@ static enum status write_page(struct page *page, const char *path, struct error 
   return STATUS_OK;
 }
 
+static enum status open_stacks(struct page *page, struct page_file *file, struct store *store, struct error *err)
+{
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  XSP_TRY(stacks_open(store, &file->stacks, err));
+  size_t count = file->stacks.file.context_count;
+  uint32_t *names = arena_alloc_array(&page->arena, count, sizeof *names);
+  for (size_t i = 0; i < count; i++) {
+    buf_clear(&text);
+    stacks_put_name(&file->stacks, file->stacks.paths.name[i], &text);
+    names[i] = interner_at(&page->names.texts, text.length == 0 ? "" : text.data, text.length);
+  }
+  file->paths = (struct context_paths){file->stacks.paths.caller, names, file->stacks.paths.level};
+  buf_done(&text);
+  return STATUS_OK;
+}
+
 static enum status open_files(struct page *page, const struct report_page_file *files, size_t count, struct error *err)
 {
   size_t run_count = 0;
@@ -146,6 +186,7 @@ static enum status open_files(struct page *page, const struct report_page_file *
     struct page_file *file = &page->files[page->file_count++];
     file->name = files[i].name;
     XSP_TRY(timeline_open(files[i].store, &file->timeline, err));
+    XSP_TRY(open_stacks(page, file, files[i].store, err));
     run_count += file->timeline.run_count;
   }
   page->runs = arena_alloc_array(&page->arena, run_count, sizeof *page->runs);
@@ -168,6 +209,7 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
   page_names_done(&page.names);
   for (size_t i = 0; i < page.file_count; i++) {
     timeline_done(&page.files[i].timeline);
+    stacks_done(&page.files[i].stacks);
     interner_done(&page.files[i].kernels);
   }
   arena_done(&page.arena);

@@ -6,6 +6,7 @@
 
 #include "base/json_write.h"
 #include "report/exports/file.h"
+#include "report/exports/stacks.h"
 #include "report/page/spans.h"
 #include "report/report.h"
 
@@ -16,7 +17,9 @@
 struct page_file {
   const char *name;
   struct timeline timeline;
-  struct interner kernels; // their names, of all tables
+  struct stacks stacks;
+  struct context_paths paths; // of `stacks`, with numbers of page.names
+  struct interner kernels;    // their names, of all tables
 };
 struct page_run { // known by its place in page.runs
   size_t file;    // place in page.files
@@ -64,7 +67,7 @@ void page_merge(const struct page_spans *spans, const struct page_rows *rows, in
                 struct page_rows *ret_rows);
 // contexts.c: contexts and names of all spans, as JSON.
 void page_put_contexts(const struct timeline_run *run, const struct page_spans *all, const struct page_rows *rows,
-                       int64_t first_ns, struct page_names *names, struct buf *out);
+                       const struct context_paths *paths, int64_t first_ns, struct page_names *names, struct buf *out);
 // tags.c: the parts of a run's tags, as far as they fit. Returns how many tags were left out.
 size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
                      const struct page_spans *spans);

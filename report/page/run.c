@@ -95,7 +95,8 @@ static void put_run_facts(struct json_writer *json, const struct store_run *run)
 static void put_parts(struct page *page, struct shown *shown, const struct timeline_run *run)
 {
   for (enum page_column column = 0; column < PAGE_COLUMNS; column++) {
-    if (shown->spans.merged == NULL && (column == PAGE_MERGED || column == PAGE_IDLE))
+    bool is_of_merged = column == PAGE_MERGED || column == PAGE_IDLE;
+    if ((is_of_merged && shown->spans.merged == NULL) || (column == PAGE_CONTEXT && shown->spans.context == NULL))
       continue;
     char id[48];
     snprintf(id, sizeof id, "%zu-%s", shown->run, page_column_names[column]);
@@ -113,7 +114,8 @@ static void put_contexts(struct page *page, const struct shown *shown, const str
   char id[48];
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   snprintf(id, sizeof id, "%zu-contexts", shown->run);
-  page_put_contexts(run, &shown->spans, &shown->rows, shown->first_ns, &page->names, &text);
+  const struct context_paths *paths = &page->files[page->runs[shown->run].file].paths;
+  page_put_contexts(run, &shown->spans, &shown->rows, paths, shown->first_ns, &page->names, &text);
   page_put_part(&page->file.out, id, PAGE_PACK_SMALL, &text);
 }
 

@@ -41,6 +41,14 @@ static void fill_forward(const struct timeline_run *run, const struct page_rows 
   }
 }
 
+static const uint32_t *contexts_of(const struct timeline_run *run, const struct page_rows *rows, struct arena *arena)
+{
+  uint32_t *contexts = arena_alloc_array(arena, rows->span_count, sizeof *contexts), any = 0;
+  for (size_t i = 0; i < rows->span_count; i++)
+    any |= contexts[i] = run->spans.context_id[rows->source[i]];
+  return any == 0 ? NULL : contexts;
+}
+
 void page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
                      struct page_names *names, struct arena *arena, struct page_spans *ret_spans)
 {
@@ -57,6 +65,7 @@ void page_spans_fill(const struct timeline_run *run, const struct page_rows *row
     ret_spans->attributes[i] =
         (uint8_t)(run->spans.level[source] | run->spans.kind[source] << 3 | run->derived.basis[source] << 5);
   }
+  ret_spans->context = contexts_of(run, rows, arena);
   fill_launches(run, rows, ret_spans);
   fill_forward(run, rows, by_id, ret_spans);
 }

@@ -51,6 +51,7 @@ struct page_spans {
   uint32_t *name;                  // number in page_names
   uint32_t *parent, *launch;       // places; launch: of a backward operator its forward operator
   uint8_t *attributes;             // level | kind << 3 | basis << 5
+  const uint32_t *context;         // number of the call path; NULL: no span has one
   uint32_t *merged;                // how many spans the rectangle is; NULL: 1 each
   int64_t *busy_ns;                // sum of their durations; NULL: its own
 };
@@ -69,6 +70,7 @@ enum page_column {
   PAGE_ATTRIBUTES, // level | kind << 3 | basis << 5
   PAGE_LINK,       // place of the launch, or of the forward operator, + 1, from the previous one's; 0: none
   PAGE_ID,         // span_id, from the previous one's; read on demand
+  PAGE_CONTEXT,    // number of the call path, 0: none; only where a span has one
   PAGE_MERGED,     // how many spans the rectangle is; merged runs only, as the next
   PAGE_IDLE,       // duration less the durations of the rectangle's spans
   PAGE_COLUMNS,

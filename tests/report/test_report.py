@@ -14,6 +14,7 @@ import unittest
 
 from scripted import (RANGES_IN_STEPS, UNIX_START, XSP, Script, asynchronous, leveled, ranges_in_steps,
                       temporary_folder, xsp, xsp_json)
+from test_stacks import FORWARD, MAIN, STACKS, frames_and_kernel
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 LEVELS = ("application", "model", "layer", "library", "kernel")
@@ -288,6 +289,14 @@ class ReportTest(unittest.TestCase):
         _, page = self.report(ranges_in_steps(), "--max-spans", "8")
         run, = page.document["runs"]
         self.assertEqual((run["detail"], contexts_of(page, run)), ("merged", RANGES_IN_STEPS))
+
+    def test_contexts_of_an_overview_have_the_frames_of_call_paths(self):
+        _, page = self.report(frames_and_kernel(times=20), "--max-spans", "40")
+        run, = page.document["runs"]
+        self.assertEqual(run["detail"], "merged")
+        expected = {chain: [20 * count, 20 * own] for chain, (count, own) in STACKS.items()}
+        self.assertEqual(contexts_of(page, run),
+                         {**expected, ("program", MAIN): [0, 0], ("program", MAIN, FORWARD): [0, 0]})
 
     def test_room_is_shared_and_zero_leaves_tables_only(self):
         for most in ("0", "1"):

@@ -6,6 +6,7 @@ import browser
 import report_files
 from browser import rows_of
 from scripted import RANGES_IN_STEPS, UNIX_START, Script, ranges_in_steps
+from test_stacks import FORWARD, MAIN, STACKS, frames_and_kernel
 
 MS = 10**6
 
@@ -58,6 +59,21 @@ class ReportFlameTest(browser.BrowserTest):
         window = self.open(report_files.written(ranges_in_steps, "ranges")[1], "#page=flame")
         self.assertEqual(self.contexts(window), {(chain[-1], chain[-2] if len(chain) > 1 else "all"): (count, own)
                                                  for chain, (count, own) in RANGES_IN_STEPS.items()})
+
+    def test_functions_operators_and_kernels_are_one_stack(self):
+        window = self.open(report_files.written(frames_and_kernel, "frames")[1], "#page=flame")
+        expected = {**STACKS, ("program", MAIN): (0, 0), ("program", MAIN, FORWARD): (0, 0)}
+        self.assertEqual(self.contexts(window), {(chain[-1], chain[-2] if len(chain) > 1 else "all"): figures
+                                                 for chain, figures in expected.items()})
+
+    def test_a_function_leads_to_the_longest_span_that_it_calls(self):
+        """Names are numbered in the order of call paths: main 0, forward 1, conv 2, gemm 3, add 4; then the program's."""
+        for zoom, place in (("5.0", 5), ("5.0.1.2", 1), ("5.0.4", 2)):  # the kernel takes 400 ns, conv 300
+            window = self.open(report_files.written(frames_and_kernel, "frames")[1], f"#page=flame&x.flame.zoom={zoom}")
+            self.contexts(window)
+            window.page.get_by_role("button", name="On the timeline").click(timeout=20000)
+            window.page.locator("main#page-timeline").wait_for(timeout=20000)
+            self.assertEqual(window.state()["span"], str(place), zoom)
 
     def test_a_file_without_steps_has_no_such_choice(self):
         window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=flame")

@@ -9,6 +9,7 @@ import unittest
 import browser
 import report_files
 from scripted import leveled, xsp
+from test_stacks import frames_and_kernel
 
 PERFETTO = "https://ui.perfetto.dev/"
 STAND_IN = """<!doctype html><script>
@@ -68,6 +69,15 @@ class ReportFrameTest(browser.BrowserTest):
         self.assertEqual(folded(self.saved(window, "Folded stacks")), folded(self.exported(trace, "folded")))
         self.assertEqual(events_of(self.saved(window, "Chrome trace")), events_of(self.exported(trace, "chrome")))
         self.assertEqual(profiles_of(self.saved(window, "speedscope")), profiles_of(self.exported(trace, "speedscope")))
+
+    def test_call_paths_are_in_stacks(self):
+        trace, page = report_files.written(frames_and_kernel, "frames")
+        window = self.open(page)
+        self.assertEqual(folded(self.saved(window, "Folded stacks")), folded(self.exported(trace, "folded")))
+        without_place = lambda profiles: [[(kind, name.split(" (")[0].split(" [")[0], at) for kind, name, at in events]
+                                          for events in profiles]  # the page has file and line in the name
+        self.assertEqual(without_place(profiles_of(self.saved(window, "speedscope"))),
+                         profiles_of(self.exported(trace, "speedscope")))
 
     def test_a_selected_range_is_exported_alone(self):
         _, page = report_files.written(report_files.many_kernels, "kernels")

@@ -9,6 +9,7 @@ import browser
 import report_files
 from browser import rows_of
 from scripted import asynchronous, kept_parents, leveled, ranges_in_steps, xsp, xsp_json
+from test_stacks import frames_and_kernel
 
 
 IDS = [*(f"A{number}" for number in range(1, 16)), "L0"]
@@ -95,7 +96,7 @@ class ReportLinksTest(browser.BrowserTest):
 
     def test_folded_stacks_are_those_of_export(self):
         for make, name in ((report_files.many_kernels, "kernels"), (asynchronous, "asynchronous"),
-                           (ranges_in_steps, "ranges"), (kept_parents, "kept")):
+                           (ranges_in_steps, "ranges"), (kept_parents, "kept"), (frames_and_kernel, "frames")):
             path, page = report_files.written(make, name)
             window = self.open(page, "#page=timeline", accept_downloads=True)
             self.assertEqual(sorted(self.saved(window, "Folded").splitlines()),

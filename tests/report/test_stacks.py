@@ -41,9 +41,9 @@ def profile_class():
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("pprof.Profile"))
 
 
-def frames_and_kernel():
+def frames_and_kernel(times=1):
     """A program of 1000 ns: main calls forward, which calls conv (300 ns; in it an allocation of 20 ns without a path and a
-    launch of 10 ns), and add (10 ns). The kernel takes 400 ns."""
+    launch of 10 ns), and add (10 ns). The kernel takes 400 ns. So often."""
     script = Script()
     script.experiment()
     script.run(1, "A/L/Lib/K")
@@ -54,13 +54,15 @@ def frames_and_kernel():
     conv = script.context("conv", caller=forward, kind="framework")
     gemm = script.context("gemm", caller=conv, kind="device")
     add = script.context("add", caller=main, kind="framework", module="libtorch.so")
-    script.span("program", UNIX_START, 1000, level="application")
-    script.span("conv", UNIX_START + 100, 300, level="layer", context=conv)
-    script.span("malloc", UNIX_START + 150, 20, level="library")
-    script.span("launch", UNIX_START + 200, 10, level="kernel", kind="launch", correlation=7, category="api")
-    script.span("add", UNIX_START + 450, 10, level="layer", context=add)
-    script.span("gemm", UNIX_START + 500, 400, level="kernel", kind="execution", correlation=7, category="kernel",
-                track=2, context=gemm)
+    for number in range(times):
+        start = UNIX_START + 2000 * number
+        script.span("program", start, 1000, level="application")
+        script.span("conv", start + 100, 300, level="layer", context=conv)
+        script.span("malloc", start + 150, 20, level="library")
+        script.span("launch", start + 200, 10, level="kernel", kind="launch", correlation=7 + number, category="api")
+        script.span("add", start + 450, 10, level="layer", context=add)
+        script.span("gemm", start + 500, 400, level="kernel", kind="execution", correlation=7 + number,
+                    category="kernel", track=2, context=gemm)
     return script
 
 

@@ -88,9 +88,15 @@ export interface Note {
   key: string;
   value: string | null;
 }
+// Call paths of a file, by number - 1: a frame and the path of its caller, which has a lower number; 0: none.
+export interface CallPaths {
+  caller: number[];
+  name: number[];
+  level: number[];
+}
 export interface Document_ {
   page_version: number;
-  files: { name: string }[];
+  files: { name: string; call_paths?: CallPaths }[];
   range_ns: [from: number, to: number] | null; // spans outside are not on the page (xsp report --range)
   run_ids: number[]; // only these runs' spans are on the page (xsp report --run); empty: all runs'
   max_spans: number;
@@ -114,6 +120,7 @@ export interface Spans {
   launch: Int32Array; // of executions; -1: none
   forward: Int32Array; // of backward operators; -1: none; empty: no span has one
   row: Uint32Array; // index into facts.rows
+  context: Uint32Array; // number of the call path, 0: none; empty: no span has one
   end: number; // latest end
   merged: Uint32Array | null; // spans in a rectangle; null: each is one
   busy: Float64Array | null; // their durations in all; null: the rectangle's own
@@ -266,6 +273,18 @@ function checkRun(facts: RunFacts, place: number, document_: Document_) {
 }
 
 let namesKnown = 0;
+let pathsKnown: number[] = []; // by file
+function checkCallPaths(paths: CallPaths | undefined, names: number): number {
+  if (paths === undefined) return 0;
+  const count = paths.caller?.length ?? -1,
+    isBroken =
+      [paths.caller, paths.name, paths.level].some((column) => !Array.isArray(column) || column.length !== count) ||
+      paths.caller.some((caller, i) => !isCount(caller, i)) ||
+      paths.name.some((name) => !isCount(name, names - 1)) ||
+      paths.level.some((level) => !isCount(level, LEVELS.length - 1));
+  if (isBroken) throw broken("its call paths are malformed");
+  return count;
+}
 export async function loadDocument(): Promise<Document_> {
   await arrival(() => hasArrived("xsp-document"));
   const document_ = (await unpackJson("xsp-document")) as Document_;
@@ -284,6 +303,7 @@ export async function loadDocument(): Promise<Document_> {
     // the largest are here, by size
     if (rows_left_out > 0) table.rows.sort((a, b) => Number(a.layer_index ?? 0) - Number(b.layer_index ?? 0));
   namesKnown = document_.names.length;
+  pathsKnown = document_.files.map(({ call_paths }) => checkCallPaths(call_paths, namesKnown));
   return document_;
 }
 
@@ -356,6 +376,14 @@ async function references(facts: RunFacts, name: string, hasNone: boolean): Prom
   return places;
 }
 
+async function callPathsOf(facts: RunFacts): Promise<Uint32Array> {
+  if (facts.columns.context === undefined) return new Uint32Array(0);
+  const values = await column32(facts, "context"),
+    most = pathsKnown[facts.file];
+  if (values.some((path) => path > most)) throw broken(`a call path of run ${facts.run} is missing`);
+  return values;
+}
+
 // Chains of parents must end.
 function checkParents(facts: RunFacts, parents: Int32Array): Int32Array {
   const above = new Uint8Array(parents.length), // 1: visited, 2: known to end
@@ -423,6 +451,7 @@ async function unpackDrawable(facts: RunFacts): Promise<Spans> {
     attributes: attributes.planes,
     launch: new Int32Array(0),
     forward: new Int32Array(0),
+    context: new Uint32Array(0),
     merged,
     busy: idle === null ? null : idle.map((free, i) => time.duration[i] - free),
   };
@@ -431,8 +460,12 @@ async function unpackDrawable(facts: RunFacts): Promise<Spans> {
 // Into the same object, so that references to the spans stay valid.
 async function unpackRest(facts: RunFacts): Promise<Spans> {
   const spans = await loadDrawable(facts);
-  const [parent, link] = await Promise.all([references(facts, "parent", false), references(facts, "link", true)]);
-  return Object.assign(spans, { parent: checkParents(facts, parent), ...splitLinks(spans, link) });
+  const [parent, link, context] = await Promise.all([
+    references(facts, "parent", false),
+    references(facts, "link", true),
+    callPathsOf(facts),
+  ]);
+  return Object.assign(spans, { parent: checkParents(facts, parent), ...splitLinks(spans, link), context });
 }
 
 // Links of executions lead to their launches, those of other spans to forward operators.

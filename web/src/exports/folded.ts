@@ -2,12 +2,12 @@
 // Folded stacks, as flame graph tools read them and `xsp export --to folded` writes them: "model;layer;kernel
 // NANOSECONDS", one line per context. Its time is its spans' self time; executions count in full, launches not at all.
 import type { Contexts } from "../data";
+import { Places } from "../flame/contexts";
 import { contextParents } from "../flame/nesting";
 import { ownTimes } from "../flame/own_time";
 import { atOnce } from "../flame/shape";
 import { isIn, Pieces, type Source } from "./source";
 
-const DEPTH_MOST = 512;
 // A name without ';' and line breaks, which are the format's separators.
 const plain = (name: string) => name.replaceAll(";", ":").replace(/[\r\n]/g, " ");
 
@@ -15,29 +15,22 @@ export function folded(source: Source): string[] {
   const { data, names } = source,
     parents = atOnce(contextParents(data)),
     own = atOnce(ownTimes(data, parents, null)),
-    times = new Map<string, number>(),
-    stacks = new Map<number, string>(); // of spans with children
-  const stackOf = (span: number): string => {
-    const chain: number[] = [];
-    let at = span;
-    while (at >= 0 && !stacks.has(at) && chain.length < DEPTH_MOST) {
-      chain.push(at);
-      at = parents[at];
-    }
-    let stack = at >= 0 ? (stacks.get(at) ?? "") : "";
-    for (const next of chain.reverse()) {
-      stack = stack === "" ? plain(names[data.name[next]]) : `${stack};${plain(names[data.name[next]])}`;
-      stacks.set(next, stack);
-    }
-    return stack;
-  };
+    times = new Map<number, number>(),
+    stacks = [""], // by context
+    known = new Map<string, number>();
+  const places = new Places(data, parents, (parent, name) => {
+    const stack = parent === 0 ? plain(names[name]) : `${stacks[parent]};${plain(names[name])}`;
+    let node = known.get(stack);
+    if (node === undefined) known.set(stack, (node = stacks.push(stack) - 1));
+    return node;
+  });
   for (let i = 0; i < data.count; i++) {
     if (own[i] <= 0 || !isIn(source, i)) continue;
-    const stack = stackOf(i);
-    times.set(stack, (times.get(stack) ?? 0) + Math.round(own[i]));
+    const node = places.place(i);
+    times.set(node, (times.get(node) ?? 0) + Math.round(own[i]));
   }
   const out = new Pieces();
-  for (const [stack, time] of times) out.add(`${stack} ${time}\n`);
+  for (const [node, time] of times) out.add(`${stacks[node]} ${time}\n`);
   return out.end();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events per
-// lane, with one table of names, as `xsp export --to speedscope` writes it.
+// lane, with one table of names, as `xsp export --to speedscope` writes it: a span with a call path is in the frames of it
+// that the spans around it are not in.
+import { documentData } from "../state";
 import { endOf, laneName, lanesOf, Pieces, walk, type Source } from "./source";
 
 export function speedscope(source: Source): string[] {
@@ -8,8 +10,16 @@ export function speedscope(source: Source): string[] {
     out = new Pieces(),
     frames: string[] = [],
     frameOf = new Map<number, number>();
-  const frame = (span: number) => {
-    const name = data.name[span];
+  const paths = documentData.value?.files[data.facts.file].call_paths,
+    pathOf = (span: number) => (paths === undefined ? 0 : (data.context[span] ?? 0));
+  // Names of the callers of a span, outermost first, from below the path of the span around it on.
+  const callers = (path: number, known: number): number[] => {
+    const chain: number[] = [];
+    let at = path === 0 ? 0 : paths!.caller[path - 1];
+    for (; at !== 0 && at !== known; at = paths!.caller[at - 1]) chain.push(paths!.name[at - 1]);
+    return at === known ? chain.reverse() : []; // the spans around this one have other callers: drawn as it ran
+  };
+  const frame = (name: number) => {
     let at = frameOf.get(name);
     if (at === undefined) {
       frameOf.set(name, (at = frames.length));
@@ -29,9 +39,21 @@ export function speedscope(source: Source): string[] {
         `"startValue":${data.start[places[0]]},"endValue":${end},"events":[`,
     );
     let isFirst = true;
-    walk(source, places, (kind, span, at) => {
-      out.add(`${isFirst ? "" : ","}{"type":"${kind === "open" ? "O" : "C"}","frame":${frame(span)},"at":${at}}`);
+    const put = (type: "O" | "C", name: number, at: number) => {
+      out.add(`${isFirst ? "" : ","}{"type":"${type}","frame":${frame(name)},"at":${at}}`);
       isFirst = false;
+    };
+    const open: { path: number; names: number[] }[] = [];
+    walk(source, places, (kind, span, at) => {
+      if (kind === "close") {
+        for (const name of open.pop()!.names.reverse()) put("C", name, at);
+        return;
+      }
+      const known = open[open.length - 1]?.path ?? 0,
+        path = pathOf(span),
+        own = [...callers(path, known), path === 0 ? data.name[span] : paths!.name[path - 1]];
+      open.push({ path: path === 0 ? known : path, names: own });
+      for (const name of own) put("O", name, at);
     });
     out.add("]}");
   });

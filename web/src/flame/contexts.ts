@@ -2,7 +2,7 @@
 // Calling contexts of a run: chains of names from the outermost span down. An execution is in the context that launched
 // it. Computed from the spans in slices, so that the page stays responsive, or read from the file if its rectangles are
 // merged. The flame graph shows only these.
-import { countOf, kindOf, levelOf, loadContexts, type Contexts, type Spans } from "../data";
+import { countOf, kindOf, levelOf, loadContexts, type CallPaths, type Contexts, type Spans } from "../data";
 import { isInside } from "../find";
 import { documentData, type Range } from "../state";
 import { contextParents } from "./nesting";
@@ -66,30 +66,74 @@ export class Children {
   }
 }
 
+// Finds the contexts of spans, as correlate/contexts.c does: a span with a call path is in the path's frames, which the
+// innermost parent in no path calls. 0 is the top.
+export class Places {
+  private readonly of: Int32Array;
+  private readonly caller: Int32Array; // of paths in the span
+  private readonly pathNodes = new Map<number, number>();
+  private readonly paths: CallPaths | undefined;
+  constructor(
+    private readonly data: Spans,
+    private readonly parents: Int32Array,
+    private readonly child: (parent: number, name: number, level: number, first: number) => number,
+  ) {
+    this.of = new Int32Array(data.count).fill(-1);
+    this.caller = new Int32Array(data.count);
+    this.paths = data.context.length > 0 ? documentData.value!.files[data.facts.file].call_paths : undefined;
+  }
+  private ofPath(paths: CallPaths, caller: number, path: number, first: number): number {
+    const chain: number[] = [],
+      keyOf = (at: number) => caller * (paths.caller.length + 1) + at;
+    let at = path;
+    for (; at > 0 && !this.pathNodes.has(keyOf(at)); at = paths.caller[at - 1]) chain.push(at);
+    let node = at > 0 ? this.pathNodes.get(keyOf(at))! : caller;
+    for (const next of chain.reverse()) {
+      node = this.child(node, paths.name[next - 1], paths.level[next - 1], first);
+      this.pathNodes.set(keyOf(next), node);
+    }
+    return node;
+  }
+  place(span: number): number {
+    const { data, parents, of, caller, paths } = this,
+      chain: number[] = [];
+    let at = span;
+    while (at >= 0 && of[at] < 0 && chain.length < CHAIN_MOST) {
+      chain.push(at);
+      at = parents[at];
+    }
+    const isTop = at < 0 || of[at] < 0;
+    let node = isTop ? 0 : of[at],
+      callerHere = isTop ? 0 : caller[at];
+    for (const next of chain.reverse()) {
+      const path = paths === undefined ? 0 : data.context[next],
+        isInPath = node !== callerHere; // then a path's context lies between
+      if (path > 0) node = this.ofPath(paths!, callerHere, path, data.start[next]);
+      else {
+        node = this.child(node, data.name[next], levelOf(data, next), data.start[next]);
+        if (!isInPath) callerHere = node;
+      }
+      of[next] = node;
+      caller[next] = callerHere;
+    }
+    return node;
+  }
+}
+
 // Of one track (all its lanes), or of all.
 export function* contextsOfSpans(data: Spans, range: Range | null, track: number | null): Generator<number, Tree> {
   const parents = yield* contextParents(data),
     own = yield* ownTimes(data, parents, range);
   const tree = emptyTree(),
     children = new Children(tree, documentData.value!.names.length + 1),
-    of = new Int32Array(data.count).fill(-1),
-    tracks = tracksOf(data.facts),
-    chain: number[] = [];
+    places = new Places(data, parents, (parent, name, level, first) => children.of(parent, name, level, first)),
+    tracks = tracksOf(data.facts);
   const isChosen = data.facts.rows.map(([lane]) => track === null || tracks[lane] === track);
   for (let i = 0; i < data.count; i++) {
     if (i % SLICE === 0) yield i / data.count;
     if (!isChosen[data.row[i]]) continue;
     if (!isInside(data, i, range)) continue;
-    let at = i;
-    while (at >= 0 && of[at] < 0 && chain.length < CHAIN_MOST) {
-      chain.push(at);
-      at = parents[at];
-    }
-    let node = at >= 0 && of[at] >= 0 ? of[at] : 0;
-    while (chain.length > 0) {
-      const span = chain.pop()!;
-      of[span] = node = children.of(node, data.name[span], levelOf(data, span), data.start[span]);
-    }
+    const node = places.place(i);
     const isDevice = kindOf(data, i) === EXECUTION;
     (isDevice ? tree.device : tree.host)[node] += own[i];
     if (isDevice) tree.hasDevice = true;
