@@ -37,8 +37,10 @@ const char schema_sql[] =
 #define ANY INT64_MIN, INT64_MAX
 #define ID 0, INT64_MAX
 #define STRING_ID 0, UINT32_MAX
-#define BASE(field) offsetof(struct store_span, field), offsetof(struct store_columns, spans.field)
-#define DERIVED(field) 0, offsetof(struct store_columns, derived.field)
+#define BASE_OFFSETS(field) offsetof(struct store_span, field), offsetof(struct store_columns, spans.field)
+#define BASE(field) BASE_OFFSETS(field), false
+#define BASE_OR_ZERO(field) BASE_OFFSETS(field), true
+#define DERIVED(field) 0, offsetof(struct store_columns, derived.field), false
 static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_SPAN_ID] = {"span_id", CHUNK_INT64, false, 1, INT64_MAX, BASE(span_id)},
     [STORE_RECORDED_PARENT_ID] = {"recorded_parent_id", CHUNK_INT64, false, ANY, BASE(recorded_parent_id)},
@@ -53,7 +55,7 @@ static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_LEVEL] = {"level", CHUNK_UINT8, false, 0, XSP_LEVEL_COUNT - 1, BASE(level)},
     [STORE_KIND] = {"kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION, BASE(kind)},
     [STORE_FLAGS] = {"flags", CHUNK_UINT8, false, 0, UINT8_MAX, BASE(flags)},
-    [STORE_CONTEXT_ID] = {"context_id", CHUNK_UINT32, false, 0, UINT32_MAX, BASE(context_id), .absent_is_zero = true},
+    [STORE_CONTEXT_ID] = {"context_id", CHUNK_UINT32, false, 0, UINT32_MAX, BASE_OR_ZERO(context_id)},
     [STORE_PARENT_ID] = {"parent_id", CHUNK_INT64, false, ID, DERIVED(parent_id)},
     [STORE_MODEL_ID] = {"model_id", CHUNK_INT64, false, ID, DERIVED(model_id)},
     [STORE_LAYER_ID] = {"layer_id", CHUNK_INT64, false, ID, DERIVED(layer_id)},
@@ -65,10 +67,10 @@ static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_FORWARD_ID] = {"forward_id", CHUNK_INT64, false, ID, DERIVED(forward_id)},
 };
 static const struct column_kind tag_columns[TAG_COLUMNS] = {
-    [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY, offsetof(struct store_tag, span_id), 0},
-    [TAG_KEY] = {"key", CHUNK_UINT32, true, STRING_ID, offsetof(struct store_tag, key), 0},
-    [TAG_TYPE] = {"type", CHUNK_UINT8, false, STORE_INT, STORE_TEXT, offsetof(struct store_tag, type), 0},
-    [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY, offsetof(struct store_tag, value), 0},
+    [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY, offsetof(struct store_tag, span_id), 0, false},
+    [TAG_KEY] = {"key", CHUNK_UINT32, true, STRING_ID, offsetof(struct store_tag, key), 0, false},
+    [TAG_TYPE] = {"type", CHUNK_UINT8, false, STORE_INT, STORE_TEXT, offsetof(struct store_tag, type), 0, false},
+    [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY, offsetof(struct store_tag, value), 0, false},
 };
 
 const struct series_kind series_kinds[SERIES_COUNT] = {
