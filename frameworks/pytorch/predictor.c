@@ -130,6 +130,7 @@ static enum status make_guest(struct state *state, struct arena *arena, struct e
     const char *tracers = getenv("XSP_TRACERS"), *preload = getenv("LD_PRELOAD");
     *variable++ =
         arena_format(arena, "XSP_TRACERS=%s%s@%s", tracers != NULL ? tracers : "", tracers != NULL ? "," : "", tracer);
+    *variable++ = "XSP_SHAPES=1"; // as other frameworks' layers: they give the model's work
     *variable++ = arena_format(arena, "LD_PRELOAD=%s:%s/frameworks.so%s%s", libxsp.dli_fname, folder,
                                preload != NULL ? ":" : "", preload != NULL ? preload : "");
   }

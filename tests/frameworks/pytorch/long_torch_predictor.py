@@ -69,6 +69,19 @@ with torch.inference_mode():
 """
 
 
+def multiply_adds():
+    """Of the convolutions, for one picture: outputs times the length of their sums."""
+    total, size, width_in = 64 * (SIZE // 2) ** 2 * 3 * 7 * 7, SIZE // 4, 64
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        width = 64 << stage
+        for block in range(blocks):
+            out = size // 2 if stage > 0 and block == 0 else size
+            total += width * size ** 2 * width_in + width * out ** 2 * width * 3 * 3 + 4 * width * out ** 2 * width
+            total += 4 * width * out ** 2 * width_in if block == 0 else 0  # the way around
+            size, width_in = out, 4 * width
+    return total
+
+
 class Predictor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -149,6 +162,9 @@ class Predictor(unittest.TestCase):
         rows = self.read("analyze", "A4", "out.xsp", "--batch", 2)["rows"]
         self.assertEqual([row["alloc_bytes"] for row in rows if row["layer_name"] == "aten::max_pool2d"],
                          [2 * 64 * (SIZE // 4) ** 2 * (4 + 8)])
+        rows = self.read("analyze", "A14", "out.xsp", "--batch", 4)["rows"]
+        self.assertEqual(sum(row["multiply_adds"] for row in rows if row["layer_name"] == "aten::conv2d"),
+                         4 * multiply_adds())
         [row] = self.read("sql", "out.xsp", "select count(*) as n from observation")
         self.assertEqual(row["n"], 3 * 2 * 4)  # one model span each, no second one of the tracer
 
