@@ -37,7 +37,6 @@ static void *reals[FUNCTIONS]; // atomic: c10's own; NULL: not found yet
 static const struct pytorch_hooks *the_hooks;
 static struct pytorch_functions functions;
 static enum pytorch_memory wanted_memory; // written before the door counts as attached
-static __thread unsigned depth;           // of calls that pass through here
 
 // ---- the tracer ------------------------------------------------------------------------------------------------------
 
@@ -90,27 +89,40 @@ static void python_loaded(const struct python *python, void *module)
 
 // ---- c10's functions -------------------------------------------------------------------------------------------------
 
+// c10's own function, for an export of its name. Called for each allocation: once the tracer is connected, or is not to be, a
+// load of both.
+static inline void *enter(enum function function, const char *name, const void *caller)
+{
+  void *real = __atomic_load_n(&reals[function], __ATOMIC_ACQUIRE);
+  if (real != NULL && __atomic_load_n(&door.state, __ATOMIC_ACQUIRE) >= FRAMEWORK_ATTACHED)
+    return real;
+  bool is_traced = false;
+  unsigned depth = 0;
+  return framework_enter(&door, &depth, &reals[function], name, caller, &is_traced);
+}
+
+static inline bool wants(enum pytorch_memory memory)
+{
+  return __atomic_load_n(&door.state, __ATOMIC_ACQUIRE) == FRAMEWORK_ATTACHED && wanted_memory == memory;
+}
+
 // Within a function of EACH_FUNCTION.
 #define ENTER(name)                                                                                                    \
-  bool is_traced = false;                                                                                              \
-  void *found = framework_enter(&door, &depth, &reals[OF_##name], #name, FRAMEWORK_CALLER, &is_traced);                \
+  void *found = enter(OF_##name, #name, FRAMEWORK_CALLER);                                                             \
   name##_fn real;                                                                                                      \
   memcpy(&real, &found, sizeof real)
 
 bool _ZN3c1022memoryProfilingEnabledEv(void)
 {
   ENTER(_ZN3c1022memoryProfilingEnabledEv);
-  bool is_profiled = (real != NULL && real()) || (is_traced && wanted_memory == PYTORCH_MEMORY_ALL);
-  depth--;
-  return is_profiled;
+  return wants(PYTORCH_MEMORY_ALL) || (real != NULL && real());
 }
 
 void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *reporter, void *address, size_t bytes)
 {
   ENTER(_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm);
-  if (is_traced && wanted_memory == PYTORCH_MEMORY_SUMS)
+  if (wants(PYTORCH_MEMORY_SUMS))
     the_hooks->allocated(bytes);
-  depth--; // c10 asks below whether memory is profiled
   if (real != NULL)
     real(reporter, address, bytes);
 }
@@ -120,11 +132,10 @@ void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *reporter, void *address, s
   void name REPORT_PARAMETERS                                                                                          \
   {                                                                                                                    \
     ENTER(name);                                                                                                       \
-    if (is_traced && wanted_memory != PYTORCH_MEMORY_NONE)                                                             \
+    if (wants(PYTORCH_MEMORY_ALL) || wants(PYTORCH_MEMORY_SUMS))                                                       \
       the_hooks->memory(address, bytes, total, (unsigned char)device.type);                                            \
     if (real != NULL)                                                                                                  \
       real(address, bytes, total, reserved, device);                                                                   \
-    depth--;                                                                                                           \
   }
 REPORT(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE)
 REPORT(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE)

@@ -22,6 +22,7 @@ static void *tensor_class;                                    // borrowed, alive
 // ---- calls -----------------------------------------------------------------------------------------------------------
 
 static vectorcall original_call;
+static bool names_parts; // for layers: models need their outermost call only
 
 static bool attribute_is_true(void *object, const char *name)
 {
@@ -73,7 +74,10 @@ static void *call(void *function, void *const *arguments, size_t count, void *ke
   struct pytorch_thread *thread = (count & ~OFFSET_FLAG) > 0 ? thread_get() : NULL;
   if (thread == NULL)
     return original_call(function, arguments, count, keywords);
-  uint32_t depth = thread->module_depth++;
+  uint32_t depth = thread->module_depth;
+  if (depth > 0 && !names_parts)
+    return original_call(function, arguments, count, keywords);
+  thread->module_depth++;
   if (depth == 0) {
     thread->outermost_module = arguments[0];
     thread->was_repeated = false;
@@ -253,6 +257,7 @@ void modules_python(const struct python *python, void *torch_c)
   void *in_interpreter;
   memcpy(&in_interpreter, &py->incref, sizeof in_interpreter);
   operators_python(in_interpreter);
+  names_parts = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
   const char *why = unusable();
   int (*add_audit_hook)(int (*)(const char *, void *, void *), void *);
   LOOK_UP(modules_by_name, "PyImport_GetModuleDict");

@@ -10,7 +10,7 @@ import unittest
 
 import pytorch_programs
 import torch_environment
-from run_programs import SANITIZED, XSP, sql
+from run_programs import COMPILER, SANITIZED, XSP, sql
 from scripted import xsp_json
 
 WAIT_S = 600
@@ -184,6 +184,25 @@ class Processes(Case):
             where s.name in ('aten::square', 'aten::cosh', 'aten::tanh') group by s.name order by s.name""")
         found = {row["name"]: (row["processes"], row["n"]) for row in rows}
         self.assertEqual(found, {"aten::cosh": (2, 4), "aten::square": (2, 8), "aten::tanh": (1, 1)})
+
+    def test_compiled(self):
+        """The tracer breaks no graph of torch.compile."""
+        command = [self.python, self.program(pytorch_programs.COMPILED)]
+        out, _ = self.traced(command)
+        self.assertEqual(out, self.run_it(*command).stdout)
+        self.assertIn("'graph_break': {}", out)
+
+    @unittest.skipIf(COMPILER is None, "no C compiler")
+    def test_linked_program(self):
+        library = pathlib.Path(self.run_it(self.python, "-c", "import torch; print(torch.__file__)").stdout).parent / "lib"
+        source, program = self.folder / "linked.c", self.folder / "linked"
+        source.write_text(pytorch_programs.LINKED, encoding="utf-8")
+        subprocess.run([COMPILER, "-o", program, source, f"-L{library}", "-ltorch_cpu", f"-Wl,-rpath,{library}",
+                        "-Wl,--allow-shlib-undefined"], check=True, timeout=WAIT_S)
+        out, path = self.traced([program])
+        self.assertEqual(out, "0\n0\n0\n")
+        rows = sql(path, "select name, count(*) as n from span where tracer = 'pytorch' group by name order by name")
+        self.assertEqual({row["name"]: row["n"] for row in rows}, {"allocate": 3, "aten::zero_": 3, "free": 3})
 
     def test_isolated(self):
         program = self.program("import torch; print(torch.ones(2).cosh().sum().item())\n")

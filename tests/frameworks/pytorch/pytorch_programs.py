@@ -259,3 +259,35 @@ if __name__ == "__main__":
         os._exit(0)
     os.waitpid(child, 0)
 """
+
+COMPILED = START + """
+import torch._dynamo
+model = torch.compile(Net(), fullgraph=True, backend="eager")
+x = torch.ones(2, 3, 8, 8)
+for _ in range(3):
+    model(x).sum().backward()
+counters = torch._dynamo.utils.counters
+print({name: dict(counters[name]) for name in ("stats", "graph_break")})
+"""
+
+# Linked against libtorch, without Python: PyTorch's C functions.
+LINKED = """
+#include <stdint.h>
+#include <stdio.h>
+typedef void *tensor;
+int32_t aoti_torch_empty_strided(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, tensor *);
+int32_t aoti_torch_zero_(tensor);
+int32_t aoti_torch_delete_tensor_object(tensor);
+int main(void)
+{
+  const int64_t sizes[] = {4, 4}, strides[] = {4, 1};
+  for (int i = 0; i < 3; i++) {
+    tensor made;
+    if (aoti_torch_empty_strided(2, sizes, strides, 6, 0, 0, &made) != 0)
+      return 1;
+    printf("%d\\n", aoti_torch_zero_(made));
+    aoti_torch_delete_tensor_object(made);
+  }
+  return 0;
+}
+"""
