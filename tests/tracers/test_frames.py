@@ -2,6 +2,7 @@
 """tracers/frames: call paths of Python stacks equal the interpreter's own view, in every CPython 3.10 to 3.14 that is
 installed. Each scenario is a function of frames/frames_program.py, in a process of its own."""
 import glob
+import importlib.util
 import os
 import pathlib
 import re
@@ -81,6 +82,11 @@ class Frames(unittest.TestCase):
 
     def test_frames_since(self):
         self.all_pass("since")
+
+    @unittest.skipUnless(importlib.util.find_spec("greenlet"), "greenlet is not installed")
+    def test_greenlets(self):
+        done = self.run_scenario(sys.executable, "greenlets")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_native_frames(self):
         self.all_pass("native")

@@ -372,11 +372,14 @@ def greenlets():
 
     def first():
         check()
+        held.probe_mark()
         other.switch()
         check()
 
     def second():
         check()
+        path, stack = held.probe_path_since(7), traceback.extract_stack()  # marked in another greenlet: all of this one's
+        same(frames_of(path), stack, qualified(sys._getframe()))
         main.switch()
     main, other = greenlet.greenlet(first), greenlet.greenlet(second)
     main.switch()
