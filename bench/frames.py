@@ -33,7 +33,7 @@ def main():
         def measure():
             version = "%d.%d" % sys.version_info[:2]
             put(f"{version}, known stack of {DEPTH}", cost(b"p"), cost(b"r"), 3.0)
-            put(f"{version}, innermost frame", cost(b"t"), cost(b"s"), 2.0)
+            put(f"{version}, innermost frame", cost(b"t"), cost(b"s"), 3.0)
             once, append = module.frames_once, module.frames_append
             for line in range(NEW_LINES):
                 append(line)
