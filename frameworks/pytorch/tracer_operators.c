@@ -3,13 +3,14 @@
 // without Python's lock. They take no lock, and allocate only when a thread first comes here.
 #include "frameworks/common/guest.h"
 #include "frameworks/pytorch/tracer.h"
-#include "tracers/frames/mode.h"
+#include "tracers/frames/frames.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xsp/monitor.h>
 
+static enum call_paths_mode paths_mode;
 static bool records_paths, records_shapes, has_values;
 
 #define LINKED "autograd::engine::evaluate_function: "
@@ -34,6 +35,14 @@ static const struct module_name *module_now(const struct pytorch_thread *thread)
   return depth > 0 ? thread->modules[depth - 1] : NULL;
 }
 
+static uint32_t full_path(const struct open_operator *around, const void *record)
+{
+  if (around == NULL)
+    return frames_path(CALL_PATHS_FULL, NULL, record);
+  const struct frames_place outer = {.path = around->path, .python = around->top, .stack = around->record};
+  return frames_path(CALL_PATHS_FULL, &outer, record);
+}
+
 // `around`: the operator that it is nested in, or NULL.
 static void find_place(const struct pytorch_thread *thread, const struct open_operator *around,
                        struct open_operator *opened)
@@ -44,7 +53,10 @@ static void find_place(const struct pytorch_thread *thread, const struct open_op
   if (!records_paths)
     return;
   opened->top = python_frames_top();
-  if (around == NULL)
+  // The record is in the stack frame of the function that calls the operator; a client that asks has none.
+  if (paths_mode == CALL_PATHS_FULL && opened->record != NULL)
+    opened->place.caller = full_path(around, opened->record);
+  else if (around == NULL)
     opened->place.caller = python_frames_path();
   else if (opened->top.frame == around->top.frame && opened->top.instruction == around->top.instruction)
     opened->place.caller = around->path;
@@ -244,7 +256,10 @@ void operators_start(void)
   records_shapes = getenv("XSP_SHAPES") != NULL || guest_option("shapes") != NULL;
   has_values = (records_shapes || monitor_wants(XSP_DOMAIN_OPERATOR)) && shapes_start();
   records_shapes = records_shapes && has_values;
-  records_paths = call_paths_mode() != CALL_PATHS_NONE;
+  paths_mode = call_paths_mode();
+  records_paths = paths_mode != CALL_PATHS_NONE;
+  if (paths_mode == CALL_PATHS_FULL && !native_frames_setup(NULL))
+    guest_report("call paths have no native functions: no memory");
   xsp_monitor_provide(path_now);
   add(SCOPE_BACKWARD, (void *)start_backward);
   // TorchScript, custom classes, the lite interpreter and the static runtime announce functions, too.
@@ -256,6 +271,8 @@ void operators_start(void)
 void operators_python(const void *address_in_interpreter)
 {
   char why[160], note[224];
+  if (paths_mode == CALL_PATHS_FULL)
+    (void)native_frames_setup(address_in_interpreter);
   if (!records_paths || python_frames_setup(address_in_interpreter, why, sizeof why))
     return;
   snprintf(note, sizeof note, "call paths have no Python functions: %s", why);

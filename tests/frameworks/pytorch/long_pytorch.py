@@ -126,12 +126,38 @@ class Paths(Case):
             python, operators = found.setdefault(frame["span_id"], ([], []))
             if frame["kind"] == "python":
                 python.append((frame["name"].split(".")[-1], frame["line"]))
-            else:
+            elif frame["kind"] == "framework":
                 operators.append(frame["name"])
         return [(names[span], *frames) for span, frames in found.items()]
 
     def test_equal_traceback(self):
-        _, path = self.traced([self.python, self.program(pytorch_programs.PATHS), self.folder / "stacks.json"])
+        self.check_traceback()
+
+    def test_native_functions(self):
+        """They are between Python and the operator; of each other's they have those that were entered since."""
+        path = self.check_traceback("--call-paths", "full")
+        chains = {}
+        for frame in sql(path, self.PATHS):
+            chains.setdefault(frame["span_id"], []).append((frame["kind"], frame["name"] or ""))
+        erf, = [chain for chain in chains.values() if chain[-1] == ("framework", "aten::erf")]
+        kinds = [kind for kind, _ in erf]
+        self.assertEqual(kinds, sorted(kinds, key=["python", "native", "framework"].index))
+        first = erf[kinds.index("native")][1]
+        self.assertIn("THPVariable_erf", first)
+        self.assertEqual([], [name for chain in chains.values() for kind, name in chain
+                              if kind == "native" and name.startswith(("_PyEval", "PyObject_Call", "xsp_"))])
+        nested = [chain for chain in chains.values() if [kind for kind, _ in chain].count("framework") == 2
+                  and not any(name.startswith(EVALUATE) for _, name in chain)]  # these are where the forward operator was
+        self.assertGreater(len(nested), 3)
+        for chain in nested:
+            self.assertEqual([kind for kind, _ in chain[-2:]], ["native", "framework"], chain)
+        modules = [frame["module"] for frame in sql(path, "select module from frame where kind = 'native'")]
+        self.assertGreater(len(modules), 20)
+        self.assertEqual([], [module for module in modules if "libpython" in module or "xsp" in module.split("/")[-1]])
+
+    def check_traceback(self, *options):
+        """Python frames equal traceback's. Returns the trace."""
+        _, path = self.traced([self.python, self.program(pytorch_programs.PATHS), self.folder / "stacks.json"], *options)
         stacks = {name: [tuple(frame) for frame in stack]
                   for name, stack in json.loads((self.folder / "stacks.json").read_text(encoding="utf-8")).items()}
         self.assertEqual(set(stacks), {"erf", "trunc", "round", "acosh", "tan", "sinh"})
@@ -147,6 +173,7 @@ class Paths(Case):
             for found in [item for item in paths if item[0].endswith(f"{name}Backward0")]:
                 self.assertEqual(found[1], forward[name.lower()], found)
         self.assertEqual(forward["round"][-1], stacks["round"][-1])
+        return path
 
     def test_none(self):
         _, path = self.traced([self.python, self.program(pytorch_programs.TRAIN)], "--call-paths", "none")
