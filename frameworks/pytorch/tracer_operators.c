@@ -87,7 +87,7 @@ static bool is_unsettled(const struct open_operator *around)
 }
 
 // A backward operator, and the step of the engine around it, are where the forward operator was.
-static bool find_forward(const void *record, struct open_operator *around, const struct open_operator *opened,
+static bool find_forward(const void *record, struct open_operator *around, struct open_operator *opened,
                          struct operator_place *ret_forward)
 {
   if (opened->scope != SCOPE_BACKWARD || opened->sequence < 0)
@@ -95,15 +95,16 @@ static bool find_forward(const void *record, struct open_operator *around, const
   uint32_t thread = layout_forward_thread(record, opened->sequence);
   if (thread == 0)
     return false;
+  if (is_unsettled(around))
+    around->sequence = opened->sequence;
   if (!links_find(thread, opened->sequence, ret_forward)) { // forgotten, or before the tracer
+    opened->place.forward_thread = links_system_thread(thread);
     if (is_unsettled(around))
-      around->place.forward_thread = links_system_thread(thread);
+      around->place.forward_thread = opened->place.forward_thread;
     return false;
   }
-  if (is_unsettled(around)) {
+  if (is_unsettled(around))
     around->place = *ret_forward;
-    around->sequence = opened->sequence;
-  }
   return true;
 }
 

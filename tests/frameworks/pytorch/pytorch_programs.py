@@ -97,6 +97,9 @@ def work():
         print(error)
     script = torch.jit.trace(torch.nn.Linear(3, 3), torch.ones(1, 3))
     print(script(torch.ones(2, 3)).shape)
+    graph = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()))
+    for _ in range(4):  # later ones have one backward operator, of a forward operator that announces no number
+        graph(torch.ones(2, 3)).sum().backward()
 
 profiled(work)
 """
