@@ -133,12 +133,13 @@ void steps_end(struct steps *steps)
 
 void steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span)
 {
+  uint64_t start = xsp_clock_ticks(); // of a step that begins with the pass: not after the pass itself
   *ret_span = xsp_span_start(site_of(XSP_LEVEL_APPLICATION, "backward", "backward", false));
   struct steps *steps = steps_of(thread);
   if (steps == NULL || steps->backward_depth++ > 0)
     return;
   decide(steps, steps->undecided_count, true);
-  note_activity(steps, xsp_clock_ticks(), true);
+  note_activity(steps, start, true);
 }
 
 void steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span)

@@ -317,6 +317,13 @@ class Steps(Case):
         self.assertEqual(list(by_step.values()), [step] * 3 + [step[:1] + step] + [step] * 2)
         self.check_analyses(path)
 
+    def test_a_step_that_begins_with_the_backward_pass(self):
+        _, path = self.traced([self.python, self.program(pytorch_programs.WITHOUT_MODULES)])
+        parts = sql(path, "select observation, category from span where category in ('backward', 'optimizer') and "
+                          "level = 'application' order by start_ns")
+        self.assertEqual([(part["observation"], part["category"]) for part in parts],
+                         [(step, category) for step in range(3) for category in ("backward", "optimizer")])
+
     def check_analyses(self, path):
         """The inference is no observation. Figures are those of the spans."""
         steps = sql(path, "select s.name from observation o join span s on s.run_id = o.run_id and s.span_id = o.span_id")

@@ -126,6 +126,16 @@ with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
 profiler.export_chrome_trace(sys.argv[1])
 """
 
+WITHOUT_MODULES = """
+import torch
+
+x = torch.ones(4, requires_grad=True)
+optimizer = torch.optim.SGD([x], lr=0.1)
+for _ in range(3):
+    (x * 2).sum().backward()
+    optimizer.step()
+"""
+
 MEMORY = START + """
 model = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
 x = torch.randn(2, 4, 16)
