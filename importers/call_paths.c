@@ -165,6 +165,8 @@ static void drop_ended(open_stack *stack, int64_t start_ns)
 static size_t find_enclosing(const open_stack *stack, int64_t end_ns)
 {
   size_t low = 0, high = stack->count;
+  if (high > 0 && stack->items[high - 1].end_ns >= end_ns) // nested, as nearly all are
+    return high;
   while (low < high) {
     size_t middle = (low + high) / 2;
     if (stack->items[middle].end_ns >= end_ns)
