@@ -79,7 +79,8 @@ def run(command, way, path):
         reported = json.loads(output.read().splitlines()[-1])
     if not before:
         return reported
-    return reported | recorded(path) | {"peak_rss_bytes": reported.get("peak_rss_bytes", 0) + own}
+    return reported | recorded(path) | {"peak_rss_bytes": reported["peak_rss_bytes"] + own,
+                                        "file_bytes": path.stat().st_size}
 
 
 def recorded(path):
@@ -178,6 +179,23 @@ def operator_lines(python, options, folder):
                    "peers": {name: round(extra[name], 1) for name in extra if name.startswith("torch")}}
 
 
+# ---- many iterations ---------------------------------------------------------------------------------------------------------
+def growth_lines(python, options, folder):
+    """Peak memory of both processes and the file's size after many iterations, over those after few."""
+    def figures(way, count, *arguments):
+        command = [python, FOLDER / "pytorch_program.py", "--runs", count, *arguments]
+        return run(command, way, folder / "bench.xsp")
+    if "aggregate" not in options.ways:
+        return
+    few, many = figures("aggregate", 100), figures("aggregate", 10_000)
+    peer = {f"torch.profiler, {count} iterations": round(figures(None, count, "--own-profiler")["peak_rss_bytes"] / 2**20, 1)
+            for count in (100, 1000)}
+    for case, key, peers in (("memory", "peak_rss_bytes", peer), ("file", "file_bytes", {})):
+        yield {"bench": "pytorch/growth", "case": f"aggregate, {case}, 100 to 10,000 iterations",
+               "value": round(many[key] / 2**20, 2), "unit": "MiB", "floor": round(few[key] / 2**20, 2),
+               "ratio": round(many[key] / few[key], 4), "target": 1.05, "peers": peers}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--iterations", type=int, default=15)
@@ -196,7 +214,8 @@ def main():
             measured[model] = measure(python, model, options, folder)
             for line in model_lines(model, options, measured[model]):
                 print(json.dumps(line), flush=True)
-        for line in (*mean_lines(options, measured), *operator_lines(python, options, folder)):
+        for line in (*mean_lines(options, measured), *operator_lines(python, options, folder),
+                     *growth_lines(python, options, folder)):
             print(json.dumps(line), flush=True)
 
 
