@@ -47,6 +47,7 @@ struct context_spans {
   const int64_t *self_ns; // what a span adds to its context, not negative
   const uint32_t *path;   // number of its call path, 0: none; NULL: no span has one
   const struct context_paths *paths;
+  const int64_t *stands_for; // how many spans one is; NULL: one
 };
 
 // Adds spans of one run; takes 4 bytes a span for the call, 8 where spans have call paths.

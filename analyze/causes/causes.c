@@ -296,6 +296,8 @@ enum status analyze_causes(struct store *const *stores, size_t store_count, cons
     return status == STATUS_NO ? STATUS_OK : status; // none
   *ret_causes = arena_alloc_array(arena, count + 1, sizeof **ret_causes);
   for (size_t i = 0; i < count; i++) {
+    if (store_is_folded(experiments[i].store)) // its time is in no span
+      continue;
     struct cause *cause = &(*ret_causes)[*ret_count];
     status = cause_of(&experiments[i], &asked, arena, cause, err);
     if (status != STATUS_OK && status != STATUS_NO)

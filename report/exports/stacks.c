@@ -26,6 +26,27 @@ static uint32_t number_of(const struct stacks *stacks, size_t place)
   return stacks->string_count + (uint32_t)place;
 }
 
+static enum status load_folded(struct stacks *stacks, struct error *err)
+{
+  struct store_run *runs;
+  size_t count;
+  XSP_TRY(store_runs(stacks->store, &stacks->arena, &runs, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    struct store_context_metric *rows;
+    size_t row_count;
+    XSP_TRY(
+        correlate_context_rows(stacks->store, runs[i].run_id, &stacks->file, &stacks->arena, &rows, &row_count, err));
+    struct store_context_metric *all =
+        arena_alloc_array(&stacks->arena, stacks->folded_count + row_count + 1, sizeof *all);
+    if (stacks->folded_count > 0)
+      memcpy(all, stacks->folded, stacks->folded_count * sizeof *all);
+    memcpy(all + stacks->folded_count, rows, row_count * sizeof *all);
+    stacks->folded = all;
+    stacks->folded_count += row_count;
+  }
+  return STATUS_OK;
+}
+
 enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct error *err)
 {
   struct stacks *stacks = ret_stacks;
@@ -46,7 +67,49 @@ enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct e
     level[i] = level_of(stacks->file.frames[context->frame_id - 1].kind);
   }
   stacks->paths = (struct context_paths){caller, name, level};
-  return STATUS_OK;
+  return store_is_folded(store) ? load_folded(stacks, err) : STATUS_OK;
+}
+
+// Own time on the host and on devices; that of ranges lies around others'.
+static bool is_time(const struct store_context_metric *row)
+{
+  return strcmp(row->metric, "host_ns") == 0 || strcmp(row->metric, "device_ns") == 0;
+}
+
+void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths,
+                       struct contexts *contexts)
+{
+  struct arena arena = {0};
+  size_t count = 0, most = stacks->folded_count + 1;
+  uint32_t *parent = arena_alloc_array(&arena, most, sizeof *parent),
+           *path = arena_alloc_array(&arena, most, sizeof *path);
+  uint32_t *name = arena_alloc_array(&arena, most, sizeof *name);
+  uint8_t *level = arena_alloc_array(&arena, most, sizeof *level);
+  int64_t *start_ns = arena_alloc_array(&arena, most, sizeof *start_ns);
+  int64_t *own_ns = arena_alloc_array(&arena, most, sizeof *own_ns),
+          *spans = arena_alloc_array(&arena, most, sizeof *spans);
+  for (size_t i = 0; i < stacks->folded_count; i++) {
+    const struct store_context_metric *row = &stacks->folded[i];
+    if (row->run_id != run_id || !is_time(row))
+      continue;
+    parent[count] = CONTEXT_NONE;
+    path[count] = (uint32_t)row->context_id;
+    name[count] = paths->name[row->context_id - 1];
+    level[count] = paths->level[row->context_id - 1];
+    own_ns[count] = row->exclusive_sum;
+    spans[count++] = row->count;
+  }
+  const struct context_spans input = {.count = count,
+                                      .parent = parent,
+                                      .name = name,
+                                      .level = level,
+                                      .start_ns = start_ns,
+                                      .self_ns = own_ns,
+                                      .stands_for = spans,
+                                      .path = path,
+                                      .paths = paths};
+  contexts_add(contexts, &input);
+  arena_done(&arena);
 }
 
 void stacks_done(struct stacks *stacks)
@@ -73,6 +136,10 @@ static int64_t *own_times(const struct timeline_run *run, uint32_t *parent, stru
 
 void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts)
 {
+  if (stacks->folded != NULL) {
+    stacks_add_folded(stacks, run->run->run_id, &stacks->paths, contexts);
+    return;
+  }
   struct arena arena = {0};
   const uint32_t *by_id = timeline_order_by_id(run, &arena);
   uint32_t *parent = arena_alloc_array(&arena, run->spans.count, sizeof *parent);

@@ -179,6 +179,20 @@ static void nest(const struct timeline_run *run, const struct page_rows *rows, u
   free(by_row);
 }
 
+void page_put_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths, struct buf *out)
+{
+  struct contexts contexts = {.most = CONTEXTS_MOST};
+  struct totals totals = {0};
+  struct json_writer json;
+  stacks_add_folded(stacks, run_id, paths, &contexts);
+  json_start(&json, out);
+  json_object(&json);
+  put_contexts(&json, &contexts, false, 0);
+  put_totals(&json, &totals);
+  json_object_end(&json);
+  contexts_done(&contexts);
+}
+
 void page_put_contexts(const struct timeline_run *run, const struct page_spans *all, const struct page_rows *rows,
                        const struct context_paths *paths, int64_t first_ns, struct page_names *names, struct buf *out)
 {

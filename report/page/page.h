@@ -68,6 +68,8 @@ void page_merge(const struct page_spans *spans, const struct page_rows *rows, in
 // contexts.c: contexts and names of all spans, as JSON.
 void page_put_contexts(const struct timeline_run *run, const struct page_spans *all, const struct page_rows *rows,
                        const struct context_paths *paths, int64_t first_ns, struct page_names *names, struct buf *out);
+// The same of a run whose spans were folded, without totals by name.
+void page_put_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths, struct buf *out);
 // tags.c: the parts of a run's tags, as far as they fit. Returns how many tags were left out.
 size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
                      const struct page_spans *spans);

@@ -15,6 +15,7 @@ struct shown {
   struct page_spans spans; // the same
   bool is_shown;
   int64_t merged_below_ns; // 0: each span is there
+  bool has_contexts;       // the page gets them: it cannot compute them from spans
   size_t kept;             // spans in the columns or, where merged, in their rectangles
   size_t tags_left_out;
   unsigned widths[PAGE_COLUMNS]; // bytes a value; 0: the column is not there
@@ -114,8 +115,12 @@ static void put_contexts(struct page *page, const struct shown *shown, const str
   char id[48];
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   snprintf(id, sizeof id, "%zu-contexts", shown->run);
-  const struct context_paths *paths = &page->files[page->runs[shown->run].file].paths;
-  page_put_contexts(run, &shown->spans, &shown->rows, paths, shown->first_ns, &page->names, &text);
+  const struct page_file *file = &page->files[page->runs[shown->run].file];
+  const struct context_paths *paths = &file->paths;
+  if (file->stacks.folded != NULL)
+    page_put_folded(&file->stacks, run->run->run_id, paths, &text);
+  else
+    page_put_contexts(run, &shown->spans, &shown->rows, paths, shown->first_ns, &page->names, &text);
   page_put_part(&page->file.out, id, PAGE_PACK_SMALL, &text);
 }
 
@@ -149,7 +154,11 @@ static void lay(struct page *page, struct shown *shown, const struct timeline_ru
     int64_t end_ns = saturate_subtract(timeline_end(run, shown->rows.source[i]), shown->first_ns);
     page->last_ns = end_ns > page->last_ns ? end_ns : page->last_ns;
   }
+  bool is_folded = page->files[chosen->file].stacks.folded != NULL;
   shown->is_shown = shown->is_shown || merge(page, shown, run, arena);
+  shown->has_contexts = is_folded || shown->merged_below_ns > 0;
+  if (is_folded)
+    put_contexts(page, shown, run);
   if (shown->is_shown)
     put_parts(page, shown, run);
 }
@@ -158,6 +167,7 @@ static void lay(struct page *page, struct shown *shown, const struct timeline_ru
 static void put_shown(struct json_writer *json, const struct shown *shown, const struct timeline_run *run)
 {
   json_member_string(json, "detail", !shown->is_shown ? "none" : shown->merged_below_ns > 0 ? "merged" : "spans");
+  json_member_bool(json, "has_contexts", shown->has_contexts);
   json_member_int_or_null(json, "merged_below_ns", shown->is_shown ? shown->merged_below_ns : 0);
   size_t placed = 0;
   for (size_t i = 0; i < run->lane_count; i++)

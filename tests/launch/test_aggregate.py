@@ -117,6 +117,12 @@ class Aggregate(unittest.TestCase):
         self.assertEqual(sorted((row["name"], row["called_from"], row["count"]) for row in rows if row["name"] == "work"),
                          [("work", "guest.py:7 even", 5), ("work", "guest.py:7 odd", 5)])
         self.assertIn("A17", self.xsp("analyze", "A2", self.out, status=1).stderr)
+        stacks = dict(line.rsplit(" ", 1) for line in self.xsp("export", self.out, "--to", "folded", "-o", "-").stdout.splitlines())
+        sums = {row["name"]: row["sum"] for row in self.sql(TREE) if row["name"] in ("even", "odd")}
+        self.assertEqual({name: int(own) for name, own in stacks.items()},
+                         {f"{name} (guest.py:7);work": own for name, own in sums.items()})
+        self.xsp("report", self.out, "-o", self.folder / "out.html")
+        self.assertTrue('id="xsp-0-contexts"' in (self.folder / "out.html").read_text())
         self.assertIn("10 layer", self.xsp("info", self.out).stdout)
         with open(self.out, "rb") as file:  # in the file, for any SQLite
             self.assertIn(b"TABLE context_metric", file.read())

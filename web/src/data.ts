@@ -57,6 +57,7 @@ export interface RunFacts {
   // Contents of the columns: each span; rectangles of merged neighbours (merged_below_ns); nothing.
   detail: "spans" | "merged" | "none";
   merged_below_ns: number | null;
+  has_contexts: boolean; // merged spans, or spans that are in no file (xsp run --aggregate)
   recorded: number; // spans of the run
   kept: number; // of those on the timeline, in the range asked for
   spans: number; // values of each column: kept, or the number of rectangles
@@ -567,7 +568,7 @@ export async function loadSpanId(facts: RunFacts, place: number): Promise<number
 const contexts = new Map<number, Promise<Contexts>>();
 // Null: the run's spans are complete, contexts are computed from them.
 export async function loadContexts(facts: RunFacts): Promise<Contexts | null> {
-  if (facts.detail !== "merged") return null;
+  if (!facts.has_contexts) return null;
   let made = contexts.get(facts.run);
   if (made === undefined)
     contexts.set(facts.run, (made = unpackJson(`xsp-${facts.run}-contexts`) as Promise<Contexts>));

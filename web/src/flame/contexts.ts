@@ -217,7 +217,7 @@ export function loadTree(
   if (tree !== undefined) return tree;
   const ofSpans = () => inSlices(contextsOfSpans(data, range, track), onPart);
   tree =
-    data.merged !== null && range === null && track === null
+    data.facts.has_contexts && range === null && track === null
       ? loadContexts(data.facts).then((file) => (file === null ? ofSpans() : contextsOfFile(file)))
       : ofSpans();
   kept.set(key, tree);

@@ -148,6 +148,11 @@ function Basis({ data, tree }: { data: Spans; tree: Tree }) {
             : `Counted from ${plural(facts.spans, "rectangle")} of ${plural(facts.recorded, "span")}: rectangles at the range's ends count in proportion, and nesting in merged rectangles is approximate.`}
         </p>
       )}
+      {facts.has_contexts && facts.detail === "spans" && (
+        <p class="note">
+          These are the contexts of the whole recording: its spans were folded into them. The timeline has the program only.
+        </p>
+      )}
       {tree.left_out > 0 && (
         <p class="note">{plural(tree.left_out, "span")} are in no context here: there were too many contexts.</p>
       )}

@@ -21,7 +21,12 @@ const framework = () =>
   [experiment.value?.framework, experiment.value?.framework_version].filter(Boolean).join(" ") || "The program";
 const isOf = (name: string) => experiment.value?.framework?.toLowerCase() === name;
 
+// Of `xsp run --aggregate`.
+const FOLDED = "The spans of this recording were folded into calling contexts, which the flame graph shows.";
+const isFolded = () => experimentRuns.value.some((facts) => facts.has_contexts && facts.detail === "spans");
+
 function noLayers(): string {
+  if (isFolded()) return FOLDED;
   const outside = experimentRuns.value.reduce((sum, facts) => sum + facts.levels_counted[LEVELS.indexOf("layer")], 0);
   if (outside > 0) return `${plural(outside, "layer")} ${outside === 1 ? "is" : "are"} in no prediction or step.`;
   if (origin() === "import") return "The trace names no operators.";
@@ -29,6 +34,7 @@ function noLayers(): string {
   return origin() === "profile" ? `${framework()} announced no layers.` : "The program announced no layers.";
 }
 function noKernels(): string {
+  if (isFolded()) return FOLDED;
   if (origin() === "import")
     return "No span of the trace is marked as a kernel: no device was used, or the profiler recorded none or marks none.";
   if (recordsLevel("K"))
@@ -41,6 +47,7 @@ function noKernels(): string {
 }
 // For a place that lists both.
 export function noLayersOrKernels(): string {
+  if (isFolded()) return FOLDED;
   return origin() === "import" || recordsLevel("L") || recordsLevel("K")
     ? `${noLayers()} ${noKernels()}`
     : `Recorded at ${levels().join(", ")} only. With layers and kernels: --levels M,M/L,M/L/K.`;
