@@ -134,7 +134,7 @@ static void test_native_frames_are_named_later(void **state)
   assert_int_equal(store_context_id(store, 0, store_frame_id(store, &unnamed)), first);
   check_sql(store, "select frame_id, name, file, line, module, address from frame where kind = 'native'",
             "1 found found.c 3 lib.so 16 2 null null null lib.so 32 4 conv null null libtorch.so 4096 ");
-  store_close(store);
+  store_discard(store);
 }
 
 static void test_frames_differ_in_anything(void **state)

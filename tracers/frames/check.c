@@ -54,7 +54,7 @@ __attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...
 
 static bool is_readable(const void *base, uint32_t offset)
 {
-  return memory_is_readable((const char *)base + offset);
+  return is_readable_memory((const char *)base + offset);
 }
 
 // The walk of python.c with each word checked first. It ends where the interpreter's own stack does.

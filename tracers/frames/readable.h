@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 // Eight bytes at `at`: the kernel copies the signal mask from there before it rejects `how`. About 100 ns.
-static inline bool memory_is_readable(const void *at)
+static inline bool is_readable_memory(const void *at)
 {
   int saved_errno = errno;
   bool is_readable = syscall(SYS_rt_sigprocmask, ~0, at, NULL, 8) != 0 && errno != EFAULT;

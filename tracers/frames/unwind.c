@@ -21,7 +21,7 @@ static bool is_stack(uintptr_t word)
 {
   if (__builtin_expect(word >= newest.from && word + sizeof word <= newest.to, 1))
     return true;
-  if (word % sizeof word != 0 || !memory_is_readable((const void *)word))
+  if (word % sizeof word != 0 || !is_readable_memory((const void *)word))
     return false;
   uintptr_t page = word & ~(PAGE - 1);
   if (page != newest.to) {
