@@ -14,7 +14,7 @@ static enum pytorch_memory hook_start(const struct pytorch_functions *functions,
   torch = functions;
   steps_start(model_range);
   operators_start();
-  return memory_start();
+  return tensors_start();
 }
 
 static void stop(void)
@@ -31,8 +31,8 @@ const struct pytorch_hooks *xsp_pytorch(void)
       .start = hook_start,
       .report = guest_report,
       .python = modules_python,
-      .allocated = memory_allocated,
-      .memory = memory_reported,
+      .allocated = tensors_allocated,
+      .memory = tensors_reported,
   };
   (void)xsp_tracer_join(guest_tracer());
   return &hooks;

@@ -172,9 +172,9 @@ void links_note_thread(uint32_t thread);       // the calling thread's number
 uint32_t links_system_thread(uint32_t thread); // gettid; 0: unknown
 
 // ---- tracer_memory.c
-enum pytorch_memory memory_start(void);
-void memory_allocated(uint64_t bytes);
-void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type);
+enum pytorch_memory tensors_start(void);
+void tensors_allocated(uint64_t bytes);
+void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type);
 
 // ---- tracer_operators.c
 struct open_operator *operator_innermost(struct pytorch_thread *thread); // NULL: none

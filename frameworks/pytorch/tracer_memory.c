@@ -10,7 +10,7 @@
 static bool records_all;
 static struct xsp_site *allocate_site, *free_site;
 
-enum pytorch_memory memory_start(void)
+enum pytorch_memory tensors_start(void)
 {
   const uint32_t levels = xsp_session_levels();
   records_all = (levels & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0;
@@ -30,15 +30,15 @@ static void add(uint64_t bytes)
     opened->allocated += bytes;
 }
 
-void memory_allocated(uint64_t bytes)
+void tensors_allocated(uint64_t bytes)
 {
   if (!records_all)
     add(bytes);
 }
 
-void memory_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type)
+void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type)
 {
-  if (bytes > 0 && (records_all || device_type != DEVICE_CPU)) // else memory_allocated has seen it
+  if (bytes > 0 && (records_all || device_type != DEVICE_CPU)) // else tensors_allocated has seen it
     add((uint64_t)bytes);
   if (monitor_wants(XSP_DOMAIN_MEMORY))
     monitor_memory(address, bytes);
