@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of <xsp/monitor.h>: prints each operator of a framework, and each call of a function that --functions names,
-// with arguments, results and call path, to stderr.
+// A client of <xsp/monitor.h>: prints each operator and compilation of a framework, and each call of a function that
+// --functions names, with arguments, results and call path, to stderr.
 //   xsp run -t pytorch,./operators.so -- python3 train.py
 #include <stdio.h>
 #include <xsp/monitor.h>
@@ -32,7 +32,8 @@ static int start(const struct xsp_host *host)
 {
   (void)host;
   int status = xsp_monitor_init();
-  if (status == 0 && (status = xsp_monitor_subscribe(XSP_DOMAIN_OPERATOR, on_event, NULL)) > 0)
+  if (status == 0 && (status = xsp_monitor_subscribe(XSP_DOMAIN_OPERATOR, on_event, NULL)) > 0 &&
+      (status = xsp_monitor_subscribe(XSP_DOMAIN_COMPILATION, on_event, NULL)) > 0)
     status = xsp_monitor_subscribe(XSP_DOMAIN_GPU, on_event, NULL);
   return status > 0 ? 0 : status;
 }

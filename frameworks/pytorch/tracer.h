@@ -141,6 +141,7 @@ size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t s
 bool monitor_wants(unsigned domain); // enum xsp_domain
 void monitor_operator(const struct open_operator *opened, const char *name, bool has_ended);
 void monitor_memory(const void *address, int64_t bytes);
+void monitor_compilation(const struct xsp_span *span, const char *name, bool has_ended);
 
 // ---- tracer_sites.c: sites of operators
 enum scope { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 }; // at::RecordScope
@@ -195,6 +196,16 @@ const struct module *names_enter(void *self, void *outermost, bool *was_repeated
 
 // ---- tracer_modules.c: calls of torch.nn.Module
 void modules_python(const struct python *python, void *torch_c);
+
+// ---- tracer_compile.c: compilations of torch.compile
+// `module`: torch._dynamo.callback, with the interpreter held. False: its code has not run yet.
+bool compile_python(const struct python *python, void *module);
+extern const struct pytorch_thread *compile_thread; // atomic; the thread that compiles; NULL: none. Only to be compared
+// What this thread does is done with fake tensors, and not recorded.
+static inline bool compile_is_running(const struct pytorch_thread *thread)
+{
+  return thread != NULL && __atomic_load_n(&compile_thread, __ATOMIC_RELAXED) == thread;
+}
 
 // ---- tracer_steps.c: inferences, training steps and their parts. All on the thread that is concerned.
 void steps_start(const char *model_range);

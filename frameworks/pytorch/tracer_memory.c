@@ -32,12 +32,14 @@ static void add(uint64_t bytes)
 
 void tensors_allocated(uint64_t bytes)
 {
-  if (!records_all)
+  if (!records_all && !compile_is_running(thread_get()))
     add(bytes);
 }
 
 void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type)
 {
+  if (compile_is_running(thread_get()))
+    return;
   if (bytes > 0 && (records_all || device_type != DEVICE_CPU)) // else tensors_allocated has seen it
     add((uint64_t)bytes);
   if (monitor_wants(XSP_DOMAIN_MEMORY))

@@ -72,7 +72,7 @@ static void *call_outermost(struct pytorch_thread *thread, const struct module *
 static void *call(void *function, void *const *arguments, size_t count, void *keywords)
 {
   struct pytorch_thread *thread = (count & ~OFFSET_FLAG) > 0 ? thread_get() : NULL;
-  if (thread == NULL)
+  if (thread == NULL || compile_is_running(thread))
     return original_call(function, arguments, count, keywords);
   uint32_t depth = thread->module_depth;
   if (depth > 0 && !names_parts)
@@ -96,7 +96,7 @@ static method original_backward;
 static void *backward(void *self, void *arguments, void *keywords)
 {
   struct pytorch_thread *thread = thread_get();
-  if (thread == NULL)
+  if (thread == NULL || compile_is_running(thread))
     return original_backward(self, arguments, keywords);
   struct xsp_span span;
   steps_backward_begins(thread, &span);
@@ -197,7 +197,7 @@ static bool open_backward_door(void *torch_c)
   return is_it;
 }
 
-static bool is_open; // the door of modules was tried
+static bool is_open, is_compile_open; // the doors of modules and of torch.compile were tried
 
 static void try_module_door(void)
 {
@@ -215,14 +215,24 @@ static void try_module_door(void)
   py->error_clear();
 }
 
+static void try_compile_door(void)
+{
+  void *module = dict_item(modules_by_name(), "torch._dynamo.callback"); // torch.compile imports it
+  is_compile_open = module != NULL && compile_python(py, module);
+  py->error_clear();
+}
+
 // Python calls it for each import, before the module's code runs: the first import after Module is defined.
 static int audit(const char *event, void *arguments, void *data)
 {
-  if (is_open || strcmp(event, "import") != 0)
+  if ((is_open && is_compile_open) || strcmp(event, "import") != 0)
     return 0;
   void *type, *value, *traceback;
   py->error_fetch(&type, &value, &traceback);
-  try_module_door();
+  if (!is_open)
+    try_module_door();
+  if (!is_compile_open)
+    try_compile_door();
   py->error_restore(type, value, traceback);
   return 0;
 }

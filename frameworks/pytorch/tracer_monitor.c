@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators and memory for clients of <xsp/monitor.h>. Called by tracer_operators.c and tracer_memory.c where a client has
+// Operators, compilations and memory for clients of <xsp/monitor.h>. Called by the files that record them, where a client has
 // subscribed; the descriptions are made when the client asks for them.
 #include "frameworks/pytorch/tracer.h"
 
@@ -18,9 +18,14 @@ static size_t describe(const struct xsp_event *event, int of_results, char *text
   return shapes_describe(opened->record, of_results != 0, text, size);
 }
 
+static uint64_t id_of(const struct xsp_span *span)
+{
+  const struct xsp_context context = xsp_span_context(span);
+  return context.id == 0 ? 0 : (uint64_t)context.ring << 32 | context.id;
+}
+
 void monitor_operator(const struct open_operator *opened, const char *name, bool has_ended)
 {
-  const struct xsp_context span = xsp_span_context(&opened->span);
   const struct xsp_event event = {
       .size = sizeof event,
       .domain = XSP_DOMAIN_OPERATOR,
@@ -28,10 +33,24 @@ void monitor_operator(const struct open_operator *opened, const char *name, bool
       .source = TRACER,
       .name = name,
       .module = opened->place.module != NULL ? opened->place.module->text : NULL,
-      .id = span.id == 0 ? 0 : (uint64_t)span.ring << 32 | span.id,
+      .id = id_of(&opened->span),
       .sequence = opened->sequence,
       .describe = describe,
       .subject = opened,
+  };
+  xsp_monitor_report(&event);
+}
+
+void monitor_compilation(const struct xsp_span *span, const char *name, bool has_ended)
+{
+  const struct xsp_event event = {
+      .size = sizeof event,
+      .domain = XSP_DOMAIN_COMPILATION,
+      .phase = has_ended ? XSP_PHASE_END : XSP_PHASE_BEGIN,
+      .source = TRACER,
+      .name = name,
+      .id = id_of(span),
+      .sequence = -1,
   };
   xsp_monitor_report(&event);
 }

@@ -131,7 +131,7 @@ static void tag_memory(struct pytorch_thread *thread, const struct open_operator
 static void begin(const void *record, enum scope scope)
 {
   struct pytorch_thread *thread = thread_get();
-  if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
+  if (thread == NULL || thread->depth >= DEPTH_MAXIMUM || compile_is_running(thread))
     return;
   const char *name = torch->name(record);
   struct open_operator *around = operator_innermost(thread), *opened = &thread->open[thread->depth++];
@@ -165,7 +165,7 @@ static void begin(const void *record, enum scope scope)
 static void begin_range(const void *record)
 {
   struct pytorch_thread *thread = thread_get();
-  if (thread == NULL || thread->depth >= DEPTH_MAXIMUM)
+  if (thread == NULL || thread->depth >= DEPTH_MAXIMUM || compile_is_running(thread))
     return;
   struct open_operator *opened = &thread->open[thread->depth++];
   *opened = (struct open_operator){.record = record, .scope = SCOPE_USER};

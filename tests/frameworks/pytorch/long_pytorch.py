@@ -63,7 +63,7 @@ class Case(unittest.TestCase):
         return done.stdout, path
 
 
-class Operators(Case):
+class Profiled(Case):
     def window(self, events):
         """The layers in the range "window", on its thread: torch.profiler does not see the program's other threads."""
         window, = [event for event in events if event["name"] == "window"]
@@ -95,6 +95,8 @@ class Operators(Case):
         self.assertGreater(sum(event[-1] for event in ours), 3)
         return events
 
+
+class Operators(Profiled):
     def test_training(self):
         events = self.check_equal(pytorch_programs.TRAIN)
         modules = {event["module"] for event in events}

@@ -304,3 +304,35 @@ int main(void)
   return 0;
 }
 """
+
+COMPILE = START + """
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+fast = torch.compile(model, backend="aot_eager", fullgraph=True)
+x = torch.randn(3, 4)
+
+def call(name):
+    with record_function(name):
+        loss = fast(x).square().sum()
+        loss.backward()
+    print(f"{name}: {loss.item():.6f} {model[0].weight.grad.sum().item():.6f}")
+
+call("first")
+profiled(lambda: call("second"))
+torch._dynamo.reset()
+call("after reset")
+"""
+
+INDUCTOR = """
+import os, sys
+os.environ.update(TORCHINDUCTOR_CACHE_DIR=sys.argv[1], TORCHINDUCTOR_COMPILE_THREADS="1")
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+fast = torch.compile(model, fullgraph=True)
+with torch.no_grad():
+    x = torch.randn(3, 4)
+    expected = model(x)
+    for i in range(2):
+        with torch.profiler.record_function(f"call {i}"):
+            result = fast(x)
+        print(torch.allclose(result, expected))
+"""
