@@ -43,8 +43,8 @@ static struct steps *steps_of(struct pytorch_thread *thread)
 static struct xsp_site *site_of(enum xsp_level level, const char *name, const char *category, bool is_step)
 {
   size_t category_length = category != NULL ? strlen(category) : 0;
-  uint64_t key =
-      hash_text(name, strlen(name), hash_text(category, category_length, (uint64_t)level + (is_step ? 16 : 1))) | 1;
+  uint64_t kind = hash_pair(level, is_step, UINT64_C(0x8cb92ba72f3d8dd7));
+  uint64_t key = hash_text(name, strlen(name), hash_text(category, category_length, kind)) | 1;
   struct xsp_site *site = sites_find(&sites, key);
   if (site == NULL && sites_have_room(&sites) &&
       (site = xsp_site_create_variant(TRACER, level, name, category, is_step)) != NULL) {
