@@ -150,7 +150,8 @@ function Basis({ data, tree }: { data: Spans; tree: Tree }) {
       )}
       {facts.has_contexts && facts.detail === "spans" && (
         <p class="note">
-          These are the contexts of the whole recording: its spans were folded into them. The timeline has the program only.
+          These are the contexts of the whole recording: its spans were folded into them. The timeline has the program
+          only.
         </p>
       )}
       {tree.left_out > 0 && (
