@@ -152,15 +152,15 @@ static void test_numbers_without_files(void **state)
   assert_int_equal(counts.spans, 1);
 }
 
-static void check_path(uint32_t context_id, const char *expected)
+static void check_path(uint32_t context_id, const char *expected) // from the innermost frame
 {
   struct store_call_paths paths;
-  char text[256] = "", rest[200];
+  char text[256] = "";
   OK(store_call_paths(now.store, &now.arena, &paths, err));
   for (int64_t id = context_id; id != 0; id = paths.contexts[id - 1].parent_id) {
     const struct store_frame *frame = &paths.frames[paths.contexts[id - 1].frame_id - 1];
-    snprintf(rest, sizeof rest, "%s", text);
-    snprintf(text, sizeof text, "%s:%d %s", frame->name, (int)frame->line, rest);
+    size_t length = strlen(text);
+    snprintf(text + length, sizeof text - length, "%s:%d ", frame->name, (int)frame->line);
   }
   assert_string_equal(text, expected);
 }
@@ -183,7 +183,7 @@ static void test_call_paths(void **state)
   drain(true);
   struct store_spans got = spans();
   assert_int_equal(got.count, 5);
-  check_path(got.context_id[0], "program:1 forward:2 ");
+  check_path(got.context_id[0], "forward:2 program:1 ");
   assert_int_equal(got.context_id[1], 0);
   assert_int_equal(got.context_id[2], got.context_id[0]);
   check_path(got.context_id[3], "program:1 ");

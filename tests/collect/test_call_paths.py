@@ -9,6 +9,7 @@ import unittest
 from scripted import BUILD, temporary_folder, xsp, xsp_json
 
 PROGRAM = BUILD / "examples/call_paths"
+PRELOADS = unittest.skipIf(os.environ.get("XSP_SANITIZE"), "the sanitizer's runtime must come before libxsp.so")
 # The program's paths as a person reads them from its source; each operator runs in each of three steps.
 PATHS = {"<module> train.py:12 > forward net.py:40 > conv": 3, "<module> train.py:12 > forward net.py:40 > add": 3,
          "<module> train.py:12 > add": 3}
@@ -33,6 +34,7 @@ class CallPaths(unittest.TestCase):
         self.assertEqual({row["text"]: row["n"] for row in rows}, {path: n * times for path, n in PATHS.items()})
         self.assertEqual(xsp_json("sql", self.out, "select count(*) as n from context", "--json"), [{"n": 5}])
 
+    @PRELOADS
     def test_processes_share_paths(self):
         xsp("run", "-o", self.out, "--", "sh", "-c", f"{PROGRAM}; {PROGRAM}", check=0)
         self.check(times=2)
@@ -47,6 +49,7 @@ class CallPaths(unittest.TestCase):
         self.assertEqual(xsp_json("sql", self.out, "select misused_count + dropped_count as n from run", "--json"),
                          [{"n": 0}])
 
+    @PRELOADS
     def test_exported_to_sqlite(self):
         xsp("run", "-o", self.out, "--", PROGRAM, check=0)
         xsp("export", self.out, "--to", "sqlite", "-o", self.folder / "out.db", check=0)
@@ -54,6 +57,7 @@ class CallPaths(unittest.TestCase):
         self.assertEqual(dict(data.execute(ASK).fetchall()), PATHS)
         data.close()
 
+    @PRELOADS
     def test_native_functions_have_names(self):
         xsp("run", "-o", self.out, "--", BUILD / "test-programs" / "native_frames", check=0)
         rows = xsp_json("sql", self.out, ASK + " having text like '%inner%'", "--json")

@@ -100,7 +100,10 @@ class Outputs:
                     self.case.assertEqual(stack.pop(), event["frame"], "an end that is not the innermost's")
             self.case.assertEqual(stack, [])
             self.case.assertLessEqual(last, profile["endValue"])
-        self.case.assertEqual(found, self.names(span for span in self.drawn if not span["is_open"]))
+        names = self.names(span for span in self.drawn if not span["is_open"])
+        self.case.assertEqual(names - found, collections.Counter(), "spans are missing")
+        callers = {row["name"] for row in xsp_json("sql", self.path, "select name from frame", "--json")}
+        self.case.assertLessEqual(set(found - names), callers, "neither spans nor their callers")
 
     def check_folded(self):
         total = 0

@@ -26,7 +26,7 @@ ASK = ("import sys, sysconfig; print('%d.%d' % sys.version_info[:2], sys.impleme
 def interpreters():
     """{version: path}: one of each version that loads libpython, and one, "VERSION-static", that holds it."""
     found = {}
-    for path in [sys.executable, *glob.glob("/root/.pyenv/versions/*/bin/python3"),
+    for path in [sys.executable, *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")),
                  *(f"/usr/bin/python{version}" for version in VERSIONS)]:
         if os.access(path, os.X_OK):
             version, *rest = subprocess.run([path, "-I", "-c", ASK], capture_output=True, text=True).stdout.split() or [""]
@@ -43,7 +43,7 @@ class Frames(unittest.TestCase):
         preloads = [str(preload)] if preload else []
         if SANITIZED:
             runtime = subprocess.run(["ldd", PROBE], capture_output=True, text=True, check=True).stdout
-            preloads = re.findall(r"=> (\S*(?:asan|ubsan|tsan)\S*)", runtime) + preloads
+            preloads = re.findall(r"=> (\S*/lib(?:asan|ubsan|tsan)\S*)", runtime) + preloads
         variables = {**os.environ, "LD_PRELOAD": ":".join(preloads), "ASAN_OPTIONS": "detect_leaks=0", **environment}
         return subprocess.run([path, "-I", PROGRAM, PROBE, scenario], capture_output=True, text=True, env=variables,
                               stdin=subprocess.DEVNULL, timeout=600)
