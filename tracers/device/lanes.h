@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans on a track must not overlap, commands on a queue may (out-of-order queues, several engines). A queue therefore
 // has lanes: an execution goes to the first lane where its time is free, when its times are known. Times are ticks.
-#ifndef XSP_TRACERS_OPENCL_LANES_H
-#define XSP_TRACERS_OPENCL_LANES_H
+#ifndef XSP_TRACERS_DEVICE_LANES_H
+#define XSP_TRACERS_DEVICE_LANES_H
 
 #include <stdbool.h>
 #include <stdint.h>

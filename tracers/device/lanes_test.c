@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes: whatever the order in which completions are reported, what shares a lane does not overlap.
-#include "tracers/opencl/lanes.h"
+#include "tracers/device/lanes.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which lane of a queue an execution goes to. Called on the driver's threads when a command has completed; takes no lock
 // that it would wait for, and allocates once per lane.
-#include "tracers/opencl/lanes.h"
+#include "tracers/device/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
