@@ -4,6 +4,7 @@
 #include "collect/names.h"
 
 #include "base/memory.h"
+#include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,17 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
   site->first_tag = first;
 }
 
+// Drivers name kernels as linkers do.
+static uint32_t kernel_name(struct names *names, uint32_t catalog_id)
+{
+  char *name = copy_text(names, catalog_id);
+  char *plain = name != NULL && strncmp(name, "_Z", 2) == 0 ? symbols_plain_name(name) : NULL;
+  uint32_t id = plain != NULL ? store_string(names->store, plain, strlen(plain)) : names_string(names, catalog_id);
+  free(plain);
+  free(name);
+  return id;
+}
+
 static struct names_site *add_site(struct names *names, uint32_t catalog_id)
 {
   struct catalog_site from;
@@ -212,7 +224,8 @@ static struct names_site *add_site(struct names *names, uint32_t catalog_id)
     return NULL;
   *map_at(&names->site_index, map_number(catalog_id), NULL) = names->sites.count;
   struct names_site *site = vector_add(&names->sites);
-  *site = (struct names_site){.name = names_string(names, from.name),
+  *site = (struct names_site){.name = from.level == XSP_LEVEL_KERNEL ? kernel_name(names, from.name)
+                                                                     : names_string(names, from.name),
                               .category = names_string(names, from.category),
                               .tracer = tracer_name(names, from.tracer),
                               .catalog_id = catalog_id,

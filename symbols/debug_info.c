@@ -10,10 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *symbols_plain_name(const char *name)
+{
+  return cplus_demangle_v3(name, DMGL_PARAMS | DMGL_ANSI);
+}
+
 static void put_name(struct buf *out, const char *name)
 {
   char *bare = memory_text_of(name, strcspn(name, "@")); // "main@@VERSION"
-  char *plain = cplus_demangle_v3(bare, DMGL_PARAMS | DMGL_ANSI);
+  char *plain = symbols_plain_name(bare);
   buf_text(out, plain != NULL ? plain : bare);
   free(plain);
   free(bare);

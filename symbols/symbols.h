@@ -22,4 +22,8 @@ struct symbol {
 // readable one, or no function there.
 bool symbols_find(struct symbols *symbols, const char *path, uint64_t address, struct symbol *ret_symbol);
 
+// The C++ function that a linker's name means, "void scale<float>(float*)" of "_Z5scaleIfEvPT_". NULL: it means none. Freed by the
+// caller.
+char *symbols_plain_name(const char *name);
+
 #endif

@@ -107,6 +107,16 @@ class PipelineTest(unittest.TestCase):
         self.assertNotEqual(tracks["python"]["thread_id"], tracks["helper"]["thread_id"])
         self.assertIn("simulated core", tracks)
 
+    def test_kernels_have_plain_names(self):
+        names = {"_Z5scaleIfEvPT_": "void scale<float>(float*)", "_Zno": "_Zno", "ampere_sgemm_128x64_tn": "ampere_sgemm_128x64_tn"}
+        script = f"epoch {EPOCH}\nthread main\n" + "".join(
+            f'span {level}{i} name="{name}" level={level} start={i} end={i} category=kernel\n'
+            for i, name in enumerate(names) for level in ("kernel", "library"))
+        out = self.play(script)
+        query = "select level, name from span where tracer = 'fake' order by level, start_ns"
+        self.assertEqual([tuple(row.values()) for row in self.sql(out, query)],
+                         [("kernel", name) for name in names.values()] + [("library", name) for name in names])
+
     def test_spans_that_another_thread_publishes(self):
         """Layers side by side, each on the thread that ran it, enclose only that thread's calls; one without a thread
         crosses them in time, so what it encloses as well is ambiguous."""
