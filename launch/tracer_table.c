@@ -34,8 +34,13 @@ const struct known_tracer known_tracers[] = {
      .door = DOOR_VENDOR,
      .level_mask = K,
      .serializes = true,
-     .has_named_library = true,
+     .library = "opencl",
      .variables = {{"OPENCL_LAYERS", PREPEND, VALUE_TRACER, 0, NULL}}},
+    {.name = "cuda",
+     .door = DOOR_VENDOR,
+     .level_mask = K,
+     .library = "cupti",
+     .variables = {{"CUDA_INJECTION64_PATH", SET, VALUE_TRACER, K, NULL}}},
     EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
     {.name = "functions",      // comes with --functions
      .is_not_automatic = true,

@@ -31,11 +31,11 @@ struct tracer_variable {
 struct known_tracer {
   const char *name; // of tracers/NAME.so
   enum tracer_door door;
-  uint32_t level_mask;    // levels at which it publishes without a --model-range; 0: its list of functions decides
-  bool is_annotations;    // with --model-range also models; only these take a --capture-range
-  bool is_not_automatic;  // not part of -t auto
-  bool serializes;        // needed at every serialised level set
-  bool has_named_library; // XSP_LIBRARY_NAME names its library, and no predictor has that name
+  uint32_t level_mask;   // levels at which it publishes without a --model-range; 0: its list of functions decides
+  bool is_annotations;   // with --model-range also models; only these take a --capture-range
+  bool is_not_automatic; // not part of -t auto
+  bool serializes;       // needed at every serialised level set
+  const char *library;   // that XSP_LIBRARY_NAME may give, and no predictor has that name; NULL: none
   struct tracer_variable variables[TRACER_VARIABLES_MAXIMUM + 1];
 };
 

@@ -15,11 +15,13 @@
 #include <string.h>
 
 // ---- what was given --------------------------------------------------------------------------------------------------
-// Libraries that no predictor opens, only a tracer of this name.
+// Libraries that no predictor opens, only a tracer.
 static bool is_tracer_library(const char *name)
 {
-  const struct known_tracer *tracer = known_tracer(name);
-  return tracer != NULL && tracer->has_named_library;
+  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+    if (tracer->library != NULL && strcmp(tracer->library, name) == 0)
+      return true;
+  return false;
 }
 
 // What was named holds for tracers, too: they look into the environment.

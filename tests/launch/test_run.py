@@ -337,9 +337,10 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "mxnet", "nvtx", "onnxruntime", "opencl", "pytorch",
-                                                              "tensorflow")))
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cuda", "itt", "mxnet", "nvtx", "onnxruntime", "opencl",
+                                                              "pytorch", "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
+        self.assertEqual(found["CUDA_INJECTION64_PATH"], str(self.TRACERS / "cuda.so"))
         self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
         libraries = found["LD_PRELOAD"].split(":")
@@ -362,10 +363,10 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime")
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
         self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt"})
-        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "opencl"})
+        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cuda", "opencl"})
         self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt", "pytorch"})
         self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt"})
-        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"opencl", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "opencl", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
         self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))
         self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("--levels", "M", "-m", "x", "-t", "itt"))

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUPTI's binary interface, as far as cuda.so uses it: 11.8 to 13.5. Records are declared up to the last field that all of
+// these versions have: later versions append. abi_test.c compares it with the vendor's headers.
+#ifndef XSP_TRACERS_CUDA_ABI_H
+#define XSP_TRACERS_CUDA_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cupti_result {
+  CUPTI_OK = 0,
+  CUPTI_NOT_COMPATIBLE = 14,
+  CUPTI_OTHER_SUBSCRIBER = 39, // 11 to 13.2, and drivers before r610: one tool per process
+};
+
+enum cupti_kind {
+  CUPTI_MEMCPY = 1,
+  CUPTI_MEMSET = 2,
+  CUPTI_DRIVER = 4,
+  CUPTI_RUNTIME = 5,
+  CUPTI_KERNEL = 10, // kernels run side by side as without the tool
+  CUPTI_OVERHEAD = 17,
+  CUPTI_MEMCPY_PEER = 22,
+  CUPTI_SYNCHRONIZATION = 38,
+  CUPTI_MEMORY = 49,
+};
+
+enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOMAINS };
+
+// ---- records. Times are nanoseconds of CLOCK_REALTIME; both 0: the device's buffers were full
+struct cupti_api {
+  uint32_t kind, cbid;
+  uint64_t start, end;
+  uint32_t process_id, thread_id, correlation_id, return_value;
+};
+
+struct cupti_kernel {
+  uint32_t kind;
+  uint8_t cache_config, shared_config;
+  uint16_t registers;
+  uint32_t cache_requested, cache_executed;
+  uint64_t start, end, completed;
+  uint32_t device_id, context_id, stream_id;
+  int32_t grid[3], block[3];
+  int32_t static_shared, dynamic_shared;
+  uint32_t local_per_thread, local_total, correlation_id;
+  int64_t grid_id;
+  const char *name; // mangled; valid while the module is loaded
+  void *reserved;
+  uint64_t queued, submitted;
+  uint8_t launch_type, is_carveout_requested, carveout_requested, padding; // launch type 1, 2: cooperative
+  uint32_t shared_executed;
+  uint64_t graph_node_id;
+  uint32_t shared_limit, graph_id;
+  void *access_policy;
+  uint32_t channel_id, channel_type;
+  uint32_t cluster[3];
+};
+
+struct cupti_memcpy {
+  uint32_t kind;
+  uint8_t direction, source_kind, destination_kind, flags;
+  uint64_t bytes, start, end;
+  uint32_t device_id, context_id, stream_id, correlation_id, runtime_correlation_id, padding;
+  void *reserved;
+  uint64_t graph_node_id;
+  uint32_t graph_id;
+};
+
+struct cupti_memcpy_peer {
+  uint32_t kind;
+  uint8_t direction, source_kind, destination_kind, flags;
+  uint64_t bytes, start, end;
+  uint32_t device_id, context_id, stream_id;
+  uint32_t source_device, source_context, destination_device, destination_context, correlation_id;
+  void *reserved;
+  uint64_t graph_node_id;
+  uint32_t graph_id;
+};
+
+struct cupti_memset {
+  uint32_t kind, value;
+  uint64_t bytes, start, end;
+  uint32_t device_id, context_id, stream_id, correlation_id;
+  uint16_t flags, memory_kind;
+  uint32_t padding;
+  void *reserved;
+  uint64_t graph_node_id;
+  uint32_t graph_id;
+};
+
+struct cupti_synchronization {
+  uint32_t kind, type;
+  uint64_t start, end;
+  uint32_t correlation_id, context_id, stream_id, event_id;
+};
+
+struct cupti_memory {
+  uint32_t kind, operation, memory_kind, correlation_id; // operation 1: allocation, 2: release
+  uint64_t address, bytes, timestamp, pc;
+  uint32_t process_id, device_id, context_id, stream_id;
+};
+
+struct cupti_overhead {
+  uint32_t kind, overhead;
+  uint32_t object_kind;
+  uint32_t object_id[3];
+  uint64_t start, end;
+};
+
+// ---- functions
+struct cupti_subscriber_params { // of cuptiSubscribe_v2
+  size_t size;
+  const char *name;
+  char *old_name; // who holds the process, if it is another
+  size_t old_name_size;
+};
+
+typedef void cupti_callback(void *data, uint32_t domain, uint32_t cbid, const void *details);
+typedef void cupti_request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records);
+typedef void cupti_complete_buffer(void *context, uint32_t stream_id, uint8_t *buffer, size_t size, size_t valid);
+
+#define CUPTI_THREAD_ID_SYSTEM 1u
+#define CUPTI_FLUSH_FORCED 1u
+
+// X(field, exported name, parameters)
+#define CUPTI_FUNCTIONS_NEEDED(X)                                                                                      \
+  X(get_version, cuptiGetVersion, (uint32_t *))                                                                        \
+  X(get_callback_name, cuptiGetCallbackName, (uint32_t domain, uint32_t cbid, const char **))                          \
+  X(subscribe, cuptiSubscribe, (void **, cupti_callback *, void *data))                                                \
+  X(register_callbacks, cuptiActivityRegisterCallbacks, (cupti_request_buffer *, cupti_complete_buffer *))             \
+  X(enable, cuptiActivityEnable, (uint32_t kind))                                                                      \
+  X(flush, cuptiActivityFlushAll, (uint32_t flags))                                                                    \
+  X(next_record, cuptiActivityGetNextRecord, (uint8_t *, size_t valid, void **record))                                 \
+  X(dropped, cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *))
+#define CUPTI_FUNCTIONS_OPTIONAL(X)                                                                                    \
+  X(subscribe_v2, cuptiSubscribe_v2, (void **, cupti_callback *, void *data, struct cupti_subscriber_params *))        \
+  X(set_thread_id_type, cuptiSetThreadIdType, (uint32_t type))                                                         \
+  X(enable_runtime, cuptiActivityEnableRuntimeApi, (uint32_t cbid, uint8_t is_on))                                     \
+  X(enable_driver, cuptiActivityEnableDriverApi, (uint32_t cbid, uint8_t is_on))
+
+struct cupti {
+#define CUPTI_FIELD(field, name, parameters) uint32_t(*field) parameters;
+  CUPTI_FUNCTIONS_NEEDED(CUPTI_FIELD) CUPTI_FUNCTIONS_OPTIONAL(CUPTI_FIELD)
+#undef CUPTI_FIELD
+      uint32_t version; // 18 (11.8) … 28 (12.9), 130001 (13.0), …
+};
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// abi.h against the vendor's headers: compiled, never run.
+#include "tracers/cuda/abi.h"
+
+#include <cuda.h>
+#include <cupti.h>
+
+#define SAME(ours, our_field, theirs, their_field)                                                                     \
+  _Static_assert(offsetof(struct ours, our_field) == offsetof(theirs, their_field) &&                                  \
+                     sizeof(((struct ours *)0)->our_field) == sizeof(((theirs *)0)->their_field),                      \
+                 #theirs "." #their_field)
+#define EQUAL(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
+
+EQUAL(CUPTI_OK, CUPTI_SUCCESS);
+EQUAL(CUPTI_NOT_COMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE);
+EQUAL(CUPTI_OTHER_SUBSCRIBER, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+EQUAL(CUPTI_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+EQUAL(CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+EQUAL(CUPTI_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER);
+EQUAL(CUPTI_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME);
+EQUAL(CUPTI_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+EQUAL(CUPTI_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD);
+EQUAL(CUPTI_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
+EQUAL(CUPTI_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+EQUAL(CUPTI_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2);
+EQUAL(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+EQUAL(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
+EQUAL(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+EQUAL(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+
+SAME(cupti_api, cbid, CUpti_ActivityAPI, cbid);
+SAME(cupti_api, start, CUpti_ActivityAPI, start);
+SAME(cupti_api, end, CUpti_ActivityAPI, end);
+SAME(cupti_api, process_id, CUpti_ActivityAPI, processId);
+SAME(cupti_api, thread_id, CUpti_ActivityAPI, threadId);
+SAME(cupti_api, correlation_id, CUpti_ActivityAPI, correlationId);
+SAME(cupti_api, return_value, CUpti_ActivityAPI, returnValue);
+
+SAME(cupti_kernel, registers, CUpti_ActivityKernel8, registersPerThread);
+SAME(cupti_kernel, start, CUpti_ActivityKernel8, start);
+SAME(cupti_kernel, end, CUpti_ActivityKernel8, end);
+SAME(cupti_kernel, device_id, CUpti_ActivityKernel8, deviceId);
+SAME(cupti_kernel, context_id, CUpti_ActivityKernel8, contextId);
+SAME(cupti_kernel, stream_id, CUpti_ActivityKernel8, streamId);
+SAME(cupti_kernel, grid[0], CUpti_ActivityKernel8, gridX);
+SAME(cupti_kernel, block[0], CUpti_ActivityKernel8, blockX);
+SAME(cupti_kernel, static_shared, CUpti_ActivityKernel8, staticSharedMemory);
+SAME(cupti_kernel, dynamic_shared, CUpti_ActivityKernel8, dynamicSharedMemory);
+SAME(cupti_kernel, local_per_thread, CUpti_ActivityKernel8, localMemoryPerThread);
+SAME(cupti_kernel, correlation_id, CUpti_ActivityKernel8, correlationId);
+SAME(cupti_kernel, name, CUpti_ActivityKernel8, name);
+SAME(cupti_kernel, launch_type, CUpti_ActivityKernel8, launchType);
+SAME(cupti_kernel, graph_node_id, CUpti_ActivityKernel8, graphNodeId);
+SAME(cupti_kernel, graph_id, CUpti_ActivityKernel8, graphId);
+SAME(cupti_kernel, cluster[0], CUpti_ActivityKernel8, clusterX);
+
+SAME(cupti_memcpy, direction, CUpti_ActivityMemcpy5, copyKind);
+SAME(cupti_memcpy, source_kind, CUpti_ActivityMemcpy5, srcKind);
+SAME(cupti_memcpy, destination_kind, CUpti_ActivityMemcpy5, dstKind);
+SAME(cupti_memcpy, bytes, CUpti_ActivityMemcpy5, bytes);
+SAME(cupti_memcpy, start, CUpti_ActivityMemcpy5, start);
+SAME(cupti_memcpy, end, CUpti_ActivityMemcpy5, end);
+SAME(cupti_memcpy, device_id, CUpti_ActivityMemcpy5, deviceId);
+SAME(cupti_memcpy, context_id, CUpti_ActivityMemcpy5, contextId);
+SAME(cupti_memcpy, stream_id, CUpti_ActivityMemcpy5, streamId);
+SAME(cupti_memcpy, correlation_id, CUpti_ActivityMemcpy5, correlationId);
+SAME(cupti_memcpy, graph_node_id, CUpti_ActivityMemcpy5, graphNodeId);
+SAME(cupti_memcpy, graph_id, CUpti_ActivityMemcpy5, graphId);
+
+SAME(cupti_memcpy_peer, bytes, CUpti_ActivityMemcpyPtoP4, bytes);
+SAME(cupti_memcpy_peer, start, CUpti_ActivityMemcpyPtoP4, start);
+SAME(cupti_memcpy_peer, stream_id, CUpti_ActivityMemcpyPtoP4, streamId);
+SAME(cupti_memcpy_peer, source_device, CUpti_ActivityMemcpyPtoP4, srcDeviceId);
+SAME(cupti_memcpy_peer, destination_device, CUpti_ActivityMemcpyPtoP4, dstDeviceId);
+SAME(cupti_memcpy_peer, correlation_id, CUpti_ActivityMemcpyPtoP4, correlationId);
+SAME(cupti_memcpy_peer, graph_node_id, CUpti_ActivityMemcpyPtoP4, graphNodeId);
+SAME(cupti_memcpy_peer, graph_id, CUpti_ActivityMemcpyPtoP4, graphId);
+
+SAME(cupti_memset, bytes, CUpti_ActivityMemset4, bytes);
+SAME(cupti_memset, start, CUpti_ActivityMemset4, start);
+SAME(cupti_memset, stream_id, CUpti_ActivityMemset4, streamId);
+SAME(cupti_memset, correlation_id, CUpti_ActivityMemset4, correlationId);
+SAME(cupti_memset, memory_kind, CUpti_ActivityMemset4, memoryKind);
+SAME(cupti_memset, graph_node_id, CUpti_ActivityMemset4, graphNodeId);
+SAME(cupti_memset, graph_id, CUpti_ActivityMemset4, graphId);
+
+SAME(cupti_synchronization, type, CUpti_ActivitySynchronization, type);
+SAME(cupti_synchronization, start, CUpti_ActivitySynchronization, start);
+SAME(cupti_synchronization, end, CUpti_ActivitySynchronization, end);
+SAME(cupti_synchronization, correlation_id, CUpti_ActivitySynchronization, correlationId);
+SAME(cupti_synchronization, context_id, CUpti_ActivitySynchronization, contextId);
+SAME(cupti_synchronization, stream_id, CUpti_ActivitySynchronization, streamId);
+
+SAME(cupti_memory, operation, CUpti_ActivityMemory3, memoryOperationType);
+SAME(cupti_memory, memory_kind, CUpti_ActivityMemory3, memoryKind);
+SAME(cupti_memory, correlation_id, CUpti_ActivityMemory3, correlationId);
+SAME(cupti_memory, address, CUpti_ActivityMemory3, address);
+SAME(cupti_memory, bytes, CUpti_ActivityMemory3, bytes);
+SAME(cupti_memory, timestamp, CUpti_ActivityMemory3, timestamp);
+SAME(cupti_memory, device_id, CUpti_ActivityMemory3, deviceId);
+SAME(cupti_memory, stream_id, CUpti_ActivityMemory3, streamId);
+
+SAME(cupti_overhead, overhead, CUpti_ActivityOverhead, overheadKind);
+SAME(cupti_overhead, start, CUpti_ActivityOverhead, start);
+SAME(cupti_overhead, end, CUpti_ActivityOverhead, end);
+
+SAME(cupti_subscriber_params, size, CUpti_SubscriberParams, structSize);
+SAME(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
+SAME(cupti_subscriber_params, old_name, CUpti_SubscriberParams, oldSubscriberName);
+SAME(cupti_subscriber_params, old_name_size, CUpti_SubscriberParams, oldSubscriberSize);

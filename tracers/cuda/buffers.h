@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers that CUPTI fills with records: a fixed number, so that a program that launches faster than its records are read
+// loses records, counted by CUPTI, instead of memory. Without locks: CUPTI takes and gives them on the program's threads.
+#ifndef XSP_TRACERS_CUDA_BUFFERS_H
+#define XSP_TRACERS_CUDA_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUFFERS_MOST 256u
+
+struct buffer {
+  uint8_t *bytes; // atomic; mapped at the first use, never unmapped
+  size_t valid;
+  uint32_t state; // atomic
+};
+
+struct buffers {
+  size_t size; // of each, in bytes; the owner's choice
+  uint64_t refused; // atomic: times that none was free
+  struct buffer buffer[BUFFERS_MOST];
+};
+
+uint8_t *buffers_take(struct buffers *buffers);                               // NULL: none is free
+void buffers_fill(struct buffers *buffers, const uint8_t *bytes, size_t valid); // it has `valid` bytes of records
+struct buffer *buffers_next(struct buffers *buffers);                         // a filled one, or NULL. One thread
+void buffers_release(struct buffer *buffer);                                  // it is free again
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of CUDA's two interfaces, by CUPTI's numbers: which are recorded, and as what.
+#ifndef XSP_TRACERS_CUDA_CALLS_H
+#define XSP_TRACERS_CUDA_CALLS_H
+
+#include "tracers/cuda/abi.h"
+
+#include <xsp/span.h>
+
+#define CUDA_TRACER "cuda"
+
+enum calls_choice { CALLS_NONE, CALLS_SOME, CALLS_ALL };
+
+// Switches the calls on. SOME: those that give the device work, wait for it, allocate memory or load code.
+void calls_enable(const struct cupti *cupti, enum calls_choice choice);
+
+struct call {
+  struct xsp_site *site;
+  enum xsp_kind kind; // launch: the device may run something for it
+};
+// NULL: no such call. One thread; the result is kept.
+const struct call *call_of(const struct cupti *cupti, uint32_t domain, uint32_t cbid);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// From CUPTI's records to spans. One thread: the tracer's own.
+#ifndef XSP_TRACERS_CUDA_RECORDS_H
+#define XSP_TRACERS_CUDA_RECORDS_H
+
+#include "tracers/cuda/abi.h"
+#include "tracers/cuda/buffers.h"
+
+#define RECORDS_BUFFERS_MOST 16u // in one call of records_publish
+
+// Publishes what is in the buffers, executions by their start. Buffers stay the caller's.
+void records_publish(const struct cupti *cupti, struct buffer *const *buffers, uint32_t count);
+
+#define OVERHEADS 9u // kinds of overhead: CUPTI's number >> 16
+extern struct record_counts {
+  uint64_t without_times; // the device had no room for them
+  uint64_t unreadable;    // cut off, or ends before it starts
+  uint64_t executions;
+  uint64_t overhead_ns[OVERHEADS]; // that CUPTI reports of itself and the driver
+} record_counts;
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver loads cuda.so when the program initialises CUDA (CUDA_INJECTION64_PATH): before its first context, so that nothing
+// is missed, and not at all in programs without CUDA.
+#include "tracers/cuda/calls.h"
+#include "tracers/cuda/library.h"
+#include "tracers/cuda/probe.h"
+#include "tracers/cuda/records.h"
+#include "tracers/cuda/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xsp/tracer.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int InitializeInjection(void);
+
+static const struct xsp_host *host;
+static pid_t recording; // the process that records; 0: none
+static bool is_cut;     // exit did not wait long enough
+
+static const struct xsp_tracer_option options[] = {
+    {"api", "some|all|none", "calls of CUDA: those that give the device work or wait for it (default), all, none"},
+    {"memory", "yes|no", "allocations of the device's memory (default: yes)"},
+    {"sync", "yes|no", "waits for streams, events and contexts (default: yes)"},
+    {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
+    {"exit_wait_ms", "N", "how long exit may wait for records (2000)"},
+    {NULL, NULL, NULL},
+};
+
+static void say(const char *line)
+{
+  if (host != NULL)
+    host->say(host, line);
+}
+
+static const char *option(const char *name)
+{
+  return host == NULL ? NULL : host->option(host, name);
+}
+
+static uint64_t number_option(const char *name, uint64_t least, uint64_t most, uint64_t otherwise)
+{
+  const char *text = option(name);
+  char *end = NULL, line[160];
+  unsigned long long wish = text == NULL ? otherwise : strtoull(text, &end, 10);
+  if (text == NULL || (*text >= '0' && *text <= '9' && *end == '\0' && wish >= least && wish <= most))
+    return wish;
+  snprintf(line, sizeof line, "%s wants a number from %llu to %llu; %llu is taken", name, (unsigned long long)least,
+           (unsigned long long)most, (unsigned long long)otherwise);
+  say(line);
+  return otherwise;
+}
+
+// The place of the option's value in `values`; the first if it was not given.
+static uint32_t word_option(const char *name, const char *const *values)
+{
+  const char *text = option(name);
+  char line[160];
+  for (uint32_t i = 0; text != NULL && values[i] != NULL; i++)
+    if (strcmp(text, values[i]) == 0)
+      return i;
+  if (text != NULL) {
+    snprintf(line, sizeof line, "%s=%.60s is not known; %s is taken", name, text, values[0]);
+    say(line);
+  }
+  return 0;
+}
+
+// ---- start
+static void no_calls_back(void *data, uint32_t domain, uint32_t cbid, const void *details)
+{
+  (void)data, (void)domain, (void)cbid, (void)details;
+}
+
+// To subscribe is what keeps two tools from taking each other's buffers: so it comes first, though no callback is wanted.
+static bool subscribe(const struct cupti *cupti, char *why, size_t why_size)
+{
+  static void *subscriber;
+  char holder[128] = "another tool";
+  struct cupti_subscriber_params params = {sizeof params, "xsp", holder, sizeof holder};
+  uint32_t error = cupti->subscribe_v2 != NULL ? cupti->subscribe_v2(&subscriber, no_calls_back, NULL, &params)
+                                               : cupti->subscribe(&subscriber, no_calls_back, NULL);
+  if (error == CUPTI_OTHER_SUBSCRIBER)
+    snprintf(why, why_size, "%.100s records this process already (torch.profiler, nsys, ncu ...), and CUPTI serves one", holder);
+  else if (error != CUPTI_OK)
+    snprintf(why, why_size, "cuptiSubscribe: error %u", error);
+  return error == CUPTI_OK;
+}
+
+static void enable(const struct cupti *cupti)
+{
+  static const char *const yes_no[] = {"yes", "no", NULL}, *const choices[] = {"some", "all", "none", NULL};
+  static const struct {
+    enum cupti_kind kind;
+    const char *what, *option;
+  } kinds[] = {
+      {CUPTI_KERNEL, "kernels", NULL},
+      {CUPTI_MEMCPY, "copies", NULL},
+      {CUPTI_MEMCPY_PEER, "copies between devices", NULL},
+      {CUPTI_MEMSET, "memsets", NULL},
+      {CUPTI_OVERHEAD, "its own overhead", NULL},
+      {CUPTI_SYNCHRONIZATION, "waits", "sync"},
+      {CUPTI_MEMORY, "allocations", "memory"},
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (kinds[i].option != NULL && word_option(kinds[i].option, yes_no) == 1)
+      continue;
+    uint32_t error = cupti->enable(kinds[i].kind);
+    char line[160];
+    if (error == CUPTI_OK)
+      continue;
+    snprintf(line, sizeof line, "CUPTI does not record %s here: error %u", kinds[i].what, error);
+    say(line);
+  }
+  static const enum calls_choice calls[] = {CALLS_SOME, CALLS_ALL, CALLS_NONE};
+  calls_enable(cupti, calls[word_option("api", choices)]);
+}
+
+static void at_exit(void)
+{
+  if (recording == getpid())
+    is_cut = !worker_finish();
+}
+
+static void record(void)
+{
+  struct cupti cupti;
+  const char *file = "libcupti";
+  char why[256] = "", line[512];
+  struct worker_options wishes = {number_option("buffer_kb", 64, 65536, 1024) * 1024,
+                                  number_option("exit_wait_ms", 0, 600000, 2000) * 1000000};
+  if (!library_find(&cupti, &file, why, sizeof why) || !subscribe(&cupti, why, sizeof why) ||
+      !worker_start(&cupti, &wishes, why, sizeof why)) {
+    snprintf(line, sizeof line, "kernels are not recorded: %s: %s", file, why);
+    say(line);
+    return;
+  }
+  if (cupti.set_thread_id_type != NULL)
+    cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
+  recording = getpid();
+  enable(&cupti);
+  atexit(at_exit); // before CUPTI's own, which were registered earlier
+}
+
+static int start(const struct xsp_host *started_by)
+{
+  host = started_by;
+  return 0;
+}
+
+// The driver waits for this; whatever happens here, the program goes on.
+int InitializeInjection(void)
+{
+  static uint32_t calls;
+  if (__atomic_fetch_add(&calls, 1, __ATOMIC_ACQ_REL) != 0)
+    return 1;
+  xsp_attach(NULL);
+  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+  if ((xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0)
+    record();
+  return 1;
+}
+
+// ---- the report at the end
+static void say_if(uint64_t count, const char *what)
+{
+  char line[200];
+  if (count == 0)
+    return;
+  snprintf(line, sizeof line, "%llu %s", (unsigned long long)count, what);
+  say(line);
+}
+
+static void say_overhead(void)
+{
+  static const char *const names[OVERHEADS] = {
+      "in the driver's compiler and other work", "giving buffers back", "instrumenting kernels", "in its resources",
+      "loading modules at first use",            "loading functions at first use",
+      "waiting for room in the device's commands", "asking for buffers", "beginning to record managed memory"};
+  char line[200];
+  for (uint32_t i = 0; i < OVERHEADS; i++)
+    if (record_counts.overhead_ns[i] != 0) {
+      snprintf(line, sizeof line, "CUPTI reports %.3f ms %s", (double)record_counts.overhead_ns[i] / 1e6, names[i]);
+      say(line);
+    }
+}
+
+static void stop(void)
+{
+  if (recording != getpid())
+    return;
+  if (is_cut)
+    say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
+  say_if(worker_counts.dropped, "records were dropped by CUPTI: the program launches faster than they are read");
+  say_if(worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");
+  say_if(record_counts.without_times, "records without times: the device's buffers were full; they have a launch and no execution");
+  say_if(record_counts.unreadable, "records could not be read");
+  say_overhead();
+}
+
+static const struct xsp_tracer tracer = {
+    .size = sizeof tracer,
+    .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY),
+    .name = CUDA_TRACER,
+    .summary = "kernels, copies, waits and calls of CUDA, by NVIDIA's CUPTI",
+    .options = options,
+    .probe = cuda_probe,
+    .start = start,
+    .stop = stop,
+};
+
+EXPORTED const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *loaded_by)
+{
+  (void)loaded_by;
+  return &tracer;
+}

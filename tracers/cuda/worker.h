@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tracer's own thread: reads what CUPTI has recorded, while the program runs and once more at its exit.
+#ifndef XSP_TRACERS_CUDA_WORKER_H
+#define XSP_TRACERS_CUDA_WORKER_H
+
+#include "tracers/cuda/abi.h"
+
+struct worker_options {
+  size_t buffer_bytes;
+  uint64_t exit_wait_ns; // how long the program's exit may wait
+};
+
+// Before any kind of record is enabled: CUPTI is given the buffers, and the thread begins. False: why.
+bool worker_start(const struct cupti *cupti, const struct worker_options *options, char *why, size_t why_size);
+// At exit, on any thread: what has been recorded is published, or the time is over (false). A fork's child returns at once.
+bool worker_finish(void);
+
+extern struct worker_counts { // atomic
+  uint64_t dropped;           // records, by CUPTI's count
+  uint64_t refused_buffers;
+} worker_counts;
+
+#endif
