@@ -142,7 +142,8 @@ typedef void cupti_complete_buffer(void *context, uint32_t stream_id, uint8_t *b
 
 struct cupti {
 #define CUPTI_FIELD(field, name, parameters) uint32_t(*field) parameters;
-  CUPTI_FUNCTIONS_NEEDED(CUPTI_FIELD) CUPTI_FUNCTIONS_OPTIONAL(CUPTI_FIELD)
+  CUPTI_FUNCTIONS_NEEDED(CUPTI_FIELD)
+  CUPTI_FUNCTIONS_OPTIONAL(CUPTI_FIELD)
 #undef CUPTI_FIELD
       uint32_t version; // 18 (11.8) … 28 (12.9), 130001 (13.0), …
 };

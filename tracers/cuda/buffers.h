@@ -17,14 +17,14 @@ struct buffer {
 };
 
 struct buffers {
-  size_t size; // of each, in bytes; the owner's choice
+  size_t size;      // of each, in bytes; the owner's choice
   uint64_t refused; // atomic: times that none was free
   struct buffer buffer[BUFFERS_MOST];
 };
 
-uint8_t *buffers_take(struct buffers *buffers);                               // NULL: none is free
+uint8_t *buffers_take(struct buffers *buffers);                                 // NULL: none is free
 void buffers_fill(struct buffers *buffers, const uint8_t *bytes, size_t valid); // it has `valid` bytes of records
-struct buffer *buffers_next(struct buffers *buffers);                         // a filled one, or NULL. One thread
-void buffers_release(struct buffer *buffer);                                  // it is free again
+struct buffer *buffers_next(struct buffers *buffers);                           // a filled one, or NULL. One thread
+void buffers_release(struct buffer *buffer);                                    // it is free again
 
 #endif

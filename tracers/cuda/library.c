@@ -61,7 +61,8 @@ static void *open_library(char *why, size_t why_size)
   if (library == NULL)
     library = open_in(toolkit != NULL && *toolkit != '\0' ? toolkit : "/usr/local/cuda", "/extras/CUPTI/lib64/");
   if (library == NULL)
-    snprintf(why, why_size, "no libcupti.so.13, .12 or .11.8: neither loaded, nor by the program's CUDA, nor the system's");
+    snprintf(why, why_size,
+             "no libcupti.so.13, .12 or .11.8: neither loaded, nor by the program's CUDA, nor the system's");
   return library;
 }
 

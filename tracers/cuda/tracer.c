@@ -84,7 +84,8 @@ static bool subscribe(const struct cupti *cupti, char *why, size_t why_size)
   uint32_t error = cupti->subscribe_v2 != NULL ? cupti->subscribe_v2(&subscriber, no_calls_back, NULL, &params)
                                                : cupti->subscribe(&subscriber, no_calls_back, NULL);
   if (error == CUPTI_OTHER_SUBSCRIBER)
-    snprintf(why, why_size, "%.100s records this process already (torch.profiler, nsys, ncu ...), and CUPTI serves one", holder);
+    snprintf(why, why_size, "%.100s records this process already (torch.profiler, nsys, ncu ...), and CUPTI serves one",
+             holder);
   else if (error != CUPTI_OK)
     snprintf(why, why_size, "cuptiSubscribe: error %u", error);
   return error == CUPTI_OK;
@@ -176,10 +177,15 @@ static void say_if(uint64_t count, const char *what)
 
 static void say_overhead(void)
 {
-  static const char *const names[OVERHEADS] = {
-      "in the driver's compiler and other work", "giving buffers back", "instrumenting kernels", "in its resources",
-      "loading modules at first use",            "loading functions at first use",
-      "waiting for room in the device's commands", "asking for buffers", "beginning to record managed memory"};
+  static const char *const names[OVERHEADS] = {"in the driver's compiler and other work",
+                                               "giving buffers back",
+                                               "instrumenting kernels",
+                                               "in its resources",
+                                               "loading modules at first use",
+                                               "loading functions at first use",
+                                               "waiting for room in the device's commands",
+                                               "asking for buffers",
+                                               "beginning to record managed memory"};
   char line[200];
   for (uint32_t i = 0; i < OVERHEADS; i++)
     if (record_counts.overhead_ns[i] != 0) {
@@ -196,7 +202,8 @@ static void stop(void)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
   say_if(worker_counts.dropped, "records were dropped by CUPTI: the program launches faster than they are read");
   say_if(worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");
-  say_if(record_counts.without_times, "records without times: the device's buffers were full; they have a launch and no execution");
+  say_if(record_counts.without_times,
+         "records without times: the device's buffers were full; they have a launch and no execution");
   say_if(record_counts.unreadable, "records could not be read");
   say_overhead();
 }

@@ -42,7 +42,8 @@ static uint16_t make_track(const struct owned *owned, uint32_t lane)
   if (lane > 0)
     snprintf(more, sizeof more, " lane %u", lane + 1);
   if (has_stream)
-    snprintf(name, sizeof name, "GPU %u stream %u%s%s", owned->device, owned->id, owned->owner == WAITS ? " waits" : "", more);
+    snprintf(name, sizeof name, "GPU %u stream %u%s%s", owned->device, owned->id, owned->owner == WAITS ? " waits" : "",
+             more);
   else
     snprintf(name, sizeof name, "GPU %u%s%s", owned->device, owned->owner == WAITS ? " waits" : " memory", more);
   struct xsp_track_options options = {.size = sizeof options,
