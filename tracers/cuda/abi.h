@@ -145,7 +145,7 @@ struct cupti {
   CUPTI_FUNCTIONS_NEEDED(CUPTI_FIELD)
   CUPTI_FUNCTIONS_OPTIONAL(CUPTI_FIELD)
 #undef CUPTI_FIELD
-      uint32_t version; // 18 (11.8) … 28 (12.9), 130001 (13.0), …
+  uint32_t version; // 18 (11.8) … 28 (12.9), 130001 (13.0), …
 };
 
 #endif
