@@ -86,10 +86,12 @@ struct module_name { // of a torch.nn.Module; never freed
   uint64_t hash;     // not 0
   const char *text;  // "layer4.0.conv1"; of an outermost module the name of its class
 };
-struct operator_place {             // the same for all calls of a line
-  const struct module_name *module; // NULL: none
-  uint32_t caller;                  // call path in which it was called; 0: unknown
-  uint32_t forward_thread;          // of a backward operator: gettid of the forward operator's thread; 0: not known
+struct pytorch_kernel;                 // tracer_fused.c
+struct operator_place {                // the same for all calls of a line
+  const struct module_name *module;    // NULL: none
+  uint32_t caller;                     // call path in which it was called; 0: unknown
+  uint32_t forward_thread;             // of a backward operator: gettid of the forward operator's thread; 0: not known
+  const struct pytorch_kernel *kernel; // NULL: an operator
 };
 struct open_operator {
   const void *record; // the at::RecordFunction
@@ -182,6 +184,9 @@ struct open_operator *operator_innermost(struct pytorch_thread *thread); // NULL
 void operators_start(void);
 void operators_python(const void *address_in_interpreter);                // with the interpreter held
 uint32_t operators_path(struct pytorch_thread *thread, const char *name); // of what happens now; 0: not recorded
+// A fused kernel, in the operator that is open on this thread; the caller finishes the span.
+struct xsp_span operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
+                                        const char *name);
 
 // ---- tracer_names.c: with the interpreter held
 struct module {
@@ -200,12 +205,21 @@ void modules_python(const struct python *python, void *torch_c);
 // ---- tracer_compile.c: compilations of torch.compile
 // `module`: torch._dynamo.callback, with the interpreter held. False: its code has not run yet.
 bool compile_python(const struct python *python, void *module);
+// Replaces `object.NAME` by the definition's function, whose `self` is the original. `is_method`: of a class.
+bool compile_replace(const struct python *python, void *object, struct python_definition *definition, bool is_method);
 extern const struct pytorch_thread *compile_thread; // atomic; the thread that compiles; NULL: none. Only to be compared
 // What this thread does is done with fake tensors, and not recorded.
 static inline bool compile_is_running(const struct pytorch_thread *thread)
 {
   return thread != NULL && __atomic_load_n(&compile_thread, __ATOMIC_RELAXED) == thread;
 }
+
+// ---- tracer_fused.c: fused kernels of torch.compile, as layers of category "fused"
+// The modules torch._inductor.async_compile and torch._inductor.codegen.cpp, with the interpreter held; NULL: not imported
+// yet. True: nothing is left to do.
+bool fused_python(const struct python *python, void *async_compile, void *codegen);
+void fused_compilation_begins(void); // with the interpreter held: forgets kernels that were made and never called
+void fused_tag(struct xsp_site *site, const struct pytorch_kernel *kernel); // what the kernel was made of, where known
 
 // ---- tracer_steps.c: inferences, training steps and their parts. All on the thread that is concerned.
 void steps_start(const char *model_range);

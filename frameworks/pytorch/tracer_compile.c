@@ -55,6 +55,7 @@ static void begin(void *arguments)
   if (monitor_wants(XSP_DOMAIN_COMPILATION))
     monitor_compilation(&span, NAME, false);
   nested = 0;
+  fused_compilation_begins();
   __atomic_store_n(&compile_thread, thread, __ATOMIC_RELAXED);
 }
 
@@ -90,16 +91,19 @@ static void *ends(void *original, void *arguments, void *keywords)
   return result;
 }
 
-static bool replace(void *handler, struct python_definition *definition)
+bool compile_replace(const struct python *python, void *object, struct python_definition *definition, bool is_method)
 {
-  void *original = py->get_attribute(handler, definition->name);
-  void *function = original != NULL ? py->new_function(definition, original, NULL) : NULL;
-  bool is_done = function != NULL && py->set_attribute(handler, definition->name, function) == 0;
+  void *original = python->get_attribute(object, definition->name);
+  void *function = original != NULL ? python->new_function(definition, original, NULL) : NULL;
+  void *value = is_method && function != NULL ? python->new_method(function) : function;
+  bool is_done = value != NULL && python->set_attribute(object, definition->name, value) == 0;
+  if (value != NULL && value != function)
+    python->decref(value);
   if (function != NULL)
-    py->decref(function);
+    python->decref(function);
   if (original != NULL)
-    py->decref(original);
-  py->error_clear();
+    python->decref(original);
+  python->error_clear();
   return is_done;
 }
 
@@ -113,7 +117,8 @@ bool compile_python(const struct python *python, void *module)
   if (handler == NULL) // the module's code is not at its end
     return false;
   site = xsp_site_create(TRACER, XSP_LEVEL_APPLICATION, NAME, "compile");
-  (void)(replace(handler, &end) && replace(handler, &start)); // an end alone does nothing
+  // an end alone does nothing
+  (void)(compile_replace(py, handler, &end, false) && compile_replace(py, handler, &start, false));
   py->decref(handler);
   return true;
 }

@@ -197,7 +197,7 @@ static bool open_backward_door(void *torch_c)
   return is_it;
 }
 
-static bool is_open, is_compile_open; // the doors of modules and of torch.compile were tried
+static bool is_open, is_compile_open, is_fused_open; // the doors of modules, compilations and fused kernels were tried
 
 static void try_module_door(void)
 {
@@ -222,10 +222,17 @@ static void try_compile_door(void)
   py->error_clear();
 }
 
+static void try_fused_door(void)
+{
+  void *async_compile = dict_item(modules_by_name(), "torch._inductor.async_compile");
+  void *codegen = dict_item(modules_by_name(), "torch._inductor.codegen.cpp");
+  is_fused_open = fused_python(py, async_compile, codegen);
+}
+
 // Python calls it for each import, before the module's code runs: the first import after Module is defined.
 static int audit(const char *event, void *arguments, void *data)
 {
-  if ((is_open && is_compile_open) || strcmp(event, "import") != 0)
+  if ((is_open && is_compile_open && is_fused_open) || strcmp(event, "import") != 0)
     return 0;
   void *type, *value, *traceback;
   py->error_fetch(&type, &value, &traceback);
@@ -233,6 +240,8 @@ static int audit(const char *event, void *arguments, void *data)
     try_module_door();
   if (!is_compile_open)
     try_compile_door();
+  if (!is_fused_open)
+    try_fused_door();
   py->error_restore(type, value, traceback);
   return 0;
 }

@@ -288,3 +288,12 @@ uint32_t operators_path(struct pytorch_thread *thread, const char *name)
   const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
   return xsp_call_path(around != NULL ? around->path : python_frames_path(), &frame);
 }
+
+struct xsp_span operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
+                                        const char *name)
+{
+  struct open_operator opened = {.scope = SCOPE_FUNCTION};
+  find_place(thread, operator_innermost(thread), &opened);
+  opened.place.kernel = kernel;
+  return xsp_span_start(site_of_operator(&thread->last_site, name, SCOPE_FUNCTION, &opened.place, NULL).site);
+}

@@ -27,8 +27,8 @@ _Static_assert(sizeof(struct entry) == 64, "one cache line");
 static bool make(struct entry *entry, const char *name, enum scope scope, const struct operator_place *place,
                  const struct operator_shapes *shapes, uint32_t variant)
 {
-  struct xsp_site *site =
-      xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, name, scope == SCOPE_BACKWARD ? "backward" : NULL, variant);
+  const char *category = place->kernel != NULL ? "fused" : scope == SCOPE_BACKWARD ? "backward" : NULL;
+  struct xsp_site *site = xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, name, category, variant);
   if (site == NULL)
     return false;
   if (call_paths_mode() != CALL_PATHS_NONE) {
@@ -41,6 +41,8 @@ static bool make(struct entry *entry, const char *name, enum scope scope, const 
     xsp_site_tag_string(site, "module", place->module->text);
   if (place->forward_thread != 0)
     xsp_site_tag_int(site, "forward_thread", place->forward_thread);
+  if (place->kernel != NULL)
+    fused_tag(site, place->kernel);
   if (shapes != NULL) {
     xsp_site_tag_string(site, "Input Dims", shapes->dims);
     xsp_site_tag_string(site, "Input Strides", shapes->strides);
@@ -87,13 +89,13 @@ struct operator_site site_of_operator(uint32_t *last, const char *name, enum sco
 {
   static const struct operator_place nowhere;
   uint64_t where = (uint64_t)place->forward_thread << 32 | place->caller;
-  uint64_t seed = hash_pair((place->module != NULL ? place->module->hash : 0) + (uint64_t)scope, where,
-                            UINT64_C(0xb5297a4d3f84d5b5));
+  uint64_t what = (place->module != NULL ? place->module->hash : 0) + (uintptr_t)place->kernel + (uint64_t)scope;
+  uint64_t seed = hash_pair(what, where, UINT64_C(0xb5297a4d3f84d5b5));
   uint64_t key = hash_text(name, strlen(name), shapes != NULL ? hash_number(shapes->hash, seed) : seed) | 1;
   struct entry *entry = last != NULL ? &entries[__atomic_load_n(&entries[*last].next, __ATOMIC_RELAXED)] : NULL;
   if (entry == NULL || __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE) != key) {
     uint32_t *free_place;
-    bool is_bare = place->module == NULL && where == 0 && shapes == NULL;
+    bool is_bare = place->module == NULL && place->kernel == NULL && where == 0 && shapes == NULL;
     entry = find(key, &free_place);
     if (entry == NULL && free_place != NULL)
       entry = add(free_place, key, name, scope, place, shapes, is_bare ? SITES : SITES_PLACED);

@@ -322,17 +322,35 @@ torch._dynamo.reset()
 call("after reset")
 """
 
+# Arguments: Inductor's cache, and what to do in another way.
 INDUCTOR = """
 import os, sys
-os.environ.update(TORCHINDUCTOR_CACHE_DIR=sys.argv[1], TORCHINDUCTOR_COMPILE_THREADS="1")
+changed = sys.argv[2:]
+os.environ.update(TORCHINDUCTOR_CACHE_DIR=sys.argv[1], TORCHINDUCTOR_COMPILE_THREADS="1",
+                  TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE=str(int("announce" in changed)))
 import torch
-model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+torch.manual_seed(0)
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last, self.act = torch.nn.Linear(4, 8), torch.nn.Linear(8, 2), torch.nn.ReLU()
+    def forward(self, x):
+        h = self.first(x).sin()             # A
+        h = h * 2.0 + h.cos()               # B
+        return self.act(self.last(h))       # C
+
+if "keep" in changed:
+    from torch._inductor.async_compile import AsyncCompile
+    real = AsyncCompile.cpp_pybinding
+    AsyncCompile.cpp_pybinding = lambda *arguments: (lambda function: lambda *given: function(*given))(real(*arguments))
+model = Net()
 fast = torch.compile(model, fullgraph=True)
-with torch.no_grad():
-    x = torch.randn(3, 4)
-    expected = model(x)
-    for i in range(2):
-        with torch.profiler.record_function(f"call {i}"):
-            result = fast(x)
-        print(torch.allclose(result, expected))
+x = torch.randn(3, 4)
+for i in range(2):
+    model.zero_grad()
+    with torch.profiler.record_function(f"call {i}"):
+        loss = fast(x).square().sum()
+        loss.backward()
+    print(f"{loss.item():.6f} {model.first.weight.grad.sum().item():.6f}")
 """

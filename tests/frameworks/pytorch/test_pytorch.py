@@ -12,6 +12,8 @@ from run_programs import COMPILER, SANITIZED, XSP, sql
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "pytorch_stand_in.c"
 WAIT_S = 60
+HAS_HEADERS = pathlib.Path(sysconfig.get_path("include"), "Python.h").exists()
+LINKED = ["-L.", "-ltorch_cpu", "-Wl,-rpath,$ORIGIN", "-Wl,-rpath,$ORIGIN/..", "-ldl"]
 SPANS = """
     select s.name, s.level, s.category, p.name as parent,
       (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'sequence') as sequence,
@@ -30,6 +32,78 @@ MODULE = """
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_C", .m_size = -1};
 PyMODINIT_FUNC PyInit__C(void) { return PyModule_Create(&definition); }
 """
+
+INDUCTOR = {
+    "_dynamo/callback.py": """
+class Handler:
+    def run_start_callbacks(self, arguments): pass
+    def run_end_callbacks(self, arguments): pass
+callback_handler = Handler()
+""",
+    "_inductor/async_compile.py": """
+class AsyncCompile:
+    def wait(self, scope):
+        scope["is_complete"] = True
+""",
+    "_inductor/codegen/cpp.py": """
+class CppScheduling:
+    def define_kernel(self, source, nodes, arguments=None):
+        return f"cpp_fused_{source}"
+""",
+}
+FUSED = """
+import torch
+from types import SimpleNamespace as Thing
+from torch._dynamo.callback import callback_handler as handler
+from torch._inductor.async_compile import AsyncCompile
+from torch._inductor.codegen.cpp import CppScheduling
+import csv  # any: the tracer is asked at each import
+
+def kernel(a, b):
+    return a // b
+
+def node(*origins):
+    return Thing(node=Thing(origins=origins))
+
+def origin(operator, *lines):
+    stack = "".join(f'  File "{line[0]}", line {line[1]}, in forward\\n    h = h.f()\\n      ^^^\\n' for line in lines)
+    return Thing(meta={"original_aten": Thing(_schema=Thing(name=operator)), "stack_trace": stack or None})
+
+def load(**scope):
+    AsyncCompile().wait(scope)
+    assert scope["is_complete"]
+    return scope
+
+define = CppScheduling().define_kernel
+handler.run_start_callbacks(Thing(compile_id="0/0", callback_trigger=Thing(name="DYNAMO")))
+assert define("first_0", [
+    node(origin("aten::sin", ("a net.py", 30), ("net.py", 12)), origin("aten::add", ("net.py", 9))),
+    node(origin("aten::sin", ("net.py", 12)), origin("aten::mul")),
+    node(Thing(), Thing(meta=3), Thing(meta={}), Thing(meta={"original_aten": 5, "stack_trace": 6})), Thing(), node(7)],
+    None) == "cpp_fused_first_0"
+define("first_0", [node(origin("aten::cos", ("net.py", 100)))])
+define("stale_1", [node(origin("aten::cos"))])
+define("odd_2", 8)
+load(cpp_fused_early_3=kernel)["cpp_fused_early_3"](6, 2)
+scope = load(cpp_fused_first_0=kernel, cpp_fused_odd_2=kernel, cpp_used_4=kernel)
+handler.run_end_callbacks(None)
+print(scope["cpp_fused_first_0"](6, 2), scope["cpp_fused_odd_2"](6, 3), scope["cpp_used_4"](6, 6))
+try:
+    scope["cpp_fused_first_0"](1, 0)
+except ZeroDivisionError as error:
+    print(error)
+handler.run_start_callbacks(None)
+handler.run_end_callbacks(None)
+print(load(cpp_fused_stale_1=kernel)["cpp_fused_stale_1"](10, 2))
+unknown = lambda: 5
+print(load(cpp_fused_other_5=unknown)["cpp_fused_other_5"] is unknown)
+"""
+FUSED_SPANS = """
+    select s.name, s.level, s.category, p.level as parent,
+      (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'operators') as operators,
+      (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'source') as source
+    from span s left join span p on p.run_id = s.run_id and p.span_id = s.parent_id
+    where s.name like 'cpp_%' order by s.start_ns"""
 
 
 @unittest.skipIf(COMPILER is None or SANITIZED, "no C compiler, or preloading into programs that are not sanitized")
@@ -51,13 +125,22 @@ class Case(unittest.TestCase):
         return done, path
 
 
+    def build(self, *command):
+        subprocess.run([COMPILER, "-D_GNU_SOURCE", *command], check=True, cwd=self.folder, timeout=WAIT_S)
+
+    def module(self, package, *options):
+        folder = self.folder / package
+        folder.mkdir()
+        (folder / "__init__.py").write_text("from . import _C\n", encoding="utf-8")
+        (self.folder / "module.c").write_text(MODULE, encoding="utf-8")
+        self.build("-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", "-o", folder / "_C.so", "module.c", *options)
+
+
 class Layouts(Case):
     def setUp(self):
         super().setUp()
-        for name, options in (("libtorch_cpu.so", ["-shared", "-fPIC"]),
-                              ("program", ["-DPROGRAM", "-L.", "-ltorch_cpu", "-Wl,-rpath,$ORIGIN", "-ldl"])):
-            subprocess.run([COMPILER, "-D_GNU_SOURCE", "-o", name, SOURCE, *options], check=True, cwd=self.folder,
-                           timeout=WAIT_S)
+        self.build("-o", "libtorch_cpu.so", SOURCE, "-shared", "-fPIC")
+        self.build("-o", "program", SOURCE, "-DPROGRAM", *LINKED)
 
     def spans(self, layout):
         done, path = self.traced("./program", STAND_IN_LAYOUT=layout)
@@ -82,21 +165,12 @@ class Layouts(Case):
 
 
 class Doors(Case):
-    def module(self, package, text=MODULE):
-        folder = self.folder / package
-        folder.mkdir()
-        (folder / "__init__.py").write_text("from . import _C\n", encoding="utf-8")
-        source = self.folder / "module.c"
-        source.write_text(text, encoding="utf-8")
-        subprocess.run([COMPILER, "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", "-o", folder / "_C.so", source],
-                       check=True, timeout=WAIT_S)
-
     def imported(self, package):
         done, _ = self.traced(sys.executable, "-B", "-c", f"import {package}; print({package}._C.__name__);"
                               "print('pytorch.so' in open('/proc/self/maps').read())")
         return done
 
-    @unittest.skipUnless(pathlib.Path(sysconfig.get_path("include"), "Python.h").exists(), "no headers of this Python")
+    @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
     def test_modules_of_the_same_name(self):
         """Only a module of the folder torch loads the tracer; without PyTorch's library that is a note, and nothing else."""
         self.module("nottorch")
@@ -105,6 +179,26 @@ class Doors(Case):
         done = self.imported("torch")
         self.assertEqual(done.stdout, "torch._C\nTrue\n")
         self.assertIn("not traced", done.stderr)
+
+    @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
+    def test_fused_kernels(self):
+        """A kernel is a layer with the operators and lines that define_kernel had, each once and sorted; those of a compilation
+        before are forgotten. Kernels that run in a compilation, and what is no kernel, are not recorded."""
+        self.build("-o", "libtorch_cpu.so", SOURCE, "-shared", "-fPIC")
+        self.module("torch", "-Wl,--no-as-needed", *LINKED)
+        for name, text in INDUCTOR.items():
+            path = self.folder / "torch" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        done, path = self.traced(sys.executable, "-B", "-c", FUSED)
+        self.assertTrue(done.stdout.startswith("3 2 1\ninteger division or modulo by zero\n5\nTrue\n"), done.stdout)
+        first = ("cpp_fused_first_0", "layer", "fused", "application", "aten::add aten::cos aten::mul aten::sin",
+                 "net.py:9, net.py:12, net.py:100")
+        self.assertEqual([tuple(row.values()) for row in sql(path, FUSED_SPANS)], [
+            first, ("cpp_fused_odd_2", "layer", "fused", "application", None, None), first,
+            ("cpp_fused_stale_1", "layer", "fused", "application", None, None)])
+        for note in ("unknown way", "TORCHINDUCTOR_FORCE_DISABLE_CACHES"):
+            self.assertEqual(done.stderr.count(note), 1, done.stderr)
 
     def test_program_without_pytorch(self):
         done, path = self.traced("cat", "/proc/self/maps")
