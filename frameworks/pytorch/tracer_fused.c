@@ -144,7 +144,7 @@ static void add_line(struct texts *source, const char *stack)
 static void add_origin(struct pytorch_kernel *kernel, void *origin) // a torch.fx.Node
 {
   void *meta = attribute(origin, "meta");
-  void *operator = meta != NULL ? dict_item(meta, "original_aten") : NULL;
+  void *operator= meta != NULL ? dict_item(meta, "original_aten") : NULL;
   void *schema = attribute(operator, "_schema"), *name = attribute(schema, "name");
   const char *text = text_of(name);
   if (text != NULL) {
@@ -255,8 +255,9 @@ static void kernel_is_loaded(void *scope, const char *name, void *function)
     return;
   }
   if (*find_generated(name) == NULL)
-    report_once(&is_cached, "fused kernels come from Inductor's cache, which does not have their operators and source; try: "
-                            "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1");
+    report_once(&is_cached,
+                "fused kernels come from Inductor's cache, which does not have their operators and source; try: "
+                "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1");
   py->incref(function); // for the kernel
   if (!replace_kernel(scope, name, function))
     py->decref(function);
