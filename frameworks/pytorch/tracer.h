@@ -95,6 +95,7 @@ struct operator_place {                // the same for all calls of a line
 };
 struct open_operator {
   const void *record; // the at::RecordFunction
+  const void *stack;  // the same, if it lies in the stack frame of the function that calls the operator
   struct xsp_span span;
   uint64_t late_start;   // ticks; not 0: published at its end, as its place is known later
   struct xsp_site *site; // NULL: not known yet

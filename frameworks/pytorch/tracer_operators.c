@@ -13,6 +13,8 @@
 static enum call_paths_mode paths_mode;
 static bool records_paths, records_shapes, has_values;
 
+#define STACK_REACH 65536u // bytes that the functions between a record and its callback take at most
+
 #define LINKED "autograd::engine::evaluate_function: "
 
 // Encloses the backward operator that is linked to a forward one, and learns its module and path from it.
@@ -35,12 +37,18 @@ static const struct module_name *module_now(const struct pytorch_thread *thread)
   return depth > 0 ? thread->modules[depth - 1] : NULL;
 }
 
-static uint32_t full_path(const struct open_operator *around, const void *record)
+// Python's wrappers of at::RecordFunction keep it in an object of Python's.
+static const void *on_stack(const void *record)
+{
+  return (uintptr_t)record - (uintptr_t)__builtin_frame_address(0) < STACK_REACH ? record : NULL;
+}
+
+static uint32_t full_path(const struct open_operator *around, const void *inner)
 {
   if (around == NULL)
-    return frames_path(CALL_PATHS_FULL, NULL, record);
-  const struct frames_place outer = {.path = around->path, .python = around->top, .stack = around->record};
-  return frames_path(CALL_PATHS_FULL, &outer, record);
+    return frames_path(CALL_PATHS_FULL, NULL, inner);
+  const struct frames_place outer = {.path = around->path, .python = around->top, .stack = around->stack};
+  return frames_path(CALL_PATHS_FULL, &outer, inner);
 }
 
 // `around`: the operator that it is nested in, or NULL.
@@ -53,9 +61,8 @@ static void find_place(const struct pytorch_thread *thread, const struct open_op
   if (!records_paths)
     return;
   opened->top = python_frames_top();
-  // The record is in the stack frame of the function that calls the operator; a client that asks has none.
-  if (paths_mode == CALL_PATHS_FULL && opened->record != NULL)
-    opened->place.caller = full_path(around, opened->record);
+  if (paths_mode == CALL_PATHS_FULL && opened->record != NULL) // a client that asks has none
+    opened->place.caller = full_path(around, opened->stack);
   else if (around == NULL)
     opened->place.caller = python_frames_path();
   else if (opened->top.frame == around->top.frame && opened->top.instruction == around->top.instruction)
@@ -135,8 +142,10 @@ static void begin(const void *record, enum scope scope)
     return;
   const char *name = torch->name(record);
   struct open_operator *around = operator_innermost(thread), *opened = &thread->open[thread->depth++];
-  *opened = (struct open_operator){
-      .record = record, .scope = (uint8_t)scope, .sequence = layout_sequence(record, scope == SCOPE_BACKWARD)};
+  *opened = (struct open_operator){.record = record,
+                                   .stack = on_stack(record),
+                                   .scope = (uint8_t)scope,
+                                   .sequence = layout_sequence(record, scope == SCOPE_BACKWARD)};
   struct operator_place forward;
   bool has_forward = find_forward(record, around, opened, &forward);
   if (is_unsettled(around))

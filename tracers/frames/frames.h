@@ -21,7 +21,7 @@
 struct frames_place {
   uint32_t path;
   struct python_place python; // python_frames_top() when it began
-  const void *stack;          // in the stack frame of the function that began it: an object of that function
+  const void *stack; // in the stack frame of the function that began it: an object of that function. NULL: unknown
 };
 
 // Once, after python_frames_setup if there is Python. `in_interpreter`: an address in its library or program; NULL: none.
@@ -30,7 +30,7 @@ bool native_frames_setup(const void *in_interpreter);
 
 // The call path of what runs now on this thread. `around`: the innermost open operator; NULL: none. `inner`: an address in the
 // stack frame of the innermost native function that belongs to the path, as `stack` above: functions inside it are the
-// framework's and the tracer's own. 0: none, or no room.
+// framework's and the tracer's own. NULL: all but the tracer's own belong to it. 0: none, or no room.
 uint32_t frames_path(enum call_paths_mode mode, const struct frames_place *around, const void *inner);
 
 #endif

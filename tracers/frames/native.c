@@ -15,6 +15,7 @@ static struct hash_cache paths;
 static char program[PATH_MAX];                                         // of the main program
 static struct dl_find_object interpreter = {.dlfo_map_start = program, // empty: there is none
                                             .dlfo_map_end = program};
+static struct dl_find_object own; // this library
 static bool is_on;
 
 bool native_frames_setup(const void *in_interpreter)
@@ -23,14 +24,15 @@ bool native_frames_setup(const void *in_interpreter)
   program[length > 0 ? length : 0] = '\0';
   if (in_interpreter != NULL && _dl_find_object((void *)(uintptr_t)in_interpreter, &interpreter) != 0)
     return false;
+  if (_dl_find_object((void *)(uintptr_t)native_frames_setup, &own) != 0)
+    return false;
   is_on = (paths.sets != NULL || hash_cache_map(&paths)) && unwind_setup();
   return is_on;
 }
 
-static bool is_interpreter(uintptr_t pc)
+static bool is_in(const struct dl_find_object *object, uintptr_t pc)
 {
-  return pc - (uintptr_t)interpreter.dlfo_map_start <
-         (uintptr_t)interpreter.dlfo_map_end - (uintptr_t)interpreter.dlfo_map_start;
+  return pc - (uintptr_t)object->dlfo_map_start < (uintptr_t)object->dlfo_map_end - (uintptr_t)object->dlfo_map_start;
 }
 
 // ---- a walk
@@ -42,7 +44,8 @@ struct native_stack {
   uintptr_t pc[NATIVE_FRAMES_MOST];
 };
 
-// From the function whose frame holds `inner` outwards to, exclusively, the one whose frame holds `outer` (0: none).
+// From the function whose frame holds `inner` outwards to, exclusively, the one whose frame holds `outer` (0: none). `inner` 0: from
+// this library's caller.
 static void walk(uintptr_t inner, uintptr_t outer, struct native_stack *ret_stack)
 {
   struct unwind_place place;
@@ -51,10 +54,12 @@ static void walk(uintptr_t inner, uintptr_t outer, struct native_stack *ret_stac
   uint32_t count = 0;
   enum stop stop = STOP_MOST;
   UNWIND_HERE(&place);
+  bool is_ours = inner == 0;
   while (count < NATIVE_FRAMES_MOST) {
     uintptr_t pc = place.pc;
     bool is_outermost = !unwind_step(&place, &end);
-    if (is_interpreter(pc)) {
+    is_ours &= is_in(&own, pc);
+    if (is_in(&interpreter, pc)) {
       stop = STOP_INTERPRETER;
       break;
     }
@@ -62,7 +67,7 @@ static void walk(uintptr_t inner, uintptr_t outer, struct native_stack *ret_stac
       stop = STOP_AROUND;
       break;
     }
-    if ((is_outermost ? place.sp : end) > inner) {
+    if (!is_ours && (is_outermost ? place.sp : end) > inner) {
       ret_stack->pc[count++] = pc;
       hash128_add(&hash, pc, 0);
     }

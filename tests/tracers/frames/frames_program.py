@@ -334,6 +334,8 @@ def native():
         found[i], python[i] = held.probe_full(full), held.probe_path()
     assert found[0] == found[1]  # once unwound, once known
     called_from_ctypes(modules_of(found[0], python[0]), "probe_full")
+    outside = modules_of(*(held.probe_outside(), held.probe_path()))
+    assert outside and {module for module, _ in outside} <= {"_ctypes", "libffi"}, outside
     assert held.probe_full(none) == 0
     path, stack = held.probe_full(light), traceback.extract_stack()
     same(frames_of(path), stack, qualified(sys._getframe()))
