@@ -246,15 +246,33 @@ int xsp_tracer_join(const struct xsp_tracer *descriptor)
   return start_one(tracer);
 }
 
-void tracers_stop(void)
+static void each_started(void (*what)(const struct xsp_tracer *tracer))
 {
   uint32_t count = __atomic_load_n(&loaded_count, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < count && i < TRACERS_MOST; i++) {
-    if (__atomic_load_n(&loaded[i].started_by, __ATOMIC_ACQUIRE) != getpid())
-      continue;
-    if (loaded[i].tracer->flush != NULL)
-      loaded[i].tracer->flush();
-    if (loaded[i].tracer->stop != NULL)
-      loaded[i].tracer->stop();
-  }
+  for (uint32_t i = 0; i < count && i < TRACERS_MOST; i++)
+    if (__atomic_load_n(&loaded[i].started_by, __ATOMIC_ACQUIRE) == getpid())
+      what(loaded[i].tracer);
+}
+
+static void flush(const struct xsp_tracer *tracer)
+{
+  if (tracer->flush != NULL)
+    tracer->flush();
+}
+
+static void stop(const struct xsp_tracer *tracer)
+{
+  flush(tracer);
+  if (tracer->stop != NULL)
+    tracer->stop();
+}
+
+void xsp_tracers_flush(void)
+{
+  each_started(flush);
+}
+
+void tracers_stop(void)
+{
+  each_started(stop);
 }

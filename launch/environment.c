@@ -160,10 +160,15 @@ static size_t make_entries(struct request *request, char *const *before, struct 
     enum variable_how how;
     const char *value;
   } variables[] = {
-      {"XSP_SESSION", OWN, request->session_directory}, {"XSP_SESSION_JOIN", OWN, "1"},
-      {"XSP_TRACERS", OWN, tracer_list(request)},       {"LD_PRELOAD", PREPEND, preload(request)},
-      {"XSP_MODEL_RANGE", OWN, options->model_range},   {"XSP_CAPTURE_RANGE", OWN, options->capture_range},
-      {"XSP_CALL_PATHS", OWN, options->call_paths},     {"XSP_SHAPES", OWN, options->shapes ? "1" : NULL},
+      {"XSP_SESSION", OWN, request->session_directory},
+      {"XSP_SESSION_JOIN", OWN, "1"},
+      {"XSP_TRACERS", OWN, tracer_list(request)},
+      {"LD_PRELOAD", PREPEND, preload(request)},
+      {"XSP_MODEL_RANGE", OWN, options->model_range},
+      {"XSP_CAPTURE_RANGE", OWN, options->capture_range},
+      {"XSP_CALL_PATHS", OWN, options->call_paths},
+      {"XSP_SHAPES", OWN, options->shapes ? "1" : NULL},
+      {"XSP_CUDA", OWN, options->cuda},
   };
   size_t count = 0;
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)

@@ -61,6 +61,7 @@ class Spans:
         span = self.library.xsp_span_emit(self.site, interval)
         for key, value in tags.items():
             self.library.xsp_span_tag_int(span, key.encode(), value)
+        self.library.xsp_tracers_flush()  # what belongs to this inference is read before the next
 
 
 # ---- what the module is called with ------------------------------------------------------------------------------------------

@@ -60,6 +60,10 @@ XSP_API const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host);
 // session.
 XSP_API int xsp_tracer_join(const struct xsp_tracer *tracer);
 
+// What the tracers of this process have seen and not yet published becomes spans now: a device's work that has ended. For
+// programs that look at their trace while they run. Any thread, outside of callbacks of a profiler; may take milliseconds.
+XSP_API void xsp_tracers_flush(void);
+
 #ifdef __cplusplus
 }
 #endif

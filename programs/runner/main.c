@@ -11,7 +11,7 @@
 #include "programs/runner/control.h"
 #include "programs/runner/inputs.h"
 #include "programs/runner/process.h"
-#include <xsp/span.h>
+#include <xsp/tracer.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -254,7 +254,9 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
   }
   if (count == 3 && strcmp(request, "predict") == 0) {
     XSP_TRY(read_batch(fields[1], &batch, err));
-    return predict(runner, batch, fields[2], err);
+    XSP_TRY(predict(runner, batch, fields[2], err));
+    xsp_tracers_flush(); // what belongs to this inference is read before the next
+    return STATUS_OK;
   }
   if (count == 1 && strcmp(request, "describe") == 0) {
     describe_tensors(runner->arguments.control_fd, "input", runner->model.inputs, runner->model.input_count);

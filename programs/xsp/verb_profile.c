@@ -111,7 +111,7 @@ static enum status level_sets(const struct invocation *invocation, struct profil
                        "'%s' would have nothing to compare with", set);
     if (profile->sets[i].mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) && profile->tracers == NULL)
       return error_set(err, STATUS_USE, "no tracer for the kernel level", "--levels",
-                       "--tracer FILE, or sets without K", "'%s' needs one", set);
+                       "--tracer cuda, or sets without K", "'%s' needs one", set);
   }
   return STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/run_print.h"
 #include "programs/xsp/verb.h"
+#include "tracers/tracers.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -52,6 +53,10 @@ static const struct option_description options[] = {
     {"functions", 0, "FILE", NULL, false,
      "Functions of any library, by name, one a line, that become spans at library level."},
     OPTION_CALL_PATHS,
+    {"cuda", 0, "KEY=VALUE,...", NULL, false,
+     "What the tracer of CUDA records: api=some|all|none (calls) and activities= of kernel, memcpy, memset, sync, "
+     "memory "
+     "with + between them. Default: some calls, all activities."},
     {"aggregate", 0, NULL, NULL, false,
      "Keep the calling context tree instead of spans: for each call path how often, how long, how many bytes. File and "
      "memory do not grow with the time that is recorded."},
@@ -210,7 +215,7 @@ static enum status fill_program(struct request *request, struct error *err)
 {
   static const char *const at_start[] = {"tracer",      "leveled",       "serialize", "runs",    "warmup",
                                          "model-range", "capture-range", "functions", "resolve", "pin-algorithms",
-                                         "wait",        "call-paths",    "shapes"};
+                                         "wait",        "call-paths",    "shapes",    "cuda"};
   const struct invocation *invocation = request->invocation;
   struct launch_options *run = &request->experiment.run;
   run->command = (char *const *)invocation->arguments; // NULL-terminated, argv's own strings
@@ -250,6 +255,16 @@ static enum status fill_aggregate(struct request *request, struct error *err)
   return invocation_double(request->invocation, "snapshot", 0.1, 1e6, &experiment->run.commit_s, err);
 }
 
+static enum status fill_cuda(struct request *request, struct error *err)
+{
+  struct cuda_choice choice;
+  char why[200];
+  const char *text = request->experiment.run.cuda = invocation_value(request->invocation, "cuda");
+  return cuda_choice_parse(text, &choice, why, sizeof why)
+             ? STATUS_OK
+             : error_set(err, STATUS_USE, "wrong use", "--cuda", "--cuda api=all,activities=kernel+memcpy", "%s", why);
+}
+
 static enum status fill(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
@@ -262,6 +277,7 @@ static enum status fill(struct request *request, struct error *err)
   experiment->run.shapes = invocation_has(request->invocation, "shapes");
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(option_call_paths(request->invocation, &experiment->run.call_paths, err));
+  XSP_TRY(fill_cuda(request, err));
   XSP_TRY(fill_aggregate(request, err));
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_sets(request, err));

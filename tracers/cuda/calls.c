@@ -53,11 +53,11 @@ static const char *name_of(const struct cupti *cupti, uint32_t domain, uint32_t 
   return cupti->get_callback_name(domain, cbid, &name) == CUPTI_OK ? name : NULL;
 }
 
-void calls_enable(const struct cupti *cupti, enum calls_choice choice)
+void calls_enable(const struct cupti *cupti, enum cuda_calls choice)
 {
-  if (choice == CALLS_NONE)
+  if (choice == CUDA_CALLS_NONE)
     return;
-  if (choice == CALLS_ALL || cupti->enable_runtime == NULL || cupti->enable_driver == NULL) {
+  if (choice == CUDA_CALLS_ALL || cupti->enable_runtime == NULL || cupti->enable_driver == NULL) {
     cupti->enable(CUPTI_RUNTIME);
     cupti->enable(CUPTI_DRIVER);
     return;

@@ -4,15 +4,14 @@
 #define XSP_TRACERS_CUDA_CALLS_H
 
 #include "tracers/cuda/abi.h"
+#include "tracers/cuda/choice.h"
 
 #include <xsp/span.h>
 
 #define CUDA_TRACER "cuda"
 
-enum calls_choice { CALLS_NONE, CALLS_SOME, CALLS_ALL };
-
 // Switches the calls on. SOME: those that give the device work, wait for it, allocate memory or load code.
-void calls_enable(const struct cupti *cupti, enum calls_choice choice);
+void calls_enable(const struct cupti *cupti, enum cuda_calls choice);
 
 struct call {
   struct xsp_site *site;

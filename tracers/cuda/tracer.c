@@ -2,11 +2,13 @@
 // The driver loads cuda.so when the program initialises CUDA (CUDA_INJECTION64_PATH): before its first context, so that nothing
 // is missed, and not at all in programs without CUDA.
 #include "tracers/cuda/calls.h"
+#include "tracers/cuda/choice.h"
 #include "tracers/cuda/library.h"
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/worker.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +24,6 @@ static pid_t recording; // the process that records; 0: none
 static bool is_cut;     // exit did not wait long enough
 
 static const struct xsp_tracer_option options[] = {
-    {"api", "some|all|none", "calls of CUDA: those that give the device work or wait for it (default), all, none"},
-    {"memory", "yes|no", "allocations of the device's memory (default: yes)"},
-    {"sync", "yes|no", "waits for streams, events and contexts (default: yes)"},
     {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
     {"exit_wait_ms", "N", "how long exit may wait for records (2000)"},
     {NULL, NULL, NULL},
@@ -54,21 +53,6 @@ static uint64_t number_option(const char *name, uint64_t least, uint64_t most, u
   return otherwise;
 }
 
-// The place of the option's value in `values`; the first if it was not given.
-static uint32_t word_option(const char *name, const char *const *values)
-{
-  const char *text = option(name);
-  char line[160];
-  for (uint32_t i = 0; text != NULL && values[i] != NULL; i++)
-    if (strcmp(text, values[i]) == 0)
-      return i;
-  if (text != NULL) {
-    snprintf(line, sizeof line, "%s=%.60s is not known; %s is taken", name, text, values[0]);
-    say(line);
-  }
-  return 0;
-}
-
 // ---- start
 static void no_calls_back(void *data, uint32_t domain, uint32_t cbid, const void *details)
 {
@@ -93,31 +77,35 @@ static bool subscribe(const struct cupti *cupti, char *why, size_t why_size)
 
 static void enable(const struct cupti *cupti)
 {
-  static const char *const yes_no[] = {"yes", "no", NULL}, *const choices[] = {"some", "all", "none", NULL};
   static const struct {
     enum cupti_kind kind;
-    const char *what, *option;
+    uint32_t activity; // 0: always
+    const char *what;
   } kinds[] = {
-      {CUPTI_KERNEL, "kernels", NULL},
-      {CUPTI_MEMCPY, "copies", NULL},
-      {CUPTI_MEMCPY_PEER, "copies between devices", NULL},
-      {CUPTI_MEMSET, "memsets", NULL},
-      {CUPTI_OVERHEAD, "its own overhead", NULL},
-      {CUPTI_SYNCHRONIZATION, "waits", "sync"},
-      {CUPTI_MEMORY, "allocations", "memory"},
+      {CUPTI_KERNEL, CUDA_KERNEL, "kernels"},
+      {CUPTI_MEMCPY, CUDA_MEMCPY, "copies"},
+      {CUPTI_MEMCPY_PEER, CUDA_MEMCPY, "copies between devices"},
+      {CUPTI_MEMSET, CUDA_MEMSET, "memsets"},
+      {CUPTI_SYNCHRONIZATION, CUDA_SYNC, "waits"},
+      {CUPTI_MEMORY, CUDA_MEMORY, "allocations"},
+      {CUPTI_OVERHEAD, 0, "its own overhead"},
   };
+  struct cuda_choice choice;
+  char line[256];
+  if (!cuda_choice_parse(getenv("XSP_CUDA"), &choice, line, sizeof line)) {
+    say(line);
+    cuda_choice_parse(NULL, &choice, line, sizeof line);
+  }
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    if (kinds[i].option != NULL && word_option(kinds[i].option, yes_no) == 1)
+    if (kinds[i].activity != 0 && (kinds[i].activity & choice.activities) == 0)
       continue;
     uint32_t error = cupti->enable(kinds[i].kind);
-    char line[160];
     if (error == CUPTI_OK)
       continue;
     snprintf(line, sizeof line, "CUPTI does not record %s here: error %u", kinds[i].what, error);
     say(line);
   }
-  static const enum calls_choice calls[] = {CALLS_SOME, CALLS_ALL, CALLS_NONE};
-  calls_enable(cupti, calls[word_option("api", choices)]);
+  calls_enable(cupti, choice.calls);
 }
 
 static void at_exit(void)
@@ -146,10 +134,21 @@ static void record(void)
   atexit(at_exit); // before CUPTI's own, which were registered earlier
 }
 
+// Of a process that loads this file at its start, as a model's does: the driver is told about it now. Where the driver has
+// loaded it, the variable is there.
 static int start(const struct xsp_host *started_by)
 {
+  Dl_info own;
   host = started_by;
+  if (dladdr((void *)(uintptr_t)InitializeInjection, &own) != 0 && own.dli_fname != NULL)
+    setenv("CUDA_INJECTION64_PATH", own.dli_fname, 0);
   return 0;
+}
+
+static void flush(void)
+{
+  if (recording == getpid())
+    worker_flush();
 }
 
 // The driver waits for this; whatever happens here, the program goes on.
@@ -216,6 +215,7 @@ static const struct xsp_tracer tracer = {
     .options = options,
     .probe = cuda_probe,
     .start = start,
+    .flush = flush,
     .stop = stop,
 };
 

@@ -7,6 +7,7 @@
 #include "tracers/cuda/buffers.h"
 #include "tracers/cuda/records.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ static struct cupti cupti;
 static uint64_t exit_wait_ns;
 static pid_t owner;
 static uint32_t work, is_ending, is_done; // atomic, futexes: `work` counts what there is to see
+static uint32_t asked, answered;          // atomic, futexes: flushes
 struct worker_counts worker_counts;
 
 static void wake(uint32_t *word)
@@ -83,9 +85,13 @@ static void *run(void *unused)
   while (__atomic_load_n(&is_ending, __ATOMIC_ACQUIRE) == 0) {
     uint32_t seen = __atomic_load_n(&work, __ATOMIC_ACQUIRE);
     publish_all();
-    if (clock_now_ns(CLOCK_MONOTONIC) - flushed >= PERIOD_NS) {
+    uint32_t flushes = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+    if (flushes != __atomic_load_n(&answered, __ATOMIC_RELAXED) ||
+        clock_now_ns(CLOCK_MONOTONIC) - flushed >= PERIOD_NS) {
       look(0);
       flushed = clock_now_ns(CLOCK_MONOTONIC);
+      __atomic_store_n(&answered, flushes, __ATOMIC_RELEASE);
+      syscall(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     }
     wait_for_change(&work, seen, PERIOD_NS);
   }
@@ -118,19 +124,36 @@ bool worker_start(const struct cupti *used, const struct worker_options *options
   return failure == 0;
 }
 
+// Until `word` has come to `least`. False: exit_wait_ns are over.
+static bool wait_until(uint32_t *word, uint32_t least)
+{
+  uint64_t begin = clock_now_ns(CLOCK_MONOTONIC);
+  for (;;) {
+    uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    uint64_t spent = clock_now_ns(CLOCK_MONOTONIC) - begin;
+    if ((int32_t)(now - least) >= 0 || spent >= exit_wait_ns)
+      return (int32_t)(now - least) >= 0;
+    wait_for_change(word, now, exit_wait_ns - spent);
+  }
+}
+
+void worker_flush(void)
+{
+  if (owner != getpid() || __atomic_load_n(&is_ending, __ATOMIC_RELAXED) != 0)
+    return;
+  uint32_t mine = __atomic_add_fetch(&asked, 1, __ATOMIC_ACQ_REL);
+  wake(&work);
+  wait_until(&answered, mine);
+}
+
 bool worker_finish(void)
 {
   if (owner != getpid())
     return true;
-  uint64_t begin = clock_now_ns(CLOCK_MONOTONIC);
   __atomic_store_n(&is_ending, 1, __ATOMIC_RELEASE);
   wake(&work);
-  while (__atomic_load_n(&is_done, __ATOMIC_ACQUIRE) == 0) {
-    uint64_t spent = clock_now_ns(CLOCK_MONOTONIC) - begin;
-    if (spent >= exit_wait_ns)
-      return false;
-    wait_for_change(&is_done, 0, exit_wait_ns - spent);
-  }
+  if (!wait_until(&is_done, 1))
+    return false;
   worker_counts.refused_buffers = __atomic_load_n(&buffers.refused, __ATOMIC_RELAXED);
   return true;
 }

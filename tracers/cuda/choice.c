@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// KEY=VALUE,KEY=VALUE; a list of activities has '+' between them.
+#include "tracers/cuda/choice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct word {
+  const char *name;
+  uint32_t value;
+};
+static const struct word calls[] = {{"some", CUDA_CALLS_SOME}, {"all", CUDA_CALLS_ALL}, {"none", CUDA_CALLS_NONE}, {0}};
+static const struct word activities[] = {{"kernel", CUDA_KERNEL}, {"memcpy", CUDA_MEMCPY}, {"memset", CUDA_MEMSET},
+                                         {"sync", CUDA_SYNC},     {"memory", CUDA_MEMORY}, {0}};
+
+static const struct word *find(const struct word *words, const char *text, size_t length)
+{
+  for (; words->name != NULL; words++)
+    if (strlen(words->name) == length && memcmp(words->name, text, length) == 0)
+      return words;
+  return NULL;
+}
+
+static bool parse_calls(const char *text, size_t length, struct cuda_choice *choice)
+{
+  const struct word *found = find(calls, text, length);
+  if (found != NULL)
+    choice->calls = (enum cuda_calls)found->value;
+  return found != NULL;
+}
+
+static bool parse_activities(const char *text, size_t length, struct cuda_choice *choice)
+{
+  const char *end = text + length;
+  choice->activities = 0;
+  for (;;) {
+    const char *plus = memchr(text, '+', (size_t)(end - text)), *stop = plus != NULL ? plus : end;
+    const struct word *found = find(activities, text, (size_t)(stop - text));
+    if (found == NULL)
+      return false;
+    choice->activities |= found->value;
+    if (plus == NULL)
+      return true;
+    text = plus + 1;
+  }
+}
+
+static const struct key {
+  const char *name;
+  bool (*parse)(const char *text, size_t length, struct cuda_choice *choice);
+  const char *values;
+} keys[] = {
+    {"api=", parse_calls, "some, all or none"},
+    {"activities=", parse_activities, "of kernel, memcpy, memset, sync, memory, with + between them"},
+    {0},
+};
+
+bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *why, size_t why_size)
+{
+  *ret_choice = (struct cuda_choice){.activities = CUDA_KERNEL | CUDA_MEMCPY | CUDA_MEMSET | CUDA_SYNC | CUDA_MEMORY};
+  while (text != NULL) {
+    size_t length = strcspn(text, ",");
+    int shown = length < 60 ? (int)length : 60;
+    const struct key *key = keys;
+    while (key->name != NULL && strncmp(text, key->name, strlen(key->name)) != 0)
+      key++;
+    if (key->name == NULL) {
+      snprintf(why, why_size, "'%.*s' is neither api=… nor activities=…", shown, text);
+      return false;
+    }
+    size_t begin = strlen(key->name);
+    if (!key->parse(text + begin, length - begin, ret_choice)) {
+      snprintf(why, why_size, "'%.*s': it may be %s", shown, text, key->values);
+      return false;
+    }
+    text = text[length] == ',' ? text + length + 1 : NULL;
+  }
+  return true;
+}

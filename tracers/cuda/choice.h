@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --cuda chooses: "api=all,activities=kernel+memcpy". Parsed by xsp, which reports mistakes, and again by cuda.so.
+#ifndef XSP_TRACERS_CUDA_CHOICE_H
+#define XSP_TRACERS_CUDA_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cuda_calls { CUDA_CALLS_SOME, CUDA_CALLS_ALL, CUDA_CALLS_NONE };
+enum cuda_activity {
+  CUDA_KERNEL = 1,
+  CUDA_MEMCPY = 2,
+  CUDA_MEMSET = 4,
+  CUDA_SYNC = 8,
+  CUDA_MEMORY = 16,
+};
+struct cuda_choice {
+  enum cuda_calls calls;
+  uint32_t activities; // of enum cuda_activity
+};
+
+// NULL: the default, some calls and all activities. False: `why` says which word is wrong, and what it may be.
+bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *why, size_t why_size);
+
+#endif
