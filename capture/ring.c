@@ -246,6 +246,13 @@ bool ring_room(uint32_t records)
   return false;
 }
 
+void ring_lost(uint64_t records)
+{
+  struct ring_head *ring = ring_own();
+  if (ring != NULL)
+    (void)xsp_inline_add_v1(&ring->producer.dropped, records);
+}
+
 // ---- ends
 static void release(void *unused)
 {

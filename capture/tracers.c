@@ -71,6 +71,11 @@ static const char *host_option(const struct xsp_host *host, const char *name)
   return NULL;
 }
 
+static void host_lost(const struct xsp_host *host, uint64_t events)
+{
+  ring_lost(events);
+}
+
 static void ignore_found(const struct xsp_host *host, const char *library, const char *version)
 {
 }
@@ -169,8 +174,8 @@ static struct loaded *take_slot(void)
     __atomic_store_n(&loaded_count, TRACERS_MOST, __ATOMIC_RELAXED);
     return NULL;
   }
-  loaded[slot].host =
-      (struct xsp_host){sizeof loaded[slot].host, XSP_ABI_VERSION, host_option, host_say, ignore_found, ignore_advice};
+  loaded[slot].host = (struct xsp_host){
+      sizeof loaded[slot].host, XSP_ABI_VERSION, host_option, host_say, ignore_found, ignore_advice, host_lost};
   return &loaded[slot];
 }
 

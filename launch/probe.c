@@ -71,6 +71,10 @@ static void note_advice(const struct xsp_host *host, const char *advice)
     snprintf(result->advice, sizeof result->advice, "%s", advice);
 }
 
+static void ignore_lost(const struct xsp_host *host, uint64_t events)
+{
+}
+
 static void refuse(struct probe_result *result, enum status status, const char *reason)
 {
   result->status = status;
@@ -92,7 +96,7 @@ static void in_child_tracer(const void *what, struct probe_result *ret_result)
   xsp_tracer_entry_fn entry;
   memcpy(&entry, &symbol, sizeof entry);
   const struct probe_host host = {
-      {sizeof host.host, XSP_ABI_VERSION, no_option, ignore_message, note_found, note_advice}, ret_result};
+      {sizeof host.host, XSP_ABI_VERSION, no_option, ignore_message, note_found, note_advice, ignore_lost}, ret_result};
   const struct xsp_tracer *tracer = entry(&host.host);
   if (tracer == NULL || tracer->name == NULL) {
     refuse(ret_result, STATUS_NO, "it refused this version of xsp");

@@ -32,6 +32,9 @@ struct xsp_host {
   // advice if it is not usable, one line. They exist if `size` covers them. Strings are copied.
   void (*found)(const struct xsp_host *host, const char *library, const char *version);
   void (*advise)(const struct xsp_host *host, const char *advice);
+  // Counts events that the tracer knows of and cannot publish, as dropped by the run: a vendor's buffers were full. Exists if
+  // `size` covers it. On a thread that publishes spans.
+  void (*lost)(const struct xsp_host *host, uint64_t events);
 };
 
 // One static descriptor per tracer. Fields are only appended.

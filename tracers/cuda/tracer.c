@@ -108,6 +108,12 @@ static void enable(const struct cupti *cupti)
   calls_enable(cupti, choice.calls);
 }
 
+static void lost(uint64_t records)
+{
+  if (host != NULL && host->size >= sizeof *host)
+    host->lost(host, records);
+}
+
 static void at_exit(void)
 {
   if (recording == getpid())
@@ -120,7 +126,7 @@ static void record(void)
   const char *file = "libcupti";
   char why[256] = "", line[512];
   struct worker_options wishes = {number_option("buffer_kb", 64, 65536, 1024) * 1024,
-                                  number_option("exit_wait_ms", 0, 600000, 2000) * 1000000};
+                                  number_option("exit_wait_ms", 0, 600000, 2000) * 1000000, lost};
   if (!library_find(&cupti, &file, why, sizeof why) || !subscribe(&cupti, why, sizeof why) ||
       !worker_start(&cupti, &wishes, why, sizeof why)) {
     snprintf(line, sizeof line, "kernels are not recorded: %s: %s", file, why);

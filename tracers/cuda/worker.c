@@ -19,7 +19,7 @@
 
 static struct buffers buffers;
 static struct cupti cupti;
-static uint64_t exit_wait_ns;
+static struct worker_options options;
 static pid_t owner;
 static uint32_t work, is_ending, is_done; // atomic, futexes: `work` counts what there is to see
 static uint32_t asked, answered;          // atomic, futexes: flushes
@@ -71,11 +71,16 @@ static void publish_all(void)
 
 static void look(uint32_t flush_flags)
 {
+  static uint64_t told;
   size_t dropped = 0;
   cupti.flush(flush_flags);
   publish_all();
   if (cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
-    __atomic_add_fetch(&worker_counts.dropped, dropped, __ATOMIC_RELAXED);
+    worker_counts.dropped += dropped;
+  uint64_t all = worker_counts.dropped + record_counts.without_times + record_counts.unreadable;
+  if (all > told)
+    options.lost(all - told);
+  told = all;
 }
 
 static void *run(void *unused)
@@ -100,11 +105,11 @@ static void *run(void *unused)
   return unused;
 }
 
-bool worker_start(const struct cupti *used, const struct worker_options *options, char *why, size_t why_size)
+bool worker_start(const struct cupti *used, const struct worker_options *wishes, char *why, size_t why_size)
 {
   cupti = *used;
-  buffers.size = options->buffer_bytes;
-  exit_wait_ns = options->exit_wait_ns;
+  options = *wishes;
+  buffers.size = options.buffer_bytes;
   owner = getpid();
   uint32_t error = cupti.register_callbacks(request_buffer, complete_buffer);
   if (error != CUPTI_OK) {
@@ -131,9 +136,9 @@ static bool wait_until(uint32_t *word, uint32_t least)
   for (;;) {
     uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     uint64_t spent = clock_now_ns(CLOCK_MONOTONIC) - begin;
-    if ((int32_t)(now - least) >= 0 || spent >= exit_wait_ns)
+    if ((int32_t)(now - least) >= 0 || spent >= options.exit_wait_ns)
       return (int32_t)(now - least) >= 0;
-    wait_for_change(word, now, exit_wait_ns - spent);
+    wait_for_change(word, now, options.exit_wait_ns - spent);
   }
 }
 

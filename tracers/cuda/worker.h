@@ -7,7 +7,8 @@
 
 struct worker_options {
   size_t buffer_bytes;
-  uint64_t exit_wait_ns; // how long the program's exit may wait
+  uint64_t exit_wait_ns;          // how long the program's exit may wait
+  void (*lost)(uint64_t records); // called on the thread: so many more cannot be published
 };
 
 // Before any kind of record is enabled: CUPTI is given the buffers, and the thread begins. False: why.
@@ -17,7 +18,7 @@ void worker_flush(void);
 // At exit, on any thread: what has been recorded is published, or the time is over (false). A fork's child returns at once.
 bool worker_finish(void);
 
-extern struct worker_counts { // atomic
+extern struct worker_counts { // after worker_finish
   uint64_t dropped;           // records, by CUPTI's count
   uint64_t refused_buffers;
 } worker_counts;
