@@ -136,7 +136,7 @@ def geometric(values):
 def mean_lines(options, measured):
     """The table's last rows: geometric means over the models, time of those with large operators against the targets."""
     def large(figures):
-        return any(report.get("operator_us", 0) >= LARGE_OPERATOR_US for way in options.ways for report in figures[way])
+        return any((report.get("operator_us") or 0) >= LARGE_OPERATOR_US for way in options.ways for report in figures[way])
     groups = {"all models": measured, f"operators of {LARGE_OPERATOR_US} us or more":
               {model: figures for model, figures in measured.items() if large(figures)}}
     for group, models in groups.items():
