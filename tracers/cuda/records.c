@@ -142,7 +142,7 @@ static void publish_memory(const struct cupti_memory *memory)
   XSP_SITE_FULL(release, XSP_LEVEL_LIBRARY, "free", "memory", CUDA_TRACER);
   bool is_release = memory->operation == 2;
   struct xsp_interval interval = {.size = sizeof interval,
-                                  .track = memory_track(memory->device_id),
+                                  .track = allocation_track(memory->device_id),
                                   .clock = XSP_CLOCK_REALTIME,
                                   .start = memory->timestamp,
                                   .end = memory->timestamp};

@@ -89,7 +89,7 @@ uint16_t wait_track(uint32_t device, uint32_t context, uint32_t stream, uint64_t
   return free_track(owned_of(WAITS, device, context, stream), start, end);
 }
 
-uint16_t memory_track(uint32_t device)
+uint16_t allocation_track(uint32_t device)
 {
   return only_track(owned_of(MEMORY, device, 0, 0));
 }

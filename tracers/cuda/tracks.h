@@ -11,6 +11,6 @@ uint16_t thread_track(uint32_t thread_id);
 // Where the stream has nothing else at that time: what runs in a graph, or in two streams of one number, may overlap.
 uint16_t stream_track(uint32_t device, uint32_t context, uint32_t stream, uint64_t start, uint64_t end);
 uint16_t wait_track(uint32_t device, uint32_t context, uint32_t stream, uint64_t start, uint64_t end);
-uint16_t memory_track(uint32_t device);
+uint16_t allocation_track(uint32_t device);
 
 #endif
