@@ -101,7 +101,7 @@ static struct handover find_buffer(struct slot *slot)
 {
   uint64_t start_ns = now_ns();
   struct handover given = ask();
-  if (given.data && given.size >= (faults_has("tiny-refused") ? 65536 : BUFFER_MINIMUM)) {
+  if (given.data && given.size >= (faults_has("tiny-refused") ? 131072 : BUFFER_MINIMUM)) {
     slot->data = given.data;
     slot->size = given.size;
     slot->records_maximum = given.used;

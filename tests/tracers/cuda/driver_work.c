@@ -149,15 +149,18 @@ static void tell_memory(const struct simulator_call *call, bool is_allocation, u
                                                   .context_id = context_current()->id});
 }
 
+#define HEAD 64 // before the memory: its size, which is told again when it is freed
+
 EXPORTED CUresult cuMemAlloc(CUdeviceptr *pointer, size_t bytes)
 {
   DRIVER_CALL(cuMemAlloc_v2, NULL);
   if (!context_current())
     RETURN(CUDA_ERROR_INVALID_CONTEXT);
-  void *memory = calloc(1, bytes);
+  uint64_t *memory = calloc(1, HEAD + bytes);
   if (!memory)
     RETURN(CUDA_ERROR_OUT_OF_MEMORY);
-  *pointer = (CUdeviceptr)memory;
+  memory[0] = bytes;
+  *pointer = (CUdeviceptr)memory + HEAD;
   tell_memory(&call, true, *pointer, bytes);
   RETURN(CUDA_SUCCESS);
 }
@@ -168,8 +171,9 @@ EXPORTED CUresult cuMemFree(CUdeviceptr pointer)
   if (!context_current())
     RETURN(CUDA_ERROR_INVALID_CONTEXT);
   device_wait_context(context_current()); // as real ones do
-  tell_memory(&call, false, pointer, 0);
-  free((void *)pointer);
+  uint64_t *memory = (uint64_t *)(pointer - HEAD);
+  tell_memory(&call, false, pointer, memory[0]);
+  free(memory);
   RETURN(CUDA_SUCCESS);
 }
 

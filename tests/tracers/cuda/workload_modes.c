@@ -3,6 +3,7 @@
 #include "workload.h"
 
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,6 +283,22 @@ static int errors(unsigned count)
   return 0;
 }
 
+// Kernels end after the ranges that they were launched in.
+static int ranges(unsigned count)
+{
+  char name[32];
+  CUstream stream = new_stream();
+  for (unsigned i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "step %u", i);
+    nvtxRangePushA(name);
+    snprintf(name, sizeof name, "of_step_%u", i);
+    launch(find_kernel(name), small, stream);
+    nvtxRangePop();
+  }
+  must(cuStreamSynchronize(stream), "cuStreamSynchronize");
+  return 0;
+}
+
 int run_mode(const char *mode, unsigned count)
 {
   for (size_t i = 0; i < BYTES; i++)
@@ -289,8 +306,8 @@ int run_mode(const char *mode, unsigned count)
   static const struct {
     const char *name;
     int (*run)(unsigned count);
-  } modes[] = {{"simple", simple}, {"graph", graph},     {"contexts", contexts}, {"fork", forks},
-               {"many", many},     {"threads", threads}, {"names", names},       {"errors", errors}};
+  } modes[] = {{"simple", simple},   {"graph", graph}, {"contexts", contexts}, {"fork", forks},   {"many", many},
+               {"threads", threads}, {"names", names}, {"errors", errors},     {"ranges", ranges}};
   if (strcmp(mode, "runtime") == 0)
     return runtime(count);
   if (strcmp(mode, "fork-first") == 0)

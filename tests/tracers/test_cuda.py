@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracer of CUDA on a simulated GPU, in the layouts of each version: what the program launched is there exactly once,
+with names, shapes, sizes, streams and threads. And a program runs as ever, whatever goes wrong in CUPTI."""
+import json
+import subprocess
+import unittest
+
+import cuda_simulator as gpu
+from cuda_runs import Counter, CudaTest, executions_of, MODES, XSP
+
+
+class VersionsTest(CudaTest):
+    def check(self, mode):
+        for version in gpu.VERSIONS:
+            with self.subTest(version):
+                self.traced(mode, version)
+                self.check_spans()
+                self.assertEqual(self.recorded_launches(), self.launches)
+                self.assertEqual(self.counted["dropped"], 0)
+
+    def test_kernels_copies_and_sets_of_two_streams_and_two_threads(self):
+        self.check("simple")
+
+    def test_calls_of_the_runtime(self):
+        """Their launches are theirs, not those of the driver's calls inside."""
+        self.check("runtime")
+        self.assertEqual({launch.call for launch in self.launches},
+                         {"cudaMemcpy", "cudaMemsetAsync", "cudaLaunchKernel", "__cudaLaunchKernel"})
+
+    def test_graphs(self):
+        self.check("graph")
+        lanes = self.sql("select t.name from span s join track t using (run_id, track_id) where s.category = 'kernel' "
+                         "group by 1 order by count(*) desc")
+        self.assertGreaterEqual(len(lanes), 6)  # six nodes that overlap in one stream
+        self.assertEqual(self.sql("select count(*) as n from tag where key = 'graph_id'"), [{"n": 3 * 5 + 3 * 6}])
+
+    def test_several_contexts_and_devices(self):
+        self.check("contexts")
+
+    def test_names_of_any_length(self):
+        self.check("names")
+
+    def test_many_threads(self):
+        self.check("threads")
+
+    def test_calls_that_fail(self):
+        self.check("errors")
+        self.assertEqual(self.sql("select count(*) as n from span join tag using (run_id, span_id) where key = 'error' and "
+                                  "value = 1 and name = 'cuLaunchKernel'"), [{"n": MODES["errors"]}])
+
+    def test_many_launches(self):
+        self.check("many")
+
+    def test_forks(self):
+        self.check("fork")
+        self.check("fork-first")
+
+    def test_ranges_of_the_program_are_parents(self):
+        """By the call, not by the time of the execution: each kernel runs for 5 ms, and the ranges are over by then."""
+        environment = self.environment("13.1", "", kernel_ns=5000000)
+        self.start((XSP, "run", "-f", "-t", "cuda,nvtx", "-o", self.out, "--"), "ranges", environment)
+        rows = self.sql("select s.name as kernel, p.name as range, p.end_ns <= s.end_ns as is_over from span s join span p on "
+                        "p.run_id = s.run_id and p.span_id = s.parent_id where s.category = 'kernel' order by s.start_ns")
+        self.assertEqual([(row["kernel"], row["range"]) for row in rows],
+                         [("of_step_0", "step 0"), ("of_step_1", "step 1"), ("of_step_2", "step 2")])
+        self.assertEqual(rows[2]["is_over"], 1)
+
+    def test_memory_and_overhead(self):
+        """simple allocates twice 4096 bytes and frees them; the simulator reports what asking for buffers took."""
+        for version in gpu.VERSIONS:
+            with self.subTest(version):
+                self.traced("simple", version)
+                tag = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = '{}')"
+                rows = self.sql(f"select name, {tag.format('bytes')} as bytes, {tag.format('total_bytes')} as total from span s "
+                                "where category = 'memory' order by start_ns")
+                self.assertEqual([(row["name"], row["bytes"], row["total"]) for row in rows],
+                                 [("allocate", 4096, 4096), ("allocate", 4096, 8192), ("free", 4096, 4096), ("free", 4096, 0)])
+                self.assertRegex(self.said, r"cuda: CUPTI reports \d+\.\d+ ms asking for buffers")
+
+    def test_waits(self):
+        self.traced("simple")
+        waits = self.sql("select name, count(*) as n from span where kind = 'execution' and category = 'sync' group by 1")
+        self.assertEqual({wait["name"]: wait["n"] for wait in waits},
+                         {"Stream Sync": 2, "Event Sync": 1, "Context Sync": 1, "Stream Wait Event": 1})
+
+
+class EndsTest(CudaTest):
+    """However a program ends, its status is its own, and what is recorded is right."""
+
+    def test_an_exit_without_waiting(self):
+        for kernel_ns in (1000, 100000000):
+            with self.subTest(kernel_ns):
+                self.assertEqual(self.traced("leave", kernel_ns=kernel_ns), (7, ""))
+                self.check_spans()
+                self.assertEqual(self.sql("select count(*) as n from span where kind = 'launch'"), [{"n": 3}])
+                self.assertEqual(Counter(e for _, e in self.executions()) - executions_of(self.launches), Counter())
+
+    def test_an_abrupt_exit(self):
+        self.assertEqual(self.traced("leave-at-once"), (8, ""))
+        self.check_spans(has_all_calls=False)
+
+    def test_an_abort(self):
+        self.assertEqual(self.traced("abort"), (134, ""))
+        self.check_spans(has_all_calls=False)
+
+
+class FaultsTest(CudaTest):
+    def check_all_there(self, fault, **more):
+        self.traced("simple", faults=fault, **more)
+        self.check_spans()
+        self.assertEqual(self.recorded_launches(), self.launches)
+        self.assertEqual(self.said_count("records"), 0)
+
+    def test_what_costs_nothing(self):
+        for fault in ("out-of-order", "empty-buffers", "many-threads", "unknown-kinds"):
+            for seed in range(3):
+                with self.subTest(fault, seed=seed):
+                    self.check_all_there(fault, seed=seed)
+
+    def test_names_that_are_missing_or_long(self):
+        for fault, name in (("null-names", "(kernel without a name)"), ("long-names", "n" * 10000)):
+            with self.subTest(fault):
+                self.traced("simple", faults=fault)
+                self.check_spans()
+                self.assertEqual(Counter(e for _, e in self.executions(is_named=False)),
+                                 executions_of(self.launches, is_named=False))
+                self.assertIn({"name": name}, self.sql("select distinct name from span where category = 'kernel'"))
+
+    def test_records_without_times(self):
+        self.traced("simple", faults="zero-times")
+        self.check_spans()
+        self.assertGreater(self.counted["without_times"], 0)
+        self.assertEqual(self.said_count("records without times"), self.counted["without_times"])
+        self.assertEqual(len(self.executions()), sum(executions_of(self.launches).values()) - self.counted["without_times"])
+
+    def test_records_that_are_dropped(self):
+        self.traced("simple", faults="drops")
+        self.check_spans(has_all_calls=False)
+        self.assertGreater(self.counted["dropped"], 0)
+        self.assertEqual(self.said_count("records were dropped"), self.counted["dropped"])
+        self.assertEqual(self.sql("select dropped_count as n from run"), [{"n": self.counted["dropped"]}])
+        self.assertEqual(len(self.executions()), self.counted["kernels"] + self.counted["memcpys"] + self.counted["memsets"])
+
+    def test_buffers_that_are_refused(self):
+        self.traced("simple", faults="tiny-refused", options=":buffer_kb=64")
+        self.assertEqual(self.executions(), [])
+        self.assertGreater(self.counted["dropped"], 0)
+        self.assertEqual(self.said_count("records were dropped"), self.counted["dropped"])
+
+    def test_a_record_that_is_cut(self):
+        for fault in ("cut", "cut-shown"):
+            for seed in range(5):
+                with self.subTest(fault, seed=seed):
+                    self.traced("many", faults=fault, seed=seed, kernel_ns=1000, options=":buffer_kb=64")
+                    self.check_spans()
+                    self.assertGreater(self.counted["cut"], 0)
+                    self.assertEqual(len(self.executions()), MODES["many"] - self.counted["cut"])
+
+    def test_a_kind_that_ends_a_buffer(self):
+        self.traced("simple", faults="invalid-kinds")
+        self.check_spans(has_all_calls=False)
+        self.assertGreater(self.counted["unknown"], 0)
+        self.assertEqual(Counter(e for _, e in self.executions()) - executions_of(self.launches), Counter())
+
+    def test_kinds_that_are_refused(self):
+        self.traced("simple", faults="kinds-refused")
+        self.check_spans()
+        self.assertIn("memsets", self.said)
+        kept = Counter({e: n for e, n in executions_of(self.launches).items() if e.category != "memset"})
+        self.assertEqual(Counter(e for _, e in self.executions()), kept)
+        self.traced("simple", faults="kernels-refused")
+        self.assertRegex(self.said, "kernels.* 35")
+        self.assertEqual({e.category for _, e in self.executions()}, {"memcpy", "memset"})
+
+    def test_another_tool_that_holds_cupti(self):
+        """One line says who; nothing else of CUPTI is called then, as it is the other's."""
+        self.traced("simple", faults="subscriber")
+        self.assertIn("Nsight Systems", self.said)
+        self.assertLessEqual(self.counted["entries"], 2)  # version, subscribe
+        self.assertEqual(self.sql("select name from span where level = 'kernel'"), [])
+        self.traced("simple", "11.8", "subscriber")  # which does not say who
+        self.assertRegex(self.said, "cuda: .*another tool")
+
+    def test_cupti_that_does_not_work(self):
+        self.traced("simple", faults="subscribe-fails")
+        self.assertRegex(self.said, "cuda: .*999")
+        self.assertLessEqual(self.counted["entries"], 2)
+
+    def test_a_libcupti_that_is_not_there(self):
+        environment = self.environment("13.1", "", library=self.folder / "none.so")
+        status, output = self.start((XSP, "run", "-f", "-t", "cuda", "-o", self.out, "--"), "simple", environment)
+        self.assertEqual(status, 0)
+        self.assertRegex(output, r"^copied \d+\n$")
+        self.assertRegex(self.said, "cuda: .*none.so")
+
+    def test_a_machine_without_a_device(self):
+        self.assertEqual(self.traced("simple", faults="no-device"), (4, "cuInit: 100\n"))
+
+    def test_a_flush_that_hangs(self):
+        """It delays the exit by no more than the option allows; the program's status is its own."""
+        for fault in ("flush-hangs", "last-flush-hangs"):
+            with self.subTest(fault):
+                self.assertEqual(self.traced("simple", faults=fault, options=":exit_wait_ms=100")[0], 0)
+                self.assertIn("exit_wait_ms", self.said)
+                self.check_spans(has_all_calls=False)
+
+    def test_a_session_without_the_kernel_level(self):
+        environment = self.environment("13.1", "")
+        self.start((XSP, "run", "-f", "-t", "cuda", "--levels", "M", "-o", self.out, "--"), "simple", environment)
+        self.assertFalse(self.counts.exists())
+
+    def test_random_faults(self):
+        for seed in range(30):
+            self.check_random(seed)
+
+
+class ChoiceTest(CudaTest):
+    def test_what_is_recorded_is_chosen(self):
+        """By --cuda: calls, and what the device does."""
+        for choice, categories in (("api=none", {"kernel", "memcpy", "memset", "sync", "memory"}),
+                                   ("activities=kernel+sync", {"api", "kernel", "sync"}),
+                                   ("api=none,activities=memset", {"memset"})):
+            with self.subTest(choice):
+                environment = self.environment("13.1", "")
+                self.start((XSP, "run", "-f", "-t", "cuda", "--cuda", choice, "-o", self.out, "--"), "simple", environment)
+                self.assertEqual({row["category"] for row in self.sql("select distinct category from span")} - {"program"},
+                                 categories)
+
+    def test_all_calls(self):
+        """A call that is not chosen by default is there; before 12.9, CUPTI cannot choose."""
+        for version, choice, is_there in (("13.1", "api=some", 0), ("13.1", "api=all", 1), ("12.4", "api=some", 1)):
+            with self.subTest(version=version, choice=choice):
+                environment = self.environment(version, "")
+                self.start((XSP, "run", "-f", "-t", "cuda", "--cuda", choice, "-o", self.out, "--"), "simple", environment)
+                self.assertEqual(self.sql("select count(*) > 0 as n from span where name = 'cuStreamGetId'"), [{"n": is_there}])
+
+    def test_check_says_what_there_is(self):
+        for faults, library, usable, key, text in (
+                ("", None, True, "version", "CUPTI 130101, driver for CUDA 13.1, 2 devices: Simulated GPU 0"),
+                ("no-device", None, False, "reason", "100"), ("", "/none.so", False, "reason", "none.so")):
+            environment = {**self.environment("13.1", faults, library=library), "LD_LIBRARY_PATH": str(gpu.PLACE)}
+            done = subprocess.run([XSP, "check", "cuda", "--json"], env=environment, timeout=60, stdout=subprocess.PIPE)
+            found = [row for row in json.loads(done.stdout) if row.get("tracer") == "cuda"][0]
+            self.assertEqual(found["usable"], usable, found)
+            self.assertIn(text, found[key])
+
+
+class ProgramsOwnLibraryTest(CudaTest):
+    def test_the_libcupti_of_the_program_is_used(self):
+        """One that is loaded already, then one that the loader finds."""
+        for name, variable in (("13", "LD_PRELOAD"), ("12.9", "LD_PRELOAD"), ("13", "LD_LIBRARY_PATH")):
+            with self.subTest(name, variable=variable):
+                path = gpu.PLACE / name / f"libcupti.so.{name.split('.')[0]}"
+                environment = self.environment("12.9" if name == "12.9" else "13.1", "")
+                del environment["XSP_LIBRARY_CUPTI"]
+                environment[variable] = str(path if variable == "LD_PRELOAD" else path.parent)
+                status, _ = self.start((XSP, "run", "-f", "-t", "cuda", "-o", self.out, "--"), "runtime", environment)
+                self.assertEqual(status, 0)
+                self.assertEqual(self.sql("select count(*) as n from span where category = 'kernel'"), [{"n": 8}], self.said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
