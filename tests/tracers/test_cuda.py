@@ -161,6 +161,7 @@ class FaultsTest(CudaTest):
         self.check_spans(has_all_calls=False)
         self.assertGreater(self.counted["unknown"], 0)
         self.assertEqual(Counter(e for _, e in self.executions()) - executions_of(self.launches), Counter())
+        self.assertGreater(self.said_count("buffers were read in part"), 0, self.said)
 
     def test_kinds_that_are_refused(self):
         self.traced("simple", faults="kinds-refused")

@@ -271,7 +271,8 @@ static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer
 {
   size_t count = 0;
   void *record = NULL;
-  while (cupti->next_record(buffer->bytes, buffer->valid, &record) == CUPTI_OK) {
+  uint32_t result;
+  while ((result = cupti->next_record(buffer->bytes, buffer->valid, &record)) == CUPTI_OK) {
     size_t place = (size_t)((uint8_t *)record - buffer->bytes), needed;
     if (place + sizeof(uint32_t) > buffer->valid || (needed = least_size(*(uint32_t *)record)) == 0)
       continue;
@@ -291,6 +292,7 @@ static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer
     else
       found[count++] = (struct found){start, record};
   }
+  record_counts.buffers_in_part += result != CUPTI_OK && result != CUPTI_NO_MORE;
   return count;
 }
 

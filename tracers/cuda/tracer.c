@@ -210,6 +210,7 @@ static void stop(void)
   say_if(record_counts.without_times,
          "records without times: the device's buffers were full; they have a launch and no execution");
   say_if(record_counts.unreadable, "records could not be read");
+  say_if(record_counts.buffers_in_part, "buffers were read in part: CUPTI does not know one of its own records");
   say_overhead();
 }
 
