@@ -102,10 +102,15 @@ static bool is_wanted(uint32_t kind, uint32_t sources)
   return (sources & source) != 0;
 }
 
-size_t xsp_monitor_call_path(uint32_t sources, struct xsp_frame *frames, size_t most)
+uint32_t xsp_monitor_path(uint32_t sources)
 {
   uint32_t (*find)(uint32_t) = __atomic_load_n(&provider, __ATOMIC_ACQUIRE);
-  uint32_t path = find == NULL ? 0 : find(sources);
+  return find == NULL ? 0 : find(sources);
+}
+
+size_t xsp_monitor_call_path(uint32_t sources, struct xsp_frame *frames, size_t most)
+{
+  uint32_t path = xsp_monitor_path(sources);
   size_t count = 0, kept;
   const struct catalog_path *at;
   const struct catalog_frame *frame;

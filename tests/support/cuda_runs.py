@@ -63,9 +63,10 @@ class CudaTest(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
         self.out, self.truth, self.counts = (self.folder / name for name in ("out.xsp", "truth", "counts"))
 
-    def environment(self, version, faults, library=None, **more):
+    def environment(self, version, faults, library=None, preload=None, **more):
         plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "CUDA_INJECTION"))}
         return {**plain, **gpu.environment(version, faults, counts=self.counts, **more),
+                **({"LD_PRELOAD": str(preload)} if preload else {}),
                 "XSP_LIBRARY_CUPTI": str(library or gpu.VERSIONS[version][1])}
 
     def start(self, command, mode, environment):

@@ -27,7 +27,8 @@ enum cupti_kind {
   CUPTI_MEMORY = 49,
 };
 
-enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOMAINS };
+enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOMAINS, CUPTI_DOMAIN_RESOURCE = 3 };
+enum cupti_resource_callback { CUPTI_NODE_CREATED = 13, CUPTI_NODE_CLONED = 20 };
 
 // ---- records. Times are nanoseconds of CLOCK_REALTIME; both 0: the device's buffers were full
 struct cupti_api {
@@ -110,6 +111,15 @@ struct cupti_overhead {
   uint64_t start, end;
 };
 
+// ---- what callbacks get
+struct cupti_resource {
+  void *context, *handle;
+  const void *descriptor; // of a graph's callbacks: struct cupti_graph
+};
+struct cupti_graph {
+  void *graph, *original_graph, *node, *original_node;
+};
+
 // ---- functions
 struct cupti_subscriber_params { // of cuptiSubscribe_v2
   size_t size;
@@ -139,7 +149,9 @@ typedef void cupti_complete_buffer(void *context, uint32_t stream_id, uint8_t *b
   X(subscribe_v2, cuptiSubscribe_v2, (void **, cupti_callback *, void *data, struct cupti_subscriber_params *))        \
   X(set_thread_id_type, cuptiSetThreadIdType, (uint32_t type))                                                         \
   X(enable_runtime, cuptiActivityEnableRuntimeApi, (uint32_t cbid, uint8_t is_on))                                     \
-  X(enable_driver, cuptiActivityEnableDriverApi, (uint32_t cbid, uint8_t is_on))
+  X(enable_driver, cuptiActivityEnableDriverApi, (uint32_t cbid, uint8_t is_on))                                       \
+  X(enable_callback, cuptiEnableCallback, (uint32_t is_on, void *subscriber, uint32_t domain, uint32_t cbid))          \
+  X(get_graph_node_id, cuptiGetGraphNodeId, (void *node, uint64_t *))
 
 struct cupti {
 #define CUPTI_FIELD(field, name, parameters) uint32_t(*field) parameters;

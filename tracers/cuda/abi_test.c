@@ -29,6 +29,13 @@ EQUAL(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
 EQUAL(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 EQUAL(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 
+EQUAL(CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+EQUAL(CUPTI_NODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+EQUAL(CUPTI_NODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+SAME(cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_graph, node, CUpti_GraphData, node);
+SAME(cupti_graph, original_node, CUpti_GraphData, originalNode);
+
 SAME(cupti_api, cbid, CUpti_ActivityAPI, cbid);
 SAME(cupti_api, start, CUpti_ActivityAPI, start);
 SAME(cupti_api, end, CUpti_ActivityAPI, end);

@@ -4,6 +4,7 @@
 #include "tracers/cuda/records.h"
 
 #include "tracers/cuda/calls.h"
+#include "tracers/cuda/graphs.h"
 #include "tracers/cuda/kernels.h"
 #include "tracers/cuda/tracks.h"
 
@@ -37,7 +38,8 @@ static struct xsp_span emit(struct xsp_site *site, const struct execution *at, u
                                   .clock = XSP_CLOCK_REALTIME,
                                   .start = at->start,
                                   .end = at->end,
-                                  .correlation_id = at->correlation_id};
+                                  .correlation_id = at->correlation_id,
+                                  .call_path = at->graph_id != 0 ? graphs_path(at->graph_node_id) : 0};
   record_counts.executions++;
   if (at->context < CONTEXTS_MOST)
     context_device[at->context] = at->device + 1;

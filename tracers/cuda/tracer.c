@@ -3,6 +3,7 @@
 // is missed, and not at all in programs without CUDA.
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/choice.h"
+#include "tracers/cuda/graphs.h"
 #include "tracers/cuda/library.h"
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
@@ -54,19 +55,13 @@ static uint64_t number_option(const char *name, uint64_t least, uint64_t most, u
 }
 
 // ---- start
-static void no_calls_back(void *data, uint32_t domain, uint32_t cbid, const void *details)
+// To subscribe is also what keeps two tools from taking each other's buffers: so it comes first.
+static bool subscribe(struct cupti *cupti, void **ret_subscriber, char *why, size_t why_size)
 {
-  (void)data, (void)domain, (void)cbid, (void)details;
-}
-
-// To subscribe is what keeps two tools from taking each other's buffers: so it comes first, though no callback is wanted.
-static bool subscribe(const struct cupti *cupti, char *why, size_t why_size)
-{
-  static void *subscriber;
   char holder[128] = "another tool";
   struct cupti_subscriber_params params = {sizeof params, "xsp", holder, sizeof holder};
-  uint32_t error = cupti->subscribe_v2 != NULL ? cupti->subscribe_v2(&subscriber, no_calls_back, NULL, &params)
-                                               : cupti->subscribe(&subscriber, no_calls_back, NULL);
+  uint32_t error = cupti->subscribe_v2 != NULL ? cupti->subscribe_v2(ret_subscriber, graphs_callback, cupti, &params)
+                                               : cupti->subscribe(ret_subscriber, graphs_callback, cupti);
   if (error == CUPTI_OTHER_SUBSCRIBER)
     snprintf(why, why_size, "%.100s records this process already (torch.profiler, nsys, ncu ...), and CUPTI serves one",
              holder);
@@ -122,12 +117,13 @@ static void at_exit(void)
 
 static void record(void)
 {
-  struct cupti cupti;
+  static struct cupti cupti;
+  void *subscriber = NULL;
   const char *file = "libcupti";
   char why[256] = "", line[512];
   struct worker_options wishes = {number_option("buffer_kb", 64, 65536, 1024) * 1024,
                                   number_option("exit_wait_ms", 0, 600000, 2000) * 1000000, lost};
-  if (!library_find(&cupti, &file, why, sizeof why) || !subscribe(&cupti, why, sizeof why) ||
+  if (!library_find(&cupti, &file, why, sizeof why) || !subscribe(&cupti, &subscriber, why, sizeof why) ||
       !worker_start(&cupti, &wishes, why, sizeof why)) {
     snprintf(line, sizeof line, "kernels are not recorded: %s: %s", file, why);
     say(line);
@@ -136,6 +132,7 @@ static void record(void)
   if (cupti.set_thread_id_type != NULL)
     cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
   recording = getpid();
+  graphs_start(&cupti, subscriber);
   enable(&cupti);
   atexit(at_exit); // before CUPTI's own, which were registered earlier
 }

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executions of CUDA graphs have the call path of the code that made their nodes, in every version, on a simulated GPU."""
+import re
+import unittest
+
+import cuda_simulator as gpu
+from cuda_runs import MODES, CudaTest
+
+NODES = """
+    select s.name, f.name as layer, p.name as caller, p.line,
+      (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'grid') as grid,
+      (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'graph_node_id') as node
+    from span s left join context c using (context_id) left join frame f using (frame_id)
+      left join context up on up.context_id = c.parent_id left join frame p on p.frame_id = up.frame_id
+    where s.kind = 'execution' and s.category <> 'sync' order by s.start_ns"""
+
+
+class GraphsTest(CudaTest):
+    def test_nodes_have_the_path_of_their_maker(self):
+        for version in gpu.VERSIONS:
+            with self.subTest(version):
+                self.traced("graph", version, preload=gpu.PLACE / "path_provider.so")
+                rows = self.sql(NODES)
+                outside = [row for row in rows if row["node"] is None]
+                self.assertEqual([row["layer"] for row in outside], [None] * len(outside))
+                nodes = {row["node"]: row for row in rows if row["node"] is not None}
+                self.assertEqual(len([row for row in rows if row["node"] is not None]), len(nodes) * MODES["graph"])
+                self.assertEqual({(row["caller"], row["line"]) for row in nodes.values()}, {("capture", 7)})
+                layer = {node: int(re.fullmatch(r"layer (\d+)", row["layer"])[1]) for node, row in nodes.items()}
+                self.assertEqual(len(set(layer.values())), len(nodes))  # each its own
+                # The graph made by hand: its six nodes were made one after the other, with grids 1 to 6.
+                by_hand = sorted((layer[node], row["grid"]) for node, row in nodes.items() if row["name"] == "vector_add")[-6:]
+                first = by_hand[0][0]
+                self.assertEqual(by_hand, [(first + i, f"[{i + 1},1,1]") for i in range(6)])
+
+    def test_without_a_provider_there_is_none(self):
+        self.traced("graph")
+        self.assertEqual(self.sql("select name from span where context_id is not null"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
