@@ -115,6 +115,12 @@ static bool is_name_usable(const struct check_subjects *subjects, const char *na
   return false;
 }
 
+static const char *library_of(const struct check_subject *subject)
+{
+  const struct known_tracer *tracer = subject->predictor == NULL ? known_tracer(subject->name) : NULL;
+  return tracer != NULL && tracer->library != NULL ? tracer->library : subject->name;
+}
+
 // A library that was named and does not open is a failure of its own; else "no" only where names were asked for.
 static enum status verdict(const struct invocation *invocation, const struct check_subjects *subjects,
                            struct error *err)
@@ -123,7 +129,7 @@ static enum status verdict(const struct invocation *invocation, const struct che
     const struct probe_result *result = &subjects->list.items[i].result;
     char variable[LIBRARY_VARIABLE_SIZE]; // --library sets it, too
     if (!result->is_usable && result->status == STATUS_SYSTEM &&
-        library_variable(subjects->list.items[i].name, variable) != NULL)
+        library_variable(library_of(&subjects->list.items[i]), variable) != NULL)
       return error_set(err, STATUS_SYSTEM, "cannot use the library that was named", result->name, result->advice, "%s",
                        result->reason);
   }

@@ -243,6 +243,7 @@ class ChoiceTest(CudaTest):
             done = subprocess.run([XSP, "check", "cuda", "--json"], env=environment, timeout=60, stdout=subprocess.PIPE)
             found = [row for row in json.loads(done.stdout) if row.get("tracer") == "cuda"][0]
             self.assertEqual(found["usable"], usable, found)
+            self.assertEqual(done.returncode, 0 if usable else 3, found)  # the library that was named cannot be used
             self.assertIn(text, found[key])
 
 
