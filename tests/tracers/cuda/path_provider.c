@@ -11,7 +11,8 @@ static uint32_t next_layer(uint32_t sources)
   if (sources != (XSP_SOURCE_PYTHON | XSP_SOURCE_FRAMEWORK))
     return 0;
   snprintf(name, sizeof name, "layer %u", __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED));
-  struct xsp_frame capture = {.size = sizeof capture, .kind = XSP_FRAME_PYTHON, .name = "capture", .file = "model.py", .line = 7};
+  struct xsp_frame capture = {
+      .size = sizeof capture, .kind = XSP_FRAME_PYTHON, .name = "capture", .file = "model.py", .line = 7};
   struct xsp_frame layer = {.size = sizeof layer, .kind = XSP_FRAME_FRAMEWORK, .name = name};
   return xsp_call_path(xsp_call_path(0, &capture), &layer);
 }
