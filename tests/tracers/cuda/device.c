@@ -89,7 +89,9 @@ static void perform(const struct simulator_operation *operation)
 {
   if (operation->kind == SIMULATOR_MEMSET)
     memset(operation->to, operation->value, operation->bytes);
-  else if (operation->kind != SIMULATOR_KERNEL)
+  else if (operation->kind == SIMULATOR_KERNEL)
+    kernels_run(operation);
+  else
     memmove(operation->to, operation->from, operation->bytes);
 }
 
@@ -129,7 +131,10 @@ bool device_start(void)
 
 uint64_t device_duration_ns(const struct simulator_operation *operation)
 {
-  return operation->kind == SIMULATOR_KERNEL ? kernel_ns : 1000 + operation->bytes / 10; // 10 GB/s
+  if (operation->kind != SIMULATOR_KERNEL)
+    return 1000 + operation->bytes / 10; // 10 GB/s
+  uint64_t own_ns = kernels_duration_ns(operation);
+  return own_ns ? own_ns : kernel_ns;
 }
 
 // Under the lock, as the next two. The default stream and blocking streams wait for one another.

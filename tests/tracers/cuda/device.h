@@ -59,6 +59,11 @@ void device_unlock(void);
 bool device_start(void); // the first call of cuInit
 bool device_has(const char *fault);
 
+// kernels.c: what some kernels do, by their name. Others do nothing.
+void kernels_take(struct simulator_operation *operation, void **arguments); // at their launch
+void kernels_run(const struct simulator_operation *operation);
+uint64_t kernels_duration_ns(const struct simulator_operation *operation); // 0: like any other
+
 // Graphs. Called by launches while a stream is capturing.
 CUresult graph_capture(CUstream stream, const struct simulator_operation *operation);
 bool graph_has(CUstream stream);                     // it is capturing

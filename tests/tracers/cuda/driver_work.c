@@ -14,7 +14,8 @@ CUstream stream_of(CUstream stream)
   return context_current() ? context_current()->default_stream : NULL;
 }
 
-static CUresult launch(const struct simulator_call *call, CUfunction function, const CUlaunchConfig *shape)
+static CUresult launch(const struct simulator_call *call, CUfunction function, const CUlaunchConfig *shape,
+                       void **arguments)
 {
   CUstream stream = stream_of(shape->hStream);
   if (!stream)
@@ -27,6 +28,7 @@ static CUresult launch(const struct simulator_call *call, CUfunction function, c
                                           .grid = {shape->gridDimX, shape->gridDimY, shape->gridDimZ},
                                           .block = {shape->blockDimX, shape->blockDimY, shape->blockDimZ},
                                           .shared_bytes = shape->sharedMemBytes};
+  kernels_take(&operation, arguments);
   return device_enqueue(stream, &operation);
 }
 
@@ -34,17 +36,17 @@ EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  CUstream stream, void **parameters, void **extra)
 {
-  (void)parameters, (void)extra;
+  (void)extra;
   DRIVER_CALL(cuLaunchKernel, function->name);
   CUlaunchConfig shape = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, NULL, 0};
-  RETURN(launch(&call, function, &shape));
+  RETURN(launch(&call, function, &shape, parameters));
 }
 
 EXPORTED CUresult cuLaunchKernelEx(const CUlaunchConfig *shape, CUfunction function, void **parameters, void **extra)
 {
-  (void)parameters, (void)extra;
+  (void)extra;
   DRIVER_CALL(cuLaunchKernelEx, function->name);
-  RETURN(launch(&call, function, shape));
+  RETURN(launch(&call, function, shape, parameters));
 }
 
 struct copy {
@@ -177,6 +179,14 @@ EXPORTED CUresult cuMemFree(CUdeviceptr pointer)
   RETURN(CUDA_SUCCESS);
 }
 
+EXPORTED CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+  (void)flags;
+  DRIVER_CALL(cuMemHostAlloc, NULL);
+  *memory = calloc(1, bytes);
+  RETURN(*memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 EXPORTED CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
   DRIVER_CALL(cuStreamCreate, NULL);
@@ -252,8 +262,9 @@ EXPORTED CUresult cuEventRecord(CUevent event, CUstream stream)
   event->stream_id = stream->id;
   event->capture = graph_has(stream) ? stream->capture : NULL;
   event->node = stream->last;
+  uint64_t now_ns = simulator_now_ns();
   device_lock();
-  event->at_ns = stream->busy_until_ns;
+  event->at_ns = stream->busy_until_ns > now_ns ? stream->busy_until_ns : now_ns;
   device_unlock();
   RETURN(CUDA_SUCCESS);
 }
@@ -270,6 +281,17 @@ EXPORTED CUresult cuEventSynchronize(CUevent event)
   device_wait_until(event->at_ns);
   TELL(synchronized, &call, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, event->stream_id, event->id,
        simulator_now_ns());
+  RETURN(CUDA_SUCCESS);
+}
+
+#undef cuEventElapsedTime // the header's is of CUDA 13 and later; drivers have both
+EXPORTED CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to);
+EXPORTED CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+  DRIVER_CALL(cuEventElapsedTime, NULL);
+  if (simulator_now_ns() < to->at_ns)
+    RETURN(CUDA_ERROR_NOT_READY);
+  *ms = (float)((double)to->at_ns - (double)from->at_ns) / 1e6F;
   RETURN(CUDA_SUCCESS);
 }
 

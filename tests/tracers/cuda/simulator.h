@@ -24,6 +24,8 @@ struct simulator_call {
   int result;
 };
 
+#define KERNEL_ARGUMENTS 4
+
 enum simulator_kind { SIMULATOR_KERNEL, SIMULATOR_MEMCPY, SIMULATOR_PEER_COPY, SIMULATOR_MEMSET };
 struct simulator_operation {
   enum simulator_kind kind;
@@ -31,6 +33,7 @@ struct simulator_operation {
   uint64_t start_ns, end_ns; // CLOCK_REALTIME
   const char *name;          // lives as long as the process
   uint32_t grid[3], block[3], shared_bytes;
+  uint64_t arguments[KERNEL_ARGUMENTS]; // of kernels that the simulator can run
   uint64_t bytes;
   void *to;
   const void *from;
