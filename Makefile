@@ -49,11 +49,11 @@ dist: setup ## a tarball that runs where nothing can be installed: dist/xsp-VERS
 install: all ## install under PREFIX (/usr/local), DESTDIR honoured
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
 
-gpu-check: all ## the checks that need a GPU
-	@echo "gpu-check: this version has no part that uses a GPU, so there is nothing to check on one."
+gpu-check: all ## check the tracer of CUDA on this machine's NVIDIA GPU; leaves gpu-check/report.html and gpu-check.json
+	@"$(BUILD)/gpu-check" $(if $(wildcard .venv/bin/python3),--python .venv/bin/python3) $(GPU_CHECK)
 
 clean: ## remove what was built, not .venv
-	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo
+	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo gpu-check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpu-check on the simulated GPU: it passes there, and finds what goes wrong."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import cuda_simulator as gpu
+
+WHY_NOT = gpu.WHY_NOT or ("the sanitizer's runtime must be preloaded before libxsp.so" if os.environ.get("XSP_SANITIZE") else None)
+SHELL_AND_COREUTILS = ("sh", "cat", "cut", "dirname", "head", "mkdir", "mktemp", "paste", "readlink", "rm", "sort", "tail", "tr",
+                       "uname")
+# In place of gpu-check's program: the same, but it says something else.
+LIAR = """#!/bin/sh
+[ "$1" != check ] && exec '{workload}' "$@"
+'{workload}' check | sed '{edit}'
+exit {status}
+"""
+# Edits of what the program says, and which checks they make fail.
+LIES = (("/block_sum/d", {"kernels", "grids", "layers", "order"}),
+        (r"s/\[33,1,1\]/[34,1,1]/", {"grids", "order"}),
+        ('s/"bytes": 4,/"bytes": 5,/', {"copies", "order"}),
+        ('/HtoD/s/HtoD/DtoH/', {"copies", "order"}),
+        ('/DtoD/s/"stream": 2/"stream": 1/', {"order"}),
+        ('/"sum"/s/"layer": "sum"/"layer": "input"/', {"layers"}),
+        ('/"event_ns": [1-9]/s/"event_ns": /&1/', {"durations"}))
+# "Python": says yes to "is there a GPU"; the "model" is gpu-check's own program, which makes 19 saxpy and a block_sum of
+# 20 us; under torch.profiler a trace of them.
+PYTHON = """#!/bin/sh
+[ "$1" != -c ] || exit 0
+[ $# = 3 ] && {{ cat '{trace}' >"$3"; exit; }}
+'{workload}' check >&2 && {{ [ -z "${{CUDA_INJECTION64_PATH:-}}" ] && echo 1000000 || echo {traced_ns}; }}
+"""
+
+
+def kineto(kernels):
+    """torch.profiler's file of (name, duration in us)."""
+    events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1000 + 50 * number, "dur": us,
+               "args": {"device": 0, "context": 1, "stream": 7, "correlation": number + 1, "grid": [1, 1, 1], "block": [1, 1, 1]}}
+              for number, (name, us) in enumerate(kernels)]
+    return json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Simulated GPU 0"}], "traceEvents": events})
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class GpuCheckTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="xsp-gpu-check-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.out = self.folder / "out"
+
+    def check(self, *arguments, faults="", command=gpu.BUILD / "gpu-check", **environment):
+        """Exit status; self.checks are the checks of the JSON by name."""
+        version, library = "13.1", gpu.VERSIONS["13.1"][1]
+        plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "CUDA_INJECTION"))}
+        done = subprocess.run([command, "-o", self.out, "--rounds", "1", *arguments], capture_output=True, timeout=600, text=True,
+                              cwd=self.folder, env={**plain, **gpu.environment(version, faults), "LD_LIBRARY_PATH": str(gpu.PLACE),
+                                                    "XSP_LIBRARY_CUPTI": str(library), **environment})
+        self.said = done.stdout + done.stderr
+        report = self.out / "gpu-check.json"
+        self.report = json.loads(report.read_text()) if report.exists() else None
+        self.checks = {check["name"]: check for check in self.report["checks"]} if self.report else {}
+        return done.returncode
+
+    def failed(self):
+        return {name for name, check in self.checks.items() if check["status"] == "failed"}
+
+    def test_installed_with_coreutils_alone(self):
+        subprocess.run(["cmake", "--install", gpu.BUILD, "--prefix", self.folder / "was"], check=True, stdout=subprocess.DEVNULL)
+        (self.folder / "was").rename(self.folder / "here")
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for name in SHELL_AND_COREUTILS:
+            (tools / name).symlink_to(f"/usr/bin/{name}")
+        status = self.check("--rounds", "3", command=self.folder / "here/share/xsp/gpu-check", PATH=str(tools))
+        self.assertEqual((status, self.failed()), (0, set()), self.said)
+        self.assertEqual(self.report["device"]["name"], "Simulated GPU 0")
+        self.assertEqual({name for name, check in self.checks.items() if check["status"] == "not checked"}, {"torch.profiler", "nsys"})
+        passed = {name for name, check in self.checks.items() if check["status"] == "passed"}
+        self.assertLessEqual({"kernels", "grids", "copies", "layers", "order", "durations", "dropped"}, passed)
+        # saxpy: 1 in "sum", 3 streams * 4, 3 replays * 2; block_sum: 1; spin: 5, and 5 for each time that they came too late
+        count = int(self.checks["kernels"]["text"].split()[0])
+        self.assertEqual((count - 20) % 5, 0)
+        self.assertGreaterEqual(count, 25)
+        measured = [check["figures"] for check in self.checks.values() if check["status"] == "measured"]
+        self.assertEqual(len(measured), 3)
+        for figures in measured:
+            self.assertLessEqual(figures["lowest"], figures["ratio"])
+            self.assertLessEqual(figures["ratio"], figures["highest"])
+        self.assertEqual((self.out / "report.html").read_text().count("<tr"), len(self.checks))
+        self.assertIn("</html>", (self.out / "trace.html").read_text())
+
+    def test_lost_records(self):
+        for fault in ("drops", "zero-times"):
+            with self.subTest(fault=fault):
+                self.assertEqual(self.check(faults=fault), 1, self.said)
+                self.assertLessEqual({"kernels", "grids", "order", "dropped"}, self.failed())
+                self.assertEqual(self.report["failed"], len(self.failed()))
+
+    def lie(self, edit, status=0):
+        place = self.folder / "liar"
+        place.mkdir(exist_ok=True)
+        command, workload, xsp = (place / name for name in ("gpu-check", "gpu-check-workload", "xsp"))
+        shutil.copy(gpu.BUILD / command.name, command)
+        workload.write_text(LIAR.format(workload=gpu.BUILD / workload.name, edit=edit, status=status))
+        workload.chmod(0o755)
+        if not xsp.exists():
+            xsp.symlink_to(gpu.BUILD / xsp.name)
+        return self.check(command=command)
+
+    def test_each_check_fails(self):
+        for edit, checks in LIES:
+            with self.subTest(edit=edit):
+                self.assertEqual((self.lie(edit), self.failed()), (1, checks), self.said)
+        self.assertEqual((self.lie("", status=1), self.failed()), (1, {"program", "program under xsp"}))
+
+    def test_wrong_durations(self):
+        self.assertEqual((self.check(faults="long-times"), self.failed()), (1, {"durations"}), self.said)
+
+    def test_no_tracer(self):
+        self.assertEqual(self.check(XSP_LIBRARY_CUPTI="/nowhere/libcupti.so"), 1)
+        self.assertLessEqual({"xsp check cuda", "kernels", "copies", "durations"}, self.failed())
+
+    def test_finds_cupti_of_python(self):
+        library = gpu.VERSIONS["13.1"][1]
+        place = self.folder / "packages" / "nvidia" / "cu13" / "lib"
+        place.mkdir(parents=True)
+        (place / library.name).symlink_to(library)
+        self.assertEqual(self.check("--python", sys.executable, PYTHONPATH=str(self.folder / "packages"), XSP_LIBRARY_CUPTI=""), 0,
+                         self.said)
+        self.assertIn(str(place), self.checks["xsp check cuda"]["text"])
+
+    def test_no_gpu(self):
+        self.assertEqual(self.check(faults="no-device"), 3)
+        self.assertRegex(self.said, "no GPU: cuInit")
+        self.assertFalse(self.out.exists())
+
+    def test_wrong_use(self):
+        for arguments in (("--rounds", "0"), ("--rounds", "x"), ("--nothing", "1"), ("-o",)):
+            self.assertEqual(self.check(*arguments), 2, arguments)
+        self.assertFalse(self.out.exists())
+
+    def check_torch(self, kernels, traced_ns=1_000_000):
+        python, trace = self.folder / "python", self.folder / "trace.json"
+        trace.write_text(kineto(kernels))
+        python.write_text(PYTHON.format(trace=trace, workload=gpu.BUILD / "gpu-check-workload", traced_ns=traced_ns))
+        python.chmod(0o755)
+        return self.check("--python", str(python)), self.failed()
+
+    def test_torch(self):
+        same = [("saxpy", 20)] * 19 + [("block_sum", 20)]
+        ratios = "overhead, ResNet-50 at batch 256: "
+        self.assertEqual(self.check_torch(same), (0, set()), self.said)
+        self.assertEqual(self.checks["ResNet-50: layers"]["status"], "passed")
+        self.assertEqual([self.checks[ratios + name]["status"] for name in ("M to plain", "M/L to M", "M/L/K to M")],
+                         ["measured", "passed", "passed"])
+        self.assertEqual(self.check_torch(same[1:]), (1, {"torch.profiler: names and counts"}))
+        self.assertEqual(self.check_torch([("saxpy", 20)] * 19 + [("block_sum", 22)]), (1, {"torch.profiler: durations"}))
+        self.assertEqual(self.check_torch(same, traced_ns=1_101_000), (1, {ratios + "M/L/K to M"}))
+
+
+if __name__ == "__main__":
+    unittest.main()
