@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import Counter, CudaTest, executions_of, MODES, XSP
+from cuda_runs import Counter, CudaTest, executions_of, MODES, UNSANITIZED, XSP
 
 
 class VersionsTest(CudaTest):
@@ -55,6 +55,7 @@ class VersionsTest(CudaTest):
         self.check("fork")
         self.check("fork-first")
 
+    @UNSANITIZED
     def test_ranges_of_the_program_are_parents(self):
         """By the call, not by the time of the execution: each kernel runs for 5 ms, and the ranges are over by then."""
         environment = self.environment("13.1", "", kernel_ns=5000000)
@@ -187,6 +188,7 @@ class FaultsTest(CudaTest):
         self.assertRegex(self.said, "cuda: .*999")
         self.assertLessEqual(self.counted["entries"], 2)
 
+    @UNSANITIZED
     def test_a_libcupti_that_is_not_there(self):
         environment = self.environment("13.1", "", library=self.folder / "none.so")
         status, output = self.start((XSP, "run", "-f", "-t", "cuda", "-o", self.out, "--"), "simple", environment)
@@ -194,6 +196,7 @@ class FaultsTest(CudaTest):
         self.assertRegex(output, r"^copied \d+\n$")
         self.assertRegex(self.said, "cuda: .*none.so")
 
+    @UNSANITIZED
     def test_a_machine_without_a_device(self):
         self.assertEqual(self.traced("simple", faults="no-device"), (4, "cuInit: 100\n"))
 
@@ -205,6 +208,7 @@ class FaultsTest(CudaTest):
                 self.assertIn("exit_wait_ms", self.said)
                 self.check_spans(has_all_calls=False)
 
+    @UNSANITIZED
     def test_a_session_without_the_kernel_level(self):
         environment = self.environment("13.1", "")
         self.start((XSP, "run", "-f", "-t", "cuda", "--levels", "M", "-o", self.out, "--"), "simple", environment)
@@ -215,6 +219,7 @@ class FaultsTest(CudaTest):
             self.check_random(seed)
 
 
+@UNSANITIZED
 class ChoiceTest(CudaTest):
     def test_what_is_recorded_is_chosen(self):
         """By --cuda: calls, and what the device does."""
@@ -247,6 +252,7 @@ class ChoiceTest(CudaTest):
             self.assertIn(text, found[key])
 
 
+@UNSANITIZED
 class ProgramsOwnLibraryTest(CudaTest):
     def test_the_libcupti_of_the_program_is_used(self):
         """One that is loaded already, then one that the loader finds."""

@@ -4,7 +4,7 @@ import re
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import MODES, CudaTest
+from cuda_runs import MODES, UNSANITIZED, CudaTest
 
 NODES = """
     select s.name, f.name as layer, p.name as caller, p.line,
@@ -16,6 +16,7 @@ NODES = """
 
 
 class GraphsTest(CudaTest):
+    @UNSANITIZED
     def test_nodes_have_the_path_of_their_maker(self):
         for version in gpu.VERSIONS:
             with self.subTest(version):
