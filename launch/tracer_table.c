@@ -40,7 +40,7 @@ const struct known_tracer known_tracers[] = {
      .door = DOOR_VENDOR,
      .level_mask = K,
      .library = "cupti",
-     .variables = {{"CUDA_INJECTION64_PATH", SET, VALUE_TRACER, K, NULL}}},
+     .variables = {{"CUDA_INJECTION64_PATH", IF_ABSENT, VALUE_TRACER, K, NULL}}},
     EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
     {.name = "functions",      // comes with --functions
      .is_not_automatic = true,

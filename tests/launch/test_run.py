@@ -351,6 +351,8 @@ class Environment(RunTest):
     def test_the_users_own_value_of_a_framework_stays(self):
         self.has("itt")
         self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("-t", "itt", OPENCV_TRACE_DEPTH_OPENCV="7"))
+        self.assertIn("CUDA_INJECTION64_PATH", self.variables("-t", "cuda"))
+        self.assertNotIn("CUDA_INJECTION64_PATH", self.variables("-t", "cuda", CUDA_INJECTION64_PATH="/other.so"))
 
     def tracers(self, *options):
         listed = self.variables(*options).get("XSP_TRACERS", "")

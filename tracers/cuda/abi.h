@@ -48,7 +48,7 @@ struct cupti_kernel {
   int32_t static_shared, dynamic_shared;
   uint32_t local_per_thread, local_total, correlation_id;
   int64_t grid_id;
-  const char *name; // mangled; valid while the module is loaded
+  const char *name; // mangled; CUPTI's own, shared by all records of the kernel
   void *reserved;
   uint64_t queued, submitted;
   uint8_t launch_type, is_carveout_requested, carveout_requested, padding; // launch type 1, 2: cooperative

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by name and shape. The name is compared as text: its address is used again when a module is unloaded.
+// Kernels by name and shape. The name is compared as text: nothing says that its address is used once only.
 #include "tracers/cuda/kernels.h"
 
 #include "base/hash.h"
