@@ -126,7 +126,8 @@ static void put_facts(struct buf *out, const struct run_facts *facts, const stru
   if (facts->dropped + facts->misused + account->open > 0) {
     joint = "";
     buf_format(out, LABEL, "lost");
-    put_count(out, &joint, facts->dropped, "dropped: no room for them, see --memory-limit and what the tracers say (all executions)");
+    put_count(out, &joint, facts->dropped,
+              "dropped: no room for them, see --memory-limit and what the tracers say (all executions)");
     put_count(out, &joint, account->open, "never finished");
     put_count(out, &joint, facts->misused, "finished on another thread or twice");
     buf_text(out, "\n");
