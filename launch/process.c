@@ -339,10 +339,9 @@ void process_wait(struct process *process, int64_t timeout_ns)
     const struct timespec timeout = {left_ns / SECOND_NS, left_ns % SECOND_NS};
     siginfo_t info = {0};
     int number = sigtimedwait(&watched, &info, &timeout);
-    if (number == SIGCHLD)
-      look_at_program(process);
-    else if (number > 0)
+    if (number > 0 && number != SIGCHLD)
       handle(process, &info);
+    look_at_program(process); // at each: SIGCHLD comes last of all that are pending, and others may never end
   }
 }
 
