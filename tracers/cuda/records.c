@@ -40,7 +40,6 @@ static struct xsp_span emit(struct xsp_site *site, const struct execution *at, u
                                   .end = at->end,
                                   .correlation_id = at->correlation_id,
                                   .call_path = at->graph_id != 0 ? graphs_path(at->graph_node_id) : 0};
-  record_counts.executions++;
   if (at->context < CONTEXTS_MOST)
     context_device[at->context] = at->device + 1;
   struct xsp_span span = xsp_span_emit(site, &interval);
@@ -70,7 +69,8 @@ static const char *const memories[] = {"Unknown", "Pageable", "Pinned",        "
                                        "Array",   "Managed",  "Device Static", "Managed Static"};
 static const char *const waits[] = {"Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
 #define COUNT(names) (sizeof(names) / sizeof(names)[0])
-#define NAME_OF(names, number) ((number) < COUNT(names) ? (names)[number] : (names)[0])
+#define PLACE_IN(names, number) ((number) < COUNT(names) ? (number) : 0)
+#define NAME_OF(names, number) ((names)[PLACE_IN(names, number)])
 
 static struct xsp_site *site_named(const char *category, const char *format, const char *first, const char *second,
                                    const char *third)
@@ -83,8 +83,8 @@ static struct xsp_site *site_named(const char *category, const char *format, con
 static struct xsp_site *copy_site(uint8_t direction, uint8_t source, uint8_t destination)
 {
   static struct xsp_site *sites[COUNT(directions)][COUNT(memories)][COUNT(memories)];
-  struct xsp_site **site = &sites[direction < COUNT(directions) ? direction : 0][source < COUNT(memories) ? source : 0]
-                                 [destination < COUNT(memories) ? destination : 0];
+  struct xsp_site **site =
+      &sites[PLACE_IN(directions, direction)][PLACE_IN(memories, source)][PLACE_IN(memories, destination)];
   if (*site == NULL) {
     *site = site_named("memcpy", "Memcpy %s (%s -> %s)", NAME_OF(directions, direction), NAME_OF(memories, source),
                        NAME_OF(memories, destination));
@@ -94,15 +94,23 @@ static struct xsp_site *copy_site(uint8_t direction, uint8_t source, uint8_t des
   return *site;
 }
 
-static void publish_copy(const struct cupti_memcpy *copy)
+static void publish_kernel(const struct cupti *cupti, const void *record)
 {
+  const struct cupti_kernel *kernel = record;
+  emit_in_stream(kernel_site(kernel), EXECUTION(kernel));
+}
+
+static void publish_copy(const struct cupti *cupti, const void *record)
+{
+  const struct cupti_memcpy *copy = record;
   struct xsp_span span =
       emit_in_stream(copy_site(copy->direction, copy->source_kind, copy->destination_kind), EXECUTION(copy));
   xsp_span_tag_int(&span, "bytes", (int64_t)copy->bytes);
 }
 
-static void publish_peer_copy(const struct cupti_memcpy_peer *copy)
+static void publish_peer_copy(const struct cupti *cupti, const void *record)
 {
+  const struct cupti_memcpy_peer *copy = record;
   struct xsp_span span =
       emit_in_stream(copy_site(copy->direction, copy->source_kind, copy->destination_kind), EXECUTION(copy));
   xsp_span_tag_int(&span, "bytes", (int64_t)copy->bytes);
@@ -110,20 +118,22 @@ static void publish_peer_copy(const struct cupti_memcpy_peer *copy)
   xsp_span_tag_int(&span, "destination_device", copy->destination_device);
 }
 
-static void publish_set(const struct cupti_memset *set)
+static void publish_set(const struct cupti *cupti, const void *record)
 {
+  const struct cupti_memset *set = record;
   static struct xsp_site *sites[COUNT(memories)];
-  struct xsp_site **site = &sites[set->memory_kind < COUNT(memories) ? set->memory_kind : 0];
+  struct xsp_site **site = &sites[PLACE_IN(memories, set->memory_kind)];
   if (*site == NULL)
     *site = site_named("memset", "Memset (%s)", NAME_OF(memories, set->memory_kind), "", "");
   struct xsp_span span = emit_in_stream(*site, EXECUTION(set));
   xsp_span_tag_int(&span, "bytes", (int64_t)set->bytes);
 }
 
-static void publish_wait(const struct cupti_synchronization *wait)
+static void publish_wait(const struct cupti *cupti, const void *record)
 {
+  const struct cupti_synchronization *wait = record;
   static struct xsp_site *sites[COUNT(waits)];
-  struct xsp_site **site = &sites[wait->type < COUNT(waits) ? wait->type : 0];
+  struct xsp_site **site = &sites[PLACE_IN(waits, wait->type)];
   if (*site == NULL)
     *site = site_named("sync", "%s", NAME_OF(waits, wait->type), "", "");
   uint32_t device = wait->context_id < CONTEXTS_MOST && context_device[wait->context_id] != 0
@@ -138,8 +148,9 @@ static void publish_wait(const struct cupti_synchronization *wait)
   emit(*site, &at, wait_track(at.device, at.context, at.stream, at.start, at.end));
 }
 
-static void publish_memory(const struct cupti_memory *memory)
+static void publish_memory(const struct cupti *cupti, const void *record)
 {
+  const struct cupti_memory *memory = record;
   XSP_SITE_FULL(allocation, XSP_LEVEL_LIBRARY, "allocate", "memory", CUDA_TRACER);
   XSP_SITE_FULL(release, XSP_LEVEL_LIBRARY, "free", "memory", CUDA_TRACER);
   bool is_release = memory->operation == 2;
@@ -158,8 +169,9 @@ static void publish_memory(const struct cupti_memory *memory)
   }
 }
 
-static void publish_call(const struct cupti *cupti, const struct cupti_api *api)
+static void publish_call(const struct cupti *cupti, const void *record)
 {
+  const struct cupti_api *api = record;
   uint32_t domain = api->kind == CUPTI_DRIVER ? CUPTI_DOMAIN_DRIVER : CUPTI_DOMAIN_RUNTIME;
   const struct call *call = call_of(cupti, domain, api->cbid);
   if (call == NULL || api->end < api->start || api->start == 0) {
@@ -178,88 +190,38 @@ static void publish_call(const struct cupti *cupti, const struct cupti_api *api)
     xsp_span_tag_int(&span, "error", api->return_value);
 }
 
-// ---- a batch
-static size_t least_size(uint32_t kind)
+static void note_overhead(const struct cupti *cupti, const void *record)
 {
-  switch (kind) {
-  case CUPTI_DRIVER:
-  case CUPTI_RUNTIME:
-    return sizeof(struct cupti_api);
-  case CUPTI_KERNEL:
-    return sizeof(struct cupti_kernel);
-  case CUPTI_MEMCPY:
-    return sizeof(struct cupti_memcpy);
-  case CUPTI_MEMCPY_PEER:
-    return sizeof(struct cupti_memcpy_peer);
-  case CUPTI_MEMSET:
-    return sizeof(struct cupti_memset);
-  case CUPTI_SYNCHRONIZATION:
-    return sizeof(struct cupti_synchronization);
-  case CUPTI_MEMORY:
-    return sizeof(struct cupti_memory);
-  case CUPTI_OVERHEAD:
-    return sizeof(struct cupti_overhead);
-  default:
-    return 0; // of no interest
-  }
-}
-
-static void note_overhead(const struct cupti_overhead *overhead)
-{
+  const struct cupti_overhead *overhead = record;
   uint32_t kind = overhead->overhead >> 16;
   if (overhead->end > overhead->start)
     record_counts.overhead_ns[kind < OVERHEADS ? kind : 0] += overhead->end - overhead->start;
 }
 
-// Publishes it, unless it is an execution, whose times come back. `record` has as many bytes as its kind needs.
-static bool is_execution(const struct cupti *cupti, const void *record, uint64_t *ret_start, uint64_t *ret_end)
-{
-#define TIMES(structure)                                                                                               \
-  *ret_start = ((const struct structure *)record)->start;                                                              \
-  *ret_end = ((const struct structure *)record)->end;                                                                  \
-  return true
-  switch (*(const uint32_t *)record) {
-  case CUPTI_KERNEL:
-    TIMES(cupti_kernel);
-  case CUPTI_MEMCPY:
-    TIMES(cupti_memcpy);
-  case CUPTI_MEMCPY_PEER:
-    TIMES(cupti_memcpy_peer);
-  case CUPTI_MEMSET:
-    TIMES(cupti_memset);
-  case CUPTI_SYNCHRONIZATION:
-    TIMES(cupti_synchronization);
-  case CUPTI_MEMORY:
-    publish_memory(record);
-    return false;
-  case CUPTI_OVERHEAD:
-    note_overhead(record);
-    return false;
-  default:
-    publish_call(cupti, record);
-    return false;
-  }
-#undef TIMES
-}
+// ---- a batch
+static const struct kind {
+  size_t size;  // that is read; 0: of no interest
+  size_t times; // of executions: where start and end are, one after the other; 0: published as it is found
+  void (*publish)(const struct cupti *cupti, const void *record);
+} kinds[] = {
+    [CUPTI_MEMCPY] = {sizeof(struct cupti_memcpy), offsetof(struct cupti_memcpy, start), publish_copy},
+    [CUPTI_MEMSET] = {sizeof(struct cupti_memset), offsetof(struct cupti_memset, start), publish_set},
+    [CUPTI_DRIVER] = {sizeof(struct cupti_api), 0, publish_call},
+    [CUPTI_RUNTIME] = {sizeof(struct cupti_api), 0, publish_call},
+    [CUPTI_KERNEL] = {sizeof(struct cupti_kernel), offsetof(struct cupti_kernel, start), publish_kernel},
+    [CUPTI_OVERHEAD] = {sizeof(struct cupti_overhead), 0, note_overhead},
+    [CUPTI_MEMCPY_PEER] = {sizeof(struct cupti_memcpy_peer), offsetof(struct cupti_memcpy_peer, start),
+                           publish_peer_copy},
+    [CUPTI_SYNCHRONIZATION] = {sizeof(struct cupti_synchronization), offsetof(struct cupti_synchronization, start),
+                               publish_wait},
+    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, publish_memory},
+};
 
-static void publish_execution(const void *record)
+static const struct kind *kind_of(const void *record)
 {
-  switch (*(const uint32_t *)record) {
-  case CUPTI_KERNEL:
-    emit_in_stream(kernel_site(record), EXECUTION((const struct cupti_kernel *)record));
-    return;
-  case CUPTI_MEMCPY:
-    publish_copy(record);
-    return;
-  case CUPTI_MEMCPY_PEER:
-    publish_peer_copy(record);
-    return;
-  case CUPTI_MEMSET:
-    publish_set(record);
-    return;
-  default:
-    publish_wait(record);
-  }
+  static const struct kind other;
+  uint32_t number = *(const uint32_t *)record;
+  return number < COUNT(kinds) ? &kinds[number] : &other;
 }
 
 static int by_start(const void *left, const void *right)
@@ -275,24 +237,23 @@ static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer
   void *record = NULL;
   uint32_t result;
   while ((result = cupti->next_record(buffer->bytes, buffer->valid, &record)) == CUPTI_OK) {
-    size_t place = (size_t)((uint8_t *)record - buffer->bytes), needed;
-    if (place + sizeof(uint32_t) > buffer->valid || (needed = least_size(*(uint32_t *)record)) == 0)
+    size_t place = (size_t)((uint8_t *)record - buffer->bytes);
+    const struct kind *kind;
+    if (place + sizeof(uint32_t) > buffer->valid || (kind = kind_of(record))->size == 0)
       continue;
-    uint64_t start = 0, end = 0;
-    if (place + needed > buffer->valid) {
+    if (place + kind->size > buffer->valid) {
       record_counts.unreadable++;
       break;
     }
-    if (!is_execution(cupti, record, &start, &end))
-      continue;
-    if (start == 0 || end == 0)
+    const uint64_t *times = (const void *)((const uint8_t *)record + kind->times);
+    if (kind->times != 0 && (times[0] == 0 || times[1] == 0))
       record_counts.without_times++;
-    else if (end < start)
+    else if (kind->times != 0 && times[1] < times[0])
       record_counts.unreadable++;
-    else if (found == NULL)
-      publish_execution(record);
+    else if (kind->times == 0 || found == NULL)
+      kind->publish(cupti, record);
     else
-      found[count++] = (struct found){start, record};
+      found[count++] = (struct found){times[0], record};
   }
   record_counts.buffers_in_part += result != CUPTI_OK && result != CUPTI_NO_MORE;
   return count;
@@ -309,6 +270,6 @@ void records_publish(const struct cupti *cupti, struct buffer *const *buffers, u
   if (found != NULL)
     qsort(found, executions, sizeof *found, by_start);
   for (size_t i = 0; i < executions; i++)
-    publish_execution(found[i].record);
+    kind_of(found[i].record)->publish(cupti, found[i].record);
   free(found);
 }

@@ -13,10 +13,9 @@ void records_publish(const struct cupti *cupti, struct buffer *const *buffers, u
 
 #define OVERHEADS 9u // kinds of overhead: CUPTI's number >> 16
 extern struct record_counts {
-  uint64_t without_times;   // the device had no room for them
-  uint64_t unreadable;      // cut off, or ends before it starts
-  uint64_t buffers_in_part; // CUPTI could not step through: what follows in them is not read
-  uint64_t executions;
+  uint64_t without_times;          // the device had no room for them
+  uint64_t unreadable;             // cut off, or ends before it starts
+  uint64_t buffers_in_part;        // CUPTI could not step through: what follows in them is not read
   uint64_t overhead_ns[OVERHEADS]; // that CUPTI reports of itself and the driver
 } record_counts;
 
