@@ -61,3 +61,19 @@ function(xsp_test name)
     set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL})
   endif()
 endfunction()
+
+# xsp_abi_test(NAME HEADER ABOVE): compiles abi_test.c of this folder against a vendor's headers, where the Python environment has
+# them, only to compare with. HEADER: below site-packages/nvidia, a glob; ABOVE: from its folder to that of the includes.
+function(xsp_abi_test name header above)
+  file(GLOB headers ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/${header})
+  list(LENGTH headers found)
+  if(found GREATER 0)
+    list(GET headers 0 first)
+    get_filename_component(include ${first}/../${above} ABSOLUTE)
+    add_test(NAME ${name} COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -fsyntax-only -I${CMAKE_SOURCE_DIR}
+      -isystem ${include} ${CMAKE_CURRENT_SOURCE_DIR}/abi_test.c)
+  else()
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: the vendor's headers are not installed")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped")
+  endif()
+endfunction()
