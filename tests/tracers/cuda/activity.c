@@ -140,9 +140,9 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, bool is_on)
     return CUPTI_ERROR_INVALID_KIND;
   bool is_optional = kind == CUPTI_ACTIVITY_KIND_MEMSET || kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION ||
                      kind == CUPTI_ACTIVITY_KIND_MEMORY2 || kind == CUPTI_ACTIVITY_KIND_OVERHEAD;
-  if (faults_has("kinds-refused") && is_optional)
+  if (simulator_has_fault("kinds-refused") && is_optional)
     return CUPTI_ERROR_NOT_COMPATIBLE;
-  if (faults_has("kernels-refused") && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+  if (simulator_has_fault("kernels-refused") && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
     return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
   __atomic_store_n(&enabled[kind], is_on, __ATOMIC_RELAXED);
   return CUPTI_SUCCESS;
@@ -217,7 +217,8 @@ EXPORTED CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
   ENTRY;
   count(COUNT_FLUSHES);
-  while (faults_has("flush-hangs") || (faults_has("last-flush-hangs") && flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED))
+  while (simulator_has_fault("flush-hangs") ||
+         (simulator_has_fault("last-flush-hangs") && flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED))
     pause();
   disorder_flush();
   buffers_flush();
@@ -252,7 +253,7 @@ EXPORTED CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_by
   size_t size = layouts_size(next->kind);
   if (size == 0)
     return CUPTI_ERROR_INVALID_KIND;
-  if (at + size > valid_bytes && !faults_has("cut-shown"))
+  if (at + size > valid_bytes && !simulator_has_fault("cut-shown"))
     return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = next;
   return CUPTI_SUCCESS;

@@ -66,7 +66,7 @@ static void hand_over(struct handover handover)
 {
   count(COUNT_COMPLETED);
   pthread_t thread;
-  if (faults_has("many-threads") && pthread_create(&thread, NULL, hand_over_here, &handover) == 0)
+  if (simulator_has_fault("many-threads") && pthread_create(&thread, NULL, hand_over_here, &handover) == 0)
     pthread_join(thread, NULL);
   else
     hand_over_here(&handover);
@@ -103,7 +103,7 @@ static struct handover find_buffer(struct slot *slot)
 {
   uint64_t start_ns = now_ns();
   struct handover given = ask();
-  if (given.data && given.size >= (faults_has("tiny-refused") ? 131072 : BUFFER_MINIMUM)) {
+  if (given.data && given.size >= (simulator_has_fault("tiny-refused") ? 131072 : BUFFER_MINIMUM)) {
     slot->data = given.data;
     slot->size = given.size;
     slot->records_maximum = given.used;

@@ -18,10 +18,10 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
                              CUpti_SubscriberParams *parameters)
 {
   count(COUNT_ENTRIES);
-  if (faults_has("subscribe-fails") || !activity_connect())
+  if (simulator_has_fault("subscribe-fails") || !activity_connect())
     return CUPTI_ERROR_UNKNOWN;
-  const char *holder = faults_has("subscriber") ? "Nsight Systems" : subscriber_name;
-  if (faults_has("subscriber") || __atomic_load_n(&callback, __ATOMIC_ACQUIRE)) {
+  const char *holder = simulator_has_fault("subscriber") ? "Nsight Systems" : subscriber_name;
+  if (simulator_has_fault("subscriber") || __atomic_load_n(&callback, __ATOMIC_ACQUIRE)) {
     if (parameters && parameters->oldSubscriberName)
       snprintf(parameters->oldSubscriberName, parameters->oldSubscriberSize, "%s", holder);
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;

@@ -39,16 +39,6 @@ void device_unlock(void)
   pthread_mutex_unlock(&lock);
 }
 
-bool device_has(const char *fault)
-{
-  const char *faults = getenv("XSP_SIM_FAULTS");
-  size_t length = strlen(fault);
-  for (const char *at = faults; at && (at = strstr(at, fault)); at += length)
-    if ((at == faults || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
-      return true;
-  return false;
-}
-
 static bool is_before(const struct simulator_operation *a, const struct simulator_operation *b)
 {
   return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->sequence < b->sequence;

@@ -57,7 +57,6 @@ void device_wait_until(uint64_t at_ns);
 void device_lock(void);
 void device_unlock(void);
 bool device_start(void); // the first call of cuInit
-bool device_has(const char *fault);
 
 // kernels.c: what some kernels do, by their name. Others do nothing.
 void kernels_take(struct simulator_operation *operation, void **arguments); // at their launch

@@ -16,7 +16,7 @@ static unsigned stashed;
 
 void disorder_put(const void *record, size_t size)
 {
-  if (!faults_has("out-of-order")) {
+  if (!simulator_has_fault("out-of-order")) {
     buffers_put(record, size);
     return;
   }

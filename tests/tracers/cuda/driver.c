@@ -73,7 +73,7 @@ static void inject(void)
 static void start(void)
 {
   pthread_atfork(NULL, NULL, after_fork);
-  if (device_has("no-device")) {
+  if (simulator_has_fault("no-device")) {
     init_result = CUDA_ERROR_NO_DEVICE;
     return;
   }

@@ -40,19 +40,9 @@ uint64_t now_ns(void)
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-bool faults_has(const char *fault)
-{
-  const char *faults = getenv("XSP_SIM_FAULTS");
-  size_t length = strlen(fault);
-  for (const char *at = faults; at && (at = strstr(at, fault)); at += length)
-    if ((at == faults || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
-      return true;
-  return false;
-}
-
 bool faults_hits(const char *fault, unsigned one_in)
 {
-  if (!faults_has(fault))
+  if (!simulator_has_fault(fault))
     return false;
   uint64_t mixed = __atomic_add_fetch(&state, 0x9e3779b97f4a7c15, __ATOMIC_RELAXED); // splitmix64
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;

@@ -196,7 +196,7 @@ size_t layouts_operation(const struct simulator_operation *operation, void *ret_
   struct simulator_operation described = *operation;
   if (faults_hits("zero-times", 3)) // as when the device's buffers are exhausted
     described.start_ns = described.end_ns = 0;
-  else if (faults_has("long-times"))
+  else if (simulator_has_fault("long-times"))
     described.end_ns += (described.end_ns - described.start_ns) / 20;
   switch (operation->kind) {
   case SIMULATOR_KERNEL:

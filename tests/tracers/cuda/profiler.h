@@ -15,7 +15,6 @@
 #define KIND_INVALID ((CUpti_ActivityKind)201)
 
 // faults.c
-bool faults_has(const char *fault);
 bool faults_hits(const char *fault, unsigned one_in); // at random; false without the fault
 void count(enum simulator_count what);
 uint64_t now_ns(void); // CLOCK_REALTIME

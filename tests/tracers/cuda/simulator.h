@@ -10,8 +10,20 @@
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
+
+static inline bool simulator_has_fault(const char *fault) // in XSP_SIM_FAULTS, which has commas between them
+{
+  const char *faults = getenv("XSP_SIM_FAULTS");
+  size_t length = strlen(fault);
+  for (const char *at = faults; at && (at = strstr(at, fault)); at += length)
+    if ((at == faults || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+      return true;
+  return false;
+}
 
 enum simulator_api { SIMULATOR_DRIVER, SIMULATOR_RUNTIME };
 struct simulator_call {
