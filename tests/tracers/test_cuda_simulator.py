@@ -197,7 +197,7 @@ class SimulatorTest(unittest.TestCase):
                                env={**os.environ, **gpu.environment(faults=fault)}, stdout=subprocess.DEVNULL)
 
     def test_without_the_driver_it_answers_as_the_vendors(self):
-        """999 for what needs one; in this process is no libcuda."""
+        """This process has no libcuda: calls that need one return 999."""
         library = ctypes.CDLL(str(gpu.VERSIONS["13.1"][1]))
         version = ctypes.c_uint32()
         self.assertEqual((library.cuptiGetVersion(ctypes.byref(version)), library.cuptiSubscribe(ctypes.byref(ctypes.c_void_p()),

@@ -13,7 +13,7 @@ struct worker_options {
 
 // Before any kind of record is enabled: CUPTI is given the buffers, and the thread begins. False: why.
 bool worker_start(const struct cupti *cupti, const struct worker_options *options, char *why, size_t why_size);
-// On any other thread: what has ended on the device is published on return, or exit_wait_ns are over.
+// On any other thread. Returns when all work that the device has ended is published, at the latest after exit_wait_ns.
 void worker_flush(void);
 // At exit, on any thread: what has been recorded is published, or the time is over (false). A fork's child returns at once.
 bool worker_finish(void);
