@@ -6,13 +6,14 @@
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/graphs.h"
 #include "tracers/cuda/kernels.h"
-#include "tracers/cuda/tracks.h"
+#include "tracers/device/tracks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CONTEXTS_MOST 256u
+#define NO_STREAM UINT32_MAX // as CUPTI writes it
 
 struct record_counts record_counts;
 
@@ -50,9 +51,15 @@ static struct xsp_span emit(struct xsp_site *site, const struct execution *at, u
   return span;
 }
 
+static uint16_t track_of(const struct execution *at, const char *what)
+{
+  const char *queue = at->stream == NO_STREAM ? NULL : "stream";
+  return device_track_at(&(struct device_place){at->device, at->context, at->stream, queue, what}, at->start, at->end);
+}
+
 static struct xsp_span emit_in_stream(struct xsp_site *site, const struct execution *at)
 {
-  return emit(site, at, stream_track(at->device, at->context, at->stream, at->start, at->end));
+  return emit(site, at, track_of(at, ""));
 }
 
 #define EXECUTION(record)                                                                                              \
@@ -145,7 +152,7 @@ static void publish_wait(const struct cupti *cupti, const void *record)
                          .context = wait->context_id,
                          .stream = wait->stream_id,
                          .correlation_id = wait->correlation_id};
-  emit(*site, &at, wait_track(at.device, at.context, at.stream, at.start, at.end));
+  emit(*site, &at, track_of(&at, " waits"));
 }
 
 static void publish_memory(const struct cupti *cupti, const void *record)
@@ -154,11 +161,12 @@ static void publish_memory(const struct cupti *cupti, const void *record)
   XSP_SITE_FULL(allocation, XSP_LEVEL_LIBRARY, "allocate", "memory", CUDA_TRACER);
   XSP_SITE_FULL(release, XSP_LEVEL_LIBRARY, "free", "memory", CUDA_TRACER);
   bool is_release = memory->operation == 2;
-  struct xsp_interval interval = {.size = sizeof interval,
-                                  .track = allocation_track(memory->device_id),
-                                  .clock = XSP_CLOCK_REALTIME,
-                                  .start = memory->timestamp,
-                                  .end = memory->timestamp};
+  struct xsp_interval interval = {
+      .size = sizeof interval,
+      .track = device_track(&(struct device_place){.device = memory->device_id, .what = " memory"}),
+      .clock = XSP_CLOCK_REALTIME,
+      .start = memory->timestamp,
+      .end = memory->timestamp};
   struct xsp_span span = xsp_span_emit(is_release ? &release : &allocation, &interval);
   xsp_span_tag_int(&span, "bytes", (int64_t)memory->bytes);
   xsp_span_tag_int(&span, "address", (int64_t)memory->address);

@@ -4,7 +4,7 @@
 #define XSP_TRACERS_CUDA_RECORDS_H
 
 #include "tracers/cuda/abi.h"
-#include "tracers/cuda/buffers.h"
+#include "tracers/device/buffers.h"
 
 #define RECORDS_BUFFERS_MOST 16u // in one call of records_publish
 

@@ -8,6 +8,7 @@
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/worker.h"
+#include "tracers/device/worker.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -151,7 +152,7 @@ static int start(const struct xsp_host *started_by)
 static void flush(void)
 {
   if (recording == getpid())
-    worker_flush();
+    device_worker_flush();
 }
 
 // The driver waits for this; whatever happens here, the program goes on.

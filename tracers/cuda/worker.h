@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracer's own thread: reads what CUPTI has recorded, while the program runs and once more at its exit.
+// CUPTI's buffers of records: given to it, taken back, read on the tracer's own thread (tracers/device/worker.h).
 #ifndef XSP_TRACERS_CUDA_WORKER_H
 #define XSP_TRACERS_CUDA_WORKER_H
 
@@ -13,8 +13,6 @@ struct worker_options {
 
 // Before any kind of record is enabled: CUPTI is given the buffers, and the thread begins. False: why.
 bool worker_start(const struct cupti *cupti, const struct worker_options *options, char *why, size_t why_size);
-// On any other thread. Returns when all work that the device has ended is published, at the latest after exit_wait_ns.
-void worker_flush(void);
 // At exit, on any thread: what has been recorded is published, or the time is over (false). A fork's child returns at once.
 bool worker_finish(void);
 

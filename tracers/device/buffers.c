@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool of CUPTI's buffers: each has a state, and who changes it owns it.
-#include "tracers/cuda/buffers.h"
+// The pool of buffers: each has a state, and who changes it owns it.
+#include "tracers/device/buffers.h"
 
 #include <sys/mman.h>
 
@@ -56,6 +56,14 @@ struct buffer *buffers_next(struct buffers *buffers)
     if (change(&buffers->buffer[i], FILLED, READ))
       return &buffers->buffer[i];
   return NULL;
+}
+
+uint32_t buffers_next_some(struct buffers *buffers, struct buffer **ret_filled, uint32_t most)
+{
+  uint32_t count = 0;
+  while (count < most && (ret_filled[count] = buffers_next(buffers)) != NULL)
+    count++;
+  return count;
 }
 
 void buffers_release(struct buffer *buffer)

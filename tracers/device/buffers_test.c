@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool of CUPTI's buffers: nobody gets one that somebody has, filled ones are found, and there is an end.
-#include "tracers/cuda/buffers.h"
+// The pool of buffers: nobody gets one that somebody has, filled ones are found, and there is an end.
+#include "tracers/device/buffers.h"
 
 #include <pthread.h>
 #include <setjmp.h>

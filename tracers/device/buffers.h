@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers that CUPTI fills with records: a fixed number, so that a program that launches faster than its records are read
-// loses records, counted by CUPTI, instead of memory. Without locks: CUPTI takes and gives them on the program's threads.
-#ifndef XSP_TRACERS_CUDA_BUFFERS_H
-#define XSP_TRACERS_CUDA_BUFFERS_H
+// Buffers for records of a vendor: a fixed number, so that a program that launches faster than its records are read
+// loses records, counted, instead of memory. Without locks: they are taken and filled on the program's threads.
+#ifndef XSP_TRACERS_DEVICE_BUFFERS_H
+#define XSP_TRACERS_DEVICE_BUFFERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +25,7 @@ struct buffers {
 uint8_t *buffers_take(struct buffers *buffers);                                 // NULL: none is free
 void buffers_fill(struct buffers *buffers, const uint8_t *bytes, size_t valid); // it has `valid` bytes of records
 struct buffer *buffers_next(struct buffers *buffers);                           // a filled one, or NULL. One thread
-void buffers_release(struct buffer *buffer);                                    // it is free again
+uint32_t buffers_next_some(struct buffers *buffers, struct buffer **ret_filled, uint32_t most); // how many there are
+void buffers_release(struct buffer *buffer);                                                    // it is free again
 
 #endif
