@@ -5,7 +5,7 @@
 
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/graphs.h"
-#include "tracers/cuda/kernels.h"
+#include "tracers/device/kernels.h"
 #include "tracers/device/tracks.h"
 
 #include <stdio.h>
@@ -104,7 +104,17 @@ static struct xsp_site *copy_site(uint8_t direction, uint8_t source, uint8_t des
 static void publish_kernel(const struct cupti *cupti, const void *record)
 {
   const struct cupti_kernel *kernel = record;
-  emit_in_stream(kernel_site(kernel), EXECUTION(kernel));
+  struct device_kernel_shape shape = {.registers = kernel->registers,
+                                      .shared_bytes =
+                                          (uint32_t)kernel->static_shared + (uint32_t)kernel->dynamic_shared,
+                                      .local_bytes = kernel->local_per_thread,
+                                      .is_cooperative = kernel->launch_type == 1 || kernel->launch_type == 2};
+  for (int i = 0; i < 3; i++) {
+    shape.grid[i] = (uint32_t)kernel->grid[i];
+    shape.block[i] = (uint32_t)kernel->block[i];
+    shape.cluster[i] = kernel->cluster[i];
+  }
+  emit_in_stream(kernel_site(CUDA_TRACER, kernel->name, &shape), EXECUTION(kernel));
 }
 
 static void publish_copy(const struct cupti *cupti, const void *record)

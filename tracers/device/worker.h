@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 struct device_worker_options {
-  const char *thread_name;      // at most 15 bytes
-  uint64_t exit_wait_ns;        // how long a flush and the program's exit may wait
-  void (*publish)(void);        // on the thread, after each wake: what is here already
-  void (*look)(bool is_ending); // on the thread, every 250 ms, at a flush and at the end: asks the vendor for the rest, too
+  const char *thread_name; // at most 15 bytes
+  uint64_t exit_wait_ns;   // how long a flush and the program's exit may wait
+  void (*publish)(void);   // on the thread, after each wake: what is here already
+  void (*look)(
+      bool is_ending); // on the thread, every 250 ms, at a flush and at the end: asks the vendor for the rest, too
 };
 
 // The functions may be called from now on. False: why there is no thread.

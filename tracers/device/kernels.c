@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels by name and shape. The name is compared as text: nothing says that its address is used once only.
-#include "tracers/cuda/kernels.h"
+#include "tracers/device/kernels.h"
 
 #include "base/hash.h"
 #include "tracers/annotations/guest_table.h"
-#include "tracers/cuda/calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +12,8 @@
 #define SITES_CAPACITY (UINT32_C(1) << 16)
 #define SEED UINT64_C(0xcbf29ce484222325) // sites are shared by the session's processes: a variant is the same in each
 
-struct shape {
-  int32_t grid[3], block[3];
-  uint32_t cluster[3];
-  uint32_t registers, local_bytes, is_cooperative;
-  int64_t shared_bytes;
-};
 struct known_kernel {
-  struct shape shape;
+  struct device_kernel_shape shape;
   const char *name; // follows this structure
   struct xsp_site *site;
 };
@@ -41,11 +34,11 @@ static void tag_three(struct xsp_site *site, const char *key, int64_t x, int64_t
   xsp_site_tag_string(site, key, text);
 }
 
-static struct xsp_site *make_site(const struct known_kernel *kernel, uint64_t hash)
+static struct xsp_site *make_site(const char *tracer, const struct known_kernel *kernel, uint64_t hash)
 {
-  const struct shape *shape = &kernel->shape;
+  const struct device_kernel_shape *shape = &kernel->shape;
   struct xsp_site *site =
-      xsp_site_create_variant(CUDA_TRACER, XSP_LEVEL_KERNEL, kernel->name, "kernel", (uint32_t)(hash >> 32 ^ hash) | 1);
+      xsp_site_create_variant(tracer, XSP_LEVEL_KERNEL, kernel->name, "kernel", (uint32_t)(hash >> 32 ^ hash) | 1);
   if (site == NULL)
     return NULL;
   tag_three(site, "grid", shape->grid[0], shape->grid[1], shape->grid[2]);
@@ -53,6 +46,8 @@ static struct xsp_site *make_site(const struct known_kernel *kernel, uint64_t ha
   if (shape->cluster[0] != 0)
     tag_three(site, "cluster", shape->cluster[0], shape->cluster[1], shape->cluster[2]);
   xsp_site_tag_int(site, "registers", shape->registers);
+  if (shape->scalar_registers != 0)
+    xsp_site_tag_int(site, "scalar_registers", shape->scalar_registers);
   xsp_site_tag_int(site, "shared_bytes", shape->shared_bytes);
   if (shape->local_bytes != 0)
     xsp_site_tag_int(site, "local_bytes", shape->local_bytes);
@@ -61,21 +56,10 @@ static struct xsp_site *make_site(const struct known_kernel *kernel, uint64_t ha
   return site;
 }
 
-struct xsp_site *kernel_site(const struct cupti_kernel *kernel)
+struct xsp_site *kernel_site(const char *tracer, const char *name, const struct device_kernel_shape *shape)
 {
-  struct known_kernel key;
-  memset(&key, 0, sizeof key);
-  struct shape *shape = &key.shape;
-  for (int i = 0; i < 3; i++) {
-    shape->grid[i] = kernel->grid[i];
-    shape->block[i] = kernel->block[i];
-    shape->cluster[i] = kernel->cluster[i];
-  }
-  shape->registers = kernel->registers;
-  shape->local_bytes = kernel->local_per_thread;
-  shape->is_cooperative = kernel->launch_type == 1 || kernel->launch_type == 2;
-  shape->shared_bytes = (int64_t)kernel->static_shared + kernel->dynamic_shared;
-  key.name = kernel->name == NULL || kernel->name[0] == '\0' ? "(kernel without a name)" : kernel->name;
+  struct known_kernel key = {.shape = *shape};
+  key.name = name == NULL || name[0] == '\0' ? "(kernel without a name)" : name;
 
   size_t length = strlen(key.name);
   uint64_t hash = hash_text(key.name, length, hash_text((const char *)shape, sizeof *shape, SEED));
@@ -84,10 +68,10 @@ struct xsp_site *kernel_site(const struct cupti_kernel *kernel)
     return known->site;
   struct known_kernel *fresh = site_count < SITES_CAPACITY / 2 ? malloc(sizeof *fresh + length + 1) : NULL;
   if (fresh == NULL)
-    return xsp_site_create(CUDA_TRACER, XSP_LEVEL_KERNEL, key.name, "kernel");
+    return xsp_site_create(tracer, XSP_LEVEL_KERNEL, key.name, "kernel");
   *fresh = key;
   fresh->name = memcpy(fresh + 1, key.name, length + 1);
-  fresh->site = make_site(fresh, hash);
+  fresh->site = make_site(tracer, fresh, hash);
   guest_add(sites, SITES_CAPACITY, &site_count, (uint32_t)hash, is_same, fresh, fresh);
   return fresh->site;
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sites of kernels: one for a name and shape, so that a kernel's tags cost nothing each time that it runs. One thread.
+#ifndef XSP_TRACERS_DEVICE_KERNELS_H
+#define XSP_TRACERS_DEVICE_KERNELS_H
+
+#include <stdint.h>
+#include <xsp/span.h>
+
+// What a launch says of its kernel; becomes tags of this name. Only uint32_t: compared as bytes.
+struct device_kernel_shape {
+  uint32_t grid[3], block[3]; // in blocks, in threads
+  uint32_t cluster[3];        // in blocks; [0] 0: none, no tag
+  uint32_t registers;         // of a thread
+  uint32_t scalar_registers;  // of a wave; 0: no tag
+  uint32_t shared_bytes;      // of a block
+  uint32_t local_bytes;       // of a thread; 0: no tag
+  uint32_t is_cooperative;    // tag `cooperative`
+};
+
+// `name` NULL or "": it has none. Beyond 32,768 of them: the site of the name alone; the span then has no tags. NULL without a
+// session.
+struct xsp_site *kernel_site(const char *tracer, const char *name, const struct device_kernel_shape *shape);
+
+#endif
