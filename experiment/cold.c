@@ -42,7 +42,7 @@ static size_t cold_sets(const struct profile_options *options, struct level_set 
 {
   size_t count = 0;
   for (size_t i = 0; i < options->set_count; i++)
-    if (level_set_deepest(options->sets[i]) <= XSP_LEVEL_LAYER && !options->sets[i].serial)
+    if (level_set_deepest(options->sets[i]) <= XSP_LEVEL_LAYER && !level_set_is_twin(options->sets[i]))
       sets[count++] = options->sets[i];
   if (count == 0)
     sets[count++] = (struct level_set){.mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL)};

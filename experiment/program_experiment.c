@@ -26,6 +26,7 @@ struct experiment {
   struct level_set sets[RUN_SETS_MAXIMUM];
   size_t set_count;
   unsigned executions; // begun
+  unsigned repetition; // of the set that is executed; warm-ups have 0
   struct progress progress;
   char name[NAME_MAX + 1]; // of the program
   int64_t last_run_id;
@@ -146,6 +147,7 @@ static enum status capture(struct experiment *experiment, struct store_run *run,
 {
   struct launch_options options = experiment->options->run;
   options.levels = run->levels;
+  options.repetition = experiment->repetition;
   if (is_first(experiment)) {
     enum status first = launch_execute(&options, experiment->store, run, ret_ran, err);
     streams_first_ended(&experiment->streams);
@@ -234,9 +236,9 @@ static struct level_set deepest(const struct run_experiment_options *options)
 {
   struct level_set all = {0};
   for (size_t i = 0; i < options->set_count; i++)
-    if (level_set_contains(options->sets[i], all) && !options->sets[i].serial)
+    if (level_set_contains(options->sets[i], all) && !level_set_is_twin(options->sets[i]))
       all = options->sets[i];
-  for (size_t i = 0; i < options->set_count && all.mask == 0; i++) // all of them are serialised
+  for (size_t i = 0; i < options->set_count && all.mask == 0; i++) // all of them are twins
     all = options->sets[i];
   return all;
 }
@@ -251,6 +253,8 @@ static enum status plan_by_first(struct experiment *experiment, struct level_set
     experiment->sets[i] = plan.sets[i];
   if (experiment->options->serialize)
     experiment->set_count = level_sets_add_serial(experiment->sets, plan.set_count, RUN_SETS_MAXIMUM);
+  if (experiment->options->metrics)
+    experiment->set_count = level_sets_add_metrics(experiment->sets, experiment->set_count, RUN_SETS_MAXIMUM);
   enum status status = STATUS_OK;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   run_plan_explain(&plan, &text);
@@ -285,7 +289,8 @@ static void announce(struct experiment *experiment, unsigned left)
 static enum status observe(void *context, size_t lane, size_t batch, unsigned repetition, struct error *err)
 {
   struct experiment *experiment = context;
-  (void)batch, (void)repetition;
+  (void)batch;
+  experiment->repetition = repetition;
   XSP_TRY(execute(experiment, experiment->sets[lane], false, err));
   if (is_first(experiment))
     announce(experiment, count_planned(experiment) - 1);

@@ -15,6 +15,7 @@ struct run_experiment_options {
   struct level_set sets[RUN_SETS_MAXIMUM];
   size_t set_count;
   bool serialize;      // without sets given: adds the serialised one to those that are found
+  bool metrics;        // the same with hardware metrics
   bool sets_are_given; // by --levels: all are run. Else sets that add nothing to this program are left out
   unsigned runs;       // executions per level set
   unsigned warmups;    // before them, with the deepest set; kept as warm-up observations

@@ -69,9 +69,9 @@ enum status run_facts(struct store *store, struct arena *arena, struct run_facts
     ret_facts->dropped += (uint64_t)seen[i].run->dropped_count;
     ret_facts->misused += (uint64_t)seen[i].run->misused_count;
     bool is_counted = seen[i].counted > 0;
-    if (seen[i].run->levels.serial && best != NULL)
+    if (level_set_is_twin(seen[i].run->levels) && best != NULL)
       continue;
-    if (best == NULL || best->run->levels.serial || is_counted > (best->counted > 0) ||
+    if (best == NULL || level_set_is_twin(best->run->levels) || is_counted > (best->counted > 0) ||
         (is_counted == (best->counted > 0) &&
          level_set_count(seen[i].run->levels) > level_set_count(best->run->levels)))
       best = &seen[i];

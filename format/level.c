@@ -134,20 +134,45 @@ unsigned level_set_count(struct level_set set)
   return (unsigned)__builtin_popcount(set.mask);
 }
 
-size_t level_sets_add_serial(struct level_set *sets, size_t count, size_t most)
+// {0}: all are twins.
+static struct level_set deepest_set(const struct level_set *sets, size_t count)
 {
-  struct level_set twin = {0};
+  struct level_set found = {0};
   for (size_t i = 0; i < count; i++) {
-    unsigned deepest = level_set_deepest(sets[i]), best = level_set_deepest(twin);
-    if (deepest > best || (deepest == best && level_set_count(sets[i]) > level_set_count(twin)))
-      twin = sets[i];
+    unsigned deepest = level_set_deepest(sets[i]), best = level_set_deepest(found);
+    if (!level_set_is_twin(sets[i]) &&
+        (deepest > best || (deepest == best && level_set_count(sets[i]) > level_set_count(found))))
+      found = sets[i];
   }
-  if (level_set_deepest(twin) < XSP_LEVEL_LAYER || count == most)
+  return found;
+}
+
+static size_t add_twin(struct level_set *sets, size_t count, size_t most, struct level_set twin)
+{
+  if (count == most)
     return count;
-  twin.serial = true;
   for (size_t i = 0; i < count; i++)
     if (level_set_equal(sets[i], twin))
       return count;
   sets[count] = twin;
   return count + 1;
+}
+
+bool level_set_is_twin(struct level_set set)
+{
+  return set.serial || set.metrics;
+}
+
+size_t level_sets_add_serial(struct level_set *sets, size_t count, size_t most)
+{
+  struct level_set twin = deepest_set(sets, count);
+  twin.serial = true;
+  return level_set_deepest(twin) < XSP_LEVEL_LAYER ? count : add_twin(sets, count, most, twin);
+}
+
+size_t level_sets_add_metrics(struct level_set *sets, size_t count, size_t most)
+{
+  struct level_set twin = deepest_set(sets, count);
+  twin.metrics = true;
+  return level_set_deepest(twin) < XSP_LEVEL_KERNEL ? count : add_twin(sets, count, most, twin);
 }

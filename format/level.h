@@ -41,9 +41,12 @@ void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE]);
 bool level_set_equal(struct level_set a, struct level_set b);
 bool level_set_contains(struct level_set outer, struct level_set inner); // inner is a subset of outer
 unsigned level_set_deepest(struct level_set set);                        // of a non-empty set
+bool level_set_is_twin(struct level_set set);                            // serialised, or with metrics: no latencies
 // Appends the serialised twin of the set with the deepest level, of equals of the one with most levels, unless it is there.
 // Returns the new count: the same where no set has layers or what is below them, or where there is no room.
 size_t level_sets_add_serial(struct level_set *sets, size_t count, size_t most);
+// The same with metrics, where a set has kernels.
+size_t level_sets_add_metrics(struct level_set *sets, size_t count, size_t most);
 unsigned level_set_count(struct level_set set); // number of levels alone
 
 #endif

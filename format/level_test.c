@@ -50,20 +50,25 @@ static void a_serialised_set_contains_its_levels(void **unused)
   assert_false(level_set_equal(levels, serial));
 }
 
-static void expect_twin(const char *sets, const char *expected)
+static void expect_twin_of(size_t (*add)(struct level_set *, size_t, size_t), const char *sets, const char *expected)
 {
   struct level_set list[8];
   size_t count = 0;
   for (const char *at = sets; *at != 0; at += at[strcspn(at, ",")] == 0 ? strcspn(at, ",") : strcspn(at, ",") + 1)
     assert_true(level_set_parse(at, strcspn(at, ","), &list[count++]));
-  size_t with_twin = level_sets_add_serial(list, count, 8);
+  size_t with_twin = add(list, count, 8);
   assert_int_equal(with_twin, count + (expected != NULL));
   char text[LEVEL_SET_TEXT_SIZE];
   if (expected != NULL) {
     level_set_format(list[count], text);
     assert_string_equal(text, expected);
   }
-  assert_int_equal(level_sets_add_serial(list, with_twin, 8), with_twin); // never twice
+  assert_int_equal(add(list, with_twin, 8), with_twin); // never twice
+}
+
+static void expect_twin(const char *sets, const char *expected)
+{
+  expect_twin_of(level_sets_add_serial, sets, expected);
 }
 
 static void the_deepest_set_gets_a_twin(void **unused)
@@ -75,6 +80,16 @@ static void the_deepest_set_gets_a_twin(void **unused)
   expect_twin("M,M/L,M/L/Lib,M/L/K", "M/L/K@serial");
   expect_twin("M,A/M", NULL); // nothing in it is launched
   expect_twin("M,M/L,M/L@serial", NULL);
+  expect_twin("M,M/L/K,M/L/K+metrics", "M/L/K@serial");
+}
+
+static void the_deepest_set_with_kernels_gets_metrics(void **unused)
+{
+  (void)unused;
+  expect_twin_of(level_sets_add_metrics, "M,M/L,M/L/K", "M/L/K+metrics");
+  expect_twin_of(level_sets_add_metrics, "M/K,M/L/K,M/L/K@serial", "M/L/K+metrics");
+  expect_twin_of(level_sets_add_metrics, "M,M/L", NULL); // metrics are those of kernels
+  expect_twin_of(level_sets_add_metrics, "M/L/K,M/L/K+metrics", NULL);
 }
 
 int main(void)
@@ -82,7 +97,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_set_reads_back),        cmocka_unit_test(names_are_the_documented_ones),
       cmocka_unit_test(other_texts_are_refused),     cmocka_unit_test(a_serialised_set_contains_its_levels),
-      cmocka_unit_test(the_deepest_set_gets_a_twin),
+      cmocka_unit_test(the_deepest_set_gets_a_twin), cmocka_unit_test(the_deepest_set_with_kernels_gets_metrics),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,7 @@ static size_t make_entries(struct request *request, char *const *before, struct 
       {"XSP_CALL_PATHS", OWN, options->call_paths},
       {"XSP_SHAPES", OWN, options->shapes ? "1" : NULL},
       {"XSP_CUDA", OWN, options->cuda},
+      {METRICS_VARIABLE, OWN, options->levels.metrics ? arena_format(request->arena, "%u", options->repetition) : NULL},
   };
   size_t count = 0;
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)

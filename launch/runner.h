@@ -29,6 +29,7 @@ struct runner_options {
   bool unfused;
   bool pin_algorithms;    // also the variables for it
   const char *call_paths; // as in struct launch_options
+  const char *cuda;       // the same
   unsigned timeout_s;     // per answer; 0: none
   // Signals that asked for an end, may be NULL: at the second a runner that is awaited is killed.
   const volatile sig_atomic_t *interrupted;

@@ -144,6 +144,8 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
     set_variable("XSP_SESSION_JOIN", "1");
     set_variable("XSP_TRACERS", tracers);
     set_variable("XSP_CALL_PATHS", options->call_paths);
+    set_variable("XSP_CUDA", options->cuda);
+    set_variable(METRICS_VARIABLE, levels.metrics ? "0" : NULL);
     become(arguments.list.items, runner->output, pair[1]);
   }
   enum status status = STATUS_OK;

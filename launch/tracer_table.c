@@ -39,6 +39,7 @@ const struct known_tracer known_tracers[] = {
     {.name = "cuda",
      .door = DOOR_VENDOR,
      .level_mask = K,
+     .has_metrics = true,
      .library = "cupti",
      .variables = {{"CUDA_INJECTION64_PATH", IF_ABSENT, VALUE_TRACER, K, NULL}}},
     EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
@@ -58,6 +59,21 @@ const struct known_tracer *known_tracer(const char *name)
   while (tracer->name != NULL && strcmp(tracer->name, name) != 0)
     tracer++;
   return tracer->name != NULL ? tracer : NULL;
+}
+
+bool tracer_has_metrics(const char *text)
+{
+  size_t length = strcspn(text, ":");
+  const char *slash = memrchr(text, '/', length), *base = slash != NULL ? slash + 1 : text;
+  length -= (size_t)(base - text);
+  if (length > 3 && memcmp(base + length - 3, ".so", 3) == 0)
+    length -= 3;
+  if (length == 4 && memcmp(base, "auto", 4) == 0)
+    return true;
+  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+    if (tracer->has_metrics && strlen(tracer->name) == length && memcmp(base, tracer->name, length) == 0)
+      return true;
+  return false;
 }
 
 bool tracer_is_part(const char *name)

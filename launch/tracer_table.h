@@ -35,12 +35,14 @@ struct known_tracer {
   bool is_annotations;   // with --model-range also models; only these take a --capture-range
   bool is_not_automatic; // not part of -t auto
   bool serializes;       // needed at every serialised level set
+  bool has_metrics;      // collects hardware metrics of kernels
   const char *library;   // that XSP_LIBRARY_NAME may give, and no predictor has that name; NULL: none
   struct tracer_variable variables[TRACER_VARIABLES_MAXIMUM + 1];
 };
 
 extern const struct known_tracer known_tracers[]; // ends with a NULL name
 const struct known_tracer *known_tracer(const char *name);
-bool tracer_is_part(const char *name); // a file in the folder of tracers that is not a tracer
+bool tracer_has_metrics(const char *text); // NAME or PATH, with options or without; `auto` has
+bool tracer_is_part(const char *name);     // a file in the folder of tracers that is not a tracer
 
 #endif

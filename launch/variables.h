@@ -9,6 +9,8 @@ struct fixed_variable {
   const char *name, *value;
   const char *of; // whose it is: "TensorFlow"
 };
+// Of level sets `…+metrics`: the number of the repetition, from 0. Tracers that need several executions measure by it.
+#define METRICS_VARIABLE "XSP_METRICS"
 // Launches one after the other: level sets `…@serial`, `xsp run --resolve`. The first is xsp's own.
 extern const struct fixed_variable serial_variables[]; // ends with a NULL name
 // The same algorithms in every process: --pin-algorithms.

@@ -325,50 +325,6 @@ const char *invocation_library(const struct invocation *invocation, const char *
   return last;
 }
 
-static enum status add_level_set(const char *text, size_t length, struct level_set *sets, size_t most, size_t *count,
-                                 struct error *err)
-{
-  struct level_set set;
-  if (!level_set_parse(text, length, &set))
-    return error_set(err, STATUS_USE, "not a level set", "--levels",
-                     "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, text);
-  if (set.metrics)
-    return error_set(err, STATUS_USE, "no hardware metrics here", "--levels", "the same set without +metrics",
-                     "no tracer of this version collects metrics");
-  for (size_t i = 0; i < *count; i++)
-    if (level_set_equal(sets[i], set))
-      return error_set(err, STATUS_USE, "a level set is given twice", "--levels", NULL, "'%.*s'", (int)length, text);
-  if (*count == most)
-    return error_set(err, STATUS_USE, "too many level sets", "--levels", NULL, "at most %zu", most);
-  sets[(*count)++] = set;
-  return STATUS_OK;
-}
-
-enum status option_level_sets(const char *text, struct level_set *sets, size_t most, size_t *ret_count,
-                              struct error *err)
-{
-  *ret_count = 0;
-  for (const char *at = text;; at++) {
-    size_t length = strcspn(at, ",");
-    XSP_TRY(add_level_set(at, length, sets, most, ret_count, err));
-    at += length;
-    if (*at == 0)
-      return STATUS_OK;
-  }
-}
-
-enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *count, struct error *err)
-{
-  size_t before = *count;
-  if (before == most)
-    return error_set(err, STATUS_USE, "wrong use", "--serialize", "one level set fewer", "there are %zu already", most);
-  *count = level_sets_add_serial(sets, before, most);
-  return *count > before ? STATUS_OK
-                         : error_set(err, STATUS_USE, "nothing to serialise", "--serialize",
-                                     "a level set with layers or kernels, which is not serialised already",
-                                     "it adds the deepest level set's twin");
-}
-
 enum status option_call_paths(const struct invocation *invocation, const char **ret_mode, struct error *err)
 {
   static const char *const modes[] = {"light", "full", "none"};

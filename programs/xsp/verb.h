@@ -106,10 +106,19 @@ enum status option_level_sets(const char *text, struct level_set *sets, size_t m
         "Python "                                                                                                      \
         "callers."                                                                                                     \
   }
+#define OPTION_CUDA_TEXT                                                                                               \
+  "What the tracer of CUDA records: api=some|all|none (calls); activities= of kernel, memcpy, memset, sync, memory "   \
+  "with + between them; metrics=xsp, or names of CUPTI's metrics with + between them, in runs of their own "           \
+  "(M/L/K+metrics); collect=kernel|application (how). Default: some calls, all activities, no metrics."
 enum status option_call_paths(const struct invocation *invocation, const char **ret_mode, struct error *err) MUST_CHECK;
 
 // --serialize: adds the serialised twin of the deepest of these sets.
 enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *count, struct error *err) MUST_CHECK;
+
+// --cuda, where its text is wrong; with metrics= and without a set `+metrics`: adds the twin with metrics of the deepest set with
+// kernels. `has_tracer`: one of those chosen collects metrics.
+enum status option_metric_sets(const char *cuda, bool has_tracer, struct level_set *sets, size_t most, size_t *count,
+                               struct error *err) MUST_CHECK;
 
 // Parses argv[2..]; STATUS_USE with a line that names the nearest option. invocation_done frees, also after an error.
 enum status invocation_parse(const struct verb *verb, int count, char **texts, struct invocation *ret_invocation,

@@ -69,6 +69,7 @@ static const struct option_description options[] = {
      "A tracer to load into the runners whose level set reaches below the layer level. A name without '/' is one of "
      "xsp's own (xsp check lists them)."},
     OPTION_CALL_PATHS,
+    {"cuda", 0, "KEY=VALUE,...", NULL, false, OPTION_CUDA_TEXT},
     {"profile-file", 0, NULL, NULL, false,
      "Take layers from the framework's own profile file even where it can announce them while it runs."},
     {"unfused", 0, NULL, NULL, false,
@@ -103,6 +104,12 @@ static enum status level_sets(const struct invocation *invocation, struct profil
   XSP_TRY(option_level_sets(text, profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
   if (invocation_has(invocation, "serialize"))
     XSP_TRY(option_add_serial_set(profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
+  bool has_metrics = false;
+  for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++)
+    has_metrics |= tracer_has_metrics(text);
+  profile->runner.cuda = invocation_value(invocation, "cuda");
+  XSP_TRY(option_metric_sets(profile->runner.cuda, has_metrics, profile->sets, PROFILE_SETS_MAXIMUM,
+                             &profile->set_count, err));
   for (size_t i = 0; i < profile->set_count; i++) {
     char set[LEVEL_SET_TEXT_SIZE];
     level_set_format(profile->sets[i], set);

@@ -53,10 +53,7 @@ static const struct option_description options[] = {
     {"functions", 0, "FILE", NULL, false,
      "Functions of any library, by name, one a line, that become spans at library level."},
     OPTION_CALL_PATHS,
-    {"cuda", 0, "KEY=VALUE,...", NULL, false,
-     "What the tracer of CUDA records: api=some|all|none (calls) and activities= of kernel, memcpy, memset, sync, "
-     "memory "
-     "with + between them. Default: some calls, all activities."},
+    {"cuda", 0, "KEY=VALUE,...", NULL, false, OPTION_CUDA_TEXT},
     {"aggregate", 0, NULL, NULL, false,
      "Keep the calling context tree instead of spans: for each call path how often, how long, how many bytes. File and "
      "memory do not grow with the time that is recorded."},
@@ -110,6 +107,14 @@ static enum status fill_sets(struct request *request, struct error *err)
   XSP_TRY(option_level_sets(given, experiment->sets, RUN_SETS_MAXIMUM, &experiment->set_count, err));
   if (experiment->serialize && experiment->sets_are_given)
     XSP_TRY(option_add_serial_set(experiment->sets, RUN_SETS_MAXIMUM, &experiment->set_count, err));
+  bool has_metrics = false;
+  for (const char *const *tracer = experiment->run.tracers; *tracer != NULL; tracer++)
+    has_metrics |= tracer_has_metrics(*tracer);
+  experiment->run.cuda = invocation_value(request->invocation, "cuda");
+  size_t before = experiment->set_count;
+  XSP_TRY(option_metric_sets(experiment->run.cuda, has_metrics, experiment->sets, RUN_SETS_MAXIMUM,
+                             &experiment->set_count, err));
+  experiment->metrics = experiment->set_count > before;
   is_leveled = is_leveled || experiment->set_count > 1;
   experiment->runs = is_leveled ? LEVELED_RUNS : 1;
   experiment->warmups = is_leveled ? LEVELED_WARMUPS : 0;
@@ -255,16 +260,6 @@ static enum status fill_aggregate(struct request *request, struct error *err)
   return invocation_double(request->invocation, "snapshot", 0.1, 1e6, &experiment->run.commit_s, err);
 }
 
-static enum status fill_cuda(struct request *request, struct error *err)
-{
-  struct cuda_choice choice;
-  char why[200];
-  const char *text = request->experiment.run.cuda = invocation_value(request->invocation, "cuda");
-  return cuda_choice_parse(text, &choice, why, sizeof why)
-             ? STATUS_OK
-             : error_set(err, STATUS_USE, "wrong use", "--cuda", "--cuda api=all,activities=kernel+memcpy", "%s", why);
-}
-
 static enum status fill(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
@@ -277,12 +272,11 @@ static enum status fill(struct request *request, struct error *err)
   experiment->run.shapes = invocation_has(request->invocation, "shapes");
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(option_call_paths(request->invocation, &experiment->run.call_paths, err));
-  XSP_TRY(fill_cuda(request, err));
   XSP_TRY(fill_aggregate(request, err));
   XSP_TRY(fill_functions(request, err));
+  XSP_TRY(fill_tracers(request, err));
   XSP_TRY(fill_sets(request, err));
   XSP_TRY(fill_program(request, err));
-  XSP_TRY(fill_tracers(request, err));
   XSP_TRY(fill_ranges(request, err));
   XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
                            &experiment->run.flight_recorder_bytes, err));

@@ -131,6 +131,20 @@ class ProfileTest(unittest.TestCase):
         result = xsp("profile", self.model(), "--levels", "M", "--serialize", "--force", "-o", self.output, status=2)
         self.assertIn("--serialize", result.stderr)
 
+    def test_a_lane_with_metrics(self):
+        program = wrapped_runner.xsp_with_runner(self.folder, f'echo "$XSP_METRICS,$XSP_CUDA $*" >> {self.folder}/log')
+        profile = [program, "profile", self.model(), "--runs", "1", "--warmup", "1", "--quiet", "-f", "-o", self.output]
+        wish = ["--tracer", "cuda", "--levels", "M,M/L/K", "--cuda", "metrics=xsp"]
+        subprocess.run(profile + wish, check=True, capture_output=True, timeout=600,
+                       env={**os.environ, "XSP_METRICS": "7", "XSP_CUDA": "api=all"})  # of an outer xsp run
+        lines = (self.folder / "log").read_text().splitlines()
+        seen = [(line.split()[0], line[line.index("--levels "):].split()[1]) for line in lines]
+        self.assertEqual(seen, [(",metrics=xsp", "M"), (",metrics=xsp", "M/L/K"), ("0,metrics=xsp", "M/L/K+metrics")])
+        self.assertEqual([row["levels"] for row in self.analyze("L0")["rows"]], ["M", "M/L/K", "M/L/K+metrics"])
+        for options, word in ((["--levels", "M/L+metrics"], "those of kernels"), (["--cuda", "metrics=xsp"], "a level set with K"),
+                              (["--cuda", "metric=xsp"], "'metric=xsp'")):
+            self.assertIn(word, xsp(*profile[1:], *options, status=2).stderr)
+
     def test_a_name_keeps_its_dots(self):
         for name, expected in (("mobilenet_v1_0.25_224.xspscript", "mobilenet_v1_0.25_224"), ("net-symbol.json", "net")):
             xsp("profile", self.model(name=name), "--framework", "script", "--runs", 1, "--levels", "M", "--force", "-o", self.output)

@@ -105,6 +105,33 @@ sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
         self.assertEqual((l0["M/L/K@serial"]["over"], l0["M/L/K@serial"]["n"]), ("M/L/K", 2))
         self.assertEqual([run["serial"] for run in self.runs()], ["@serial" in row["levels"] for row in runs])
 
+    def test_metrics_have_a_lane_and_a_number(self):
+        log = self.folder / "numbers"
+        program = self.script(f"""
+import os, subprocess, sys
+with open({str(log)!r}, "a") as file:
+    print(os.environ.get("XSP_METRICS", "none"), file=file)
+sys.exit(subprocess.call([{str(WORKLOAD)!r}, "layers", "2"]))
+""")
+        def numbers(*options):
+            log.unlink(missing_ok=True)
+            self.run_xsp("-f", "-t", "fake:kernel_delay_ns=0,cuda", *options, "--", *program)
+            rows = self.sql("select levels from run order by run_id")
+            found = list(zip([row["levels"] for row in rows], log.read_text().split(), strict=True))
+            self.assertEqual([run["metrics"] for run in self.runs()], ["+metrics" in levels for levels, _ in found])
+            return found
+
+        os.environ["XSP_METRICS"] = "7"  # of an outer xsp run
+        self.addCleanup(os.environ.pop, "XSP_METRICS")
+        self.assertEqual(numbers("--levels", "M/L/K,M/L/K+metrics", "--runs", 2, "--warmup", 1),
+                         [("M/L/K", "none"), ("M/L/K", "none"), ("M/L/K+metrics", "0"), ("M/L/K+metrics", "1"), ("M/L/K", "none")])
+        self.assertEqual(numbers("--levels", "M/L/K+metrics"), [("M/L/K+metrics", "0")])
+        # --cuda metrics= adds the twin of the deepest set, of those given and of those found.
+        self.assertEqual(sorted(numbers("--levels", "M,M/L/K", "--cuda", "metrics=xsp", "--runs", 1, "--warmup", 0)),
+                         [("M", "none"), ("M/L/K", "none"), ("M/L/K+metrics", "0")])
+        self.assertEqual(sorted(numbers("--cuda", "collect=kernel", "--runs", 1))[1:],
+                         [("M", "none"), ("M/L", "none"), ("M/L/K", "none"), ("M/L/K+metrics", "0")])
+
     def test_sets_that_are_given(self):
         log, program = self.program()
         self.run_xsp("--levels", "M/L", "--serialize", "--runs", 1, "--warmup", 0, "--", *program)

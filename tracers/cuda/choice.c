@@ -2,6 +2,7 @@
 // KEY=VALUE,KEY=VALUE; a list of activities has '+' between them.
 #include "tracers/cuda/choice.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@ struct word {
 static const struct word calls[] = {{"some", CUDA_CALLS_SOME}, {"all", CUDA_CALLS_ALL}, {"none", CUDA_CALLS_NONE}, {0}};
 static const struct word activities[] = {{"kernel", CUDA_KERNEL}, {"memcpy", CUDA_MEMCPY}, {"memset", CUDA_MEMSET},
                                          {"sync", CUDA_SYNC},     {"memory", CUDA_MEMORY}, {0}};
+
+static const struct word collects[] = {{"kernel", CUDA_COLLECT_KERNEL}, {"application", CUDA_COLLECT_APPLICATION}, {0}};
 
 static const struct word *find(const struct word *words, const char *text, size_t length)
 {
@@ -45,6 +48,33 @@ static bool parse_activities(const char *text, size_t length, struct cuda_choice
   }
 }
 
+// Which names there are depends on the chip.
+static bool parse_metrics(const char *text, size_t length, struct cuda_choice *choice)
+{
+  size_t names = 1, begin = 0;
+  for (size_t i = 0; i <= length; i++) {
+    bool ends = i == length || text[i] == '+';
+    bool is_of_name = !ends && (isalnum((unsigned char)text[i]) || text[i] == '_' || text[i] == '.');
+    if ((ends && (i == begin || i - begin > CUDA_METRIC_NAME_MOST)) || (!ends && !is_of_name))
+      return false;
+    names += ends && i < length;
+    begin = ends ? i + 1 : begin;
+  }
+  choice->metrics = text;
+  choice->metrics_length = length;
+  choice->wants_metrics = true;
+  return names <= CUDA_METRICS_MOST;
+}
+
+static bool parse_collect(const char *text, size_t length, struct cuda_choice *choice)
+{
+  const struct word *found = find(collects, text, length);
+  if (found != NULL)
+    choice->collect = (enum cuda_collect)found->value;
+  choice->wants_metrics = true;
+  return found != NULL;
+}
+
 static const struct key {
   const char *name;
   bool (*parse)(const char *text, size_t length, struct cuda_choice *choice);
@@ -52,6 +82,8 @@ static const struct key {
 } keys[] = {
     {"api=", parse_calls, "some, all or none"},
     {"activities=", parse_activities, "of kernel, memcpy, memset, sync, memory, with + between them"},
+    {"metrics=", parse_metrics, "xsp, and at most 64 names of CUPTI's metrics, with + between them"},
+    {"collect=", parse_collect, "kernel or application"},
     {0},
 };
 
@@ -65,7 +97,7 @@ bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *w
     while (key->name != NULL && strncmp(text, key->name, strlen(key->name)) != 0)
       key++;
     if (key->name == NULL) {
-      snprintf(why, why_size, "'%.*s' is neither api=… nor activities=…", shown, text);
+      snprintf(why, why_size, "'%.*s' is none of api=…, activities=…, metrics=…, collect=…", shown, text);
       return false;
     }
     size_t begin = strlen(key->name);

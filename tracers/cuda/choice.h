@@ -15,12 +15,22 @@ enum cuda_activity {
   CUDA_SYNC = 8,
   CUDA_MEMORY = 16,
 };
+enum cuda_collect {
+  CUDA_COLLECT_KERNEL,      // each kernel is repeated until all metrics are known
+  CUDA_COLLECT_APPLICATION, // each execution of the program measures what one pass can
+};
+#define CUDA_METRICS_MOST 64u
+#define CUDA_METRIC_NAME_MOST 150u // bytes; the longest of 13.1 has 108
 struct cuda_choice {
   enum cuda_calls calls;
   uint32_t activities; // of enum cuda_activity
+  enum cuda_collect collect;
+  const char *metrics;   // of the text: names with '+' between them; NULL: "xsp"
+  size_t metrics_length; // in bytes
+  bool wants_metrics;    // a key of metrics was given
 };
 
-// NULL: the default, some calls and all activities. False: `why` says which word is wrong, and what it may be.
+// NULL: the default, some calls, all activities, xsp's metrics. False: `why` says which word is wrong, and what it may be.
 bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *why, size_t why_size);
 
 #endif

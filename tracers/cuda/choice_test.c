@@ -49,11 +49,40 @@ static void test_refused(void **state)
   check_refused("activities=", "kernel, memcpy");
   check_refused("activities=kernel+", "'activities=kernel+'");
   check_refused("activities=kernel+cernel,api=all", "cernel'");
-  check_refused("metrics=dram__bytes_read.sum", "'metrics=dram");
+  check_refused("metric=dram__bytes_read.sum", "'metric=dram");
+  check_refused("metrics=", "xsp");
+  check_refused("metrics=xsp+", "'metrics=xsp+'");
+  check_refused("metrics=a b", "'metrics=a b'");
+  check_refused("collect=", "kernel or application");
+  check_refused("collect=kernels", "'collect=kernels'");
+  char many[3 * CUDA_METRICS_MOST + 16] = "metrics=m";
+  for (uint32_t i = 1; i < CUDA_METRICS_MOST; i++)
+    strcat(many, "+m");
+  struct cuda_choice choice;
+  char why[200] = "";
+  assert_true(cuda_choice_parse(many, &choice, why, sizeof why));
+  check_refused(strcat(many, "+m"), "at most 64");
+}
+
+static void test_metrics(void **state)
+{
+  struct cuda_choice choice;
+  char why[200] = "";
+  assert_true(cuda_choice_parse("api=all", &choice, why, sizeof why));
+  assert_false(choice.wants_metrics);
+  assert_null(choice.metrics);
+  assert_true(cuda_choice_parse("metrics=xsp+dram__bytes_read.sum,collect=application", &choice, why, sizeof why));
+  assert_true(choice.wants_metrics);
+  assert_int_equal(choice.collect, CUDA_COLLECT_APPLICATION);
+  assert_int_equal(choice.metrics_length, strlen("xsp+dram__bytes_read.sum"));
+  assert_memory_equal(choice.metrics, "xsp+dram__bytes_read.sum", choice.metrics_length);
+  assert_true(cuda_choice_parse("collect=kernel", &choice, why, sizeof why));
+  assert_true(choice.wants_metrics);
 }
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_taken), cmocka_unit_test(test_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_taken), cmocka_unit_test(test_refused),
+                                     cmocka_unit_test(test_metrics)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
