@@ -10,6 +10,7 @@
 
 enum cupti_result {
   CUPTI_OK = 0,
+  CUPTI_NO_MEMORY = 8,
   CUPTI_NO_MORE = 12, // cuptiActivityGetNextRecord at the end
   CUPTI_NOT_COMPATIBLE = 14,
   CUPTI_OTHER_SUBSCRIBER = 39, // 11 to 13.2, and drivers before r610: one tool per process

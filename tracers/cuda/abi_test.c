@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// abi.h against the vendor's headers: compiled, never run.
+// abi.h and profiler_abi.h against the vendor's headers: compiled, never run.
 #include "tracers/cuda/abi.h"
+#include "tracers/cuda/profiler_abi.h"
 
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
 
 #define SAME(ours, our_field, theirs, their_field)                                                                     \
   _Static_assert(offsetof(struct ours, our_field) == offsetof(theirs, their_field) &&                                  \
@@ -12,6 +16,7 @@
 #define EQUAL(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 
 EQUAL(CUPTI_OK, CUPTI_SUCCESS);
+EQUAL(CUPTI_NO_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
 EQUAL(CUPTI_NO_MORE, CUPTI_ERROR_MAX_LIMIT_REACHED);
 EQUAL(CUPTI_NOT_COMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE);
 EQUAL(CUPTI_OTHER_SUBSCRIBER, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
@@ -116,3 +121,62 @@ SAME(cupti_subscriber_params, size, CUpti_SubscriberParams, structSize);
 SAME(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
 SAME(cupti_subscriber_params, old_name, CUpti_SubscriberParams, oldSubscriberName);
 SAME(cupti_subscriber_params, old_name_size, CUpti_SubscriberParams, oldSubscriberSize);
+
+EQUAL(CUPTI_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+EQUAL(CUPTI_HARDWARE_BUSY, CUPTI_ERROR_HARDWARE_BUSY);
+EQUAL(CUPTI_VIRTUAL_NOT_SUPPORTED, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
+EQUAL(CUPTI_VIRTUAL_PRIVILEGES, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+EQUAL(CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
+EQUAL(CUPTI_MIG_NOT_SUPPORTED, CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED);
+EQUAL(CUPTI_RANGES, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
+EQUAL(CUPTI_PM_SAMPLES, CUPTI_PROFILER_TYPE_PM_SAMPLING);
+EQUAL(CUPTI_AUTO_RANGE, CUPTI_AutoRange);
+EQUAL(CUPTI_KERNEL_REPLAY, CUPTI_KernelReplay);
+
+SAME(cupti_host_initialize, type, CUpti_Profiler_Host_Initialize_Params, profilerType);
+SAME(cupti_host_initialize, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
+SAME(cupti_host_initialize, availability, CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage);
+SAME(cupti_host_initialize, host, CUpti_Profiler_Host_Initialize_Params, pHostObject);
+SAME(cupti_host_object, host, CUpti_Profiler_Host_Deinitialize_Params, pHostObject);
+SAME(cupti_host_chips, names, CUpti_Profiler_Host_GetSupportedChips_Params, ppChipNames);
+SAME(cupti_host_metrics, names, CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames);
+SAME(cupti_host_metrics, count, CUpti_Profiler_Host_ConfigAddMetrics_Params, numMetrics);
+SAME(cupti_host_image_size, image_size, CUpti_Profiler_Host_GetConfigImageSize_Params, configImageSize);
+SAME(cupti_host_image, image, CUpti_Profiler_Host_GetConfigImage_Params, pConfigImage);
+SAME(cupti_host_passes, image, CUpti_Profiler_Host_GetNumOfPasses_Params, pConfigImage);
+SAME(cupti_host_passes, passes, CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses);
+SAME(cupti_host_evaluate, counters, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage);
+SAME(cupti_host_evaluate, range, CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex);
+SAME(cupti_host_evaluate, names, CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames);
+SAME(cupti_host_evaluate, values, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pMetricValues);
+SAME(cupti_chip_name, device, CUpti_Device_GetChipName_Params, deviceIndex);
+SAME(cupti_chip_name, name, CUpti_Device_GetChipName_Params, pChipName);
+SAME(cupti_availability, context, CUpti_Profiler_GetCounterAvailability_Params, ctx);
+SAME(cupti_availability, image_size, CUpti_Profiler_GetCounterAvailability_Params, counterAvailabilityImageSize);
+SAME(cupti_availability, image, CUpti_Profiler_GetCounterAvailability_Params, pCounterAvailabilityImage);
+SAME(cupti_range_enable, context, CUpti_RangeProfiler_Enable_Params, ctx);
+SAME(cupti_range_enable, ranges, CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject);
+SAME(cupti_range_object, ranges, CUpti_RangeProfiler_Start_Params, pRangeProfilerObject);
+SAME(cupti_range_config, config, CUpti_RangeProfiler_SetConfig_Params, pConfig);
+SAME(cupti_range_config, counters, CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage);
+SAME(cupti_range_config, range, CUpti_RangeProfiler_SetConfig_Params, range);
+SAME(cupti_range_config, replay, CUpti_RangeProfiler_SetConfig_Params, replayMode);
+SAME(cupti_range_config, most_ranges, CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass);
+SAME(cupti_range_config, nesting_levels, CUpti_RangeProfiler_SetConfig_Params, numNestingLevels);
+SAME(cupti_range_config, least_nesting_level, CUpti_RangeProfiler_SetConfig_Params, minNestingLevel);
+SAME(cupti_range_config, pass, CUpti_RangeProfiler_SetConfig_Params, passIndex);
+SAME(cupti_range_config, target_nesting_level, CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel);
+SAME(cupti_range_stop, is_complete, CUpti_RangeProfiler_Stop_Params, isAllPassSubmitted);
+SAME(cupti_range_decode, dropped, CUpti_RangeProfiler_DecodeData_Params, numOfRangeDropped);
+SAME(cupti_range_counters_size, names, CUpti_RangeProfiler_GetCounterDataSize_Params, pMetricNames);
+SAME(cupti_range_counters_size, most_ranges, CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumOfRanges);
+SAME(cupti_range_counters_size, most_nodes, CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumRangeTreeNodes);
+SAME(cupti_range_counters_size, counters_size, CUpti_RangeProfiler_GetCounterDataSize_Params, counterDataSize);
+SAME(cupti_range_counters, counters, CUpti_RangeProfiler_CounterDataImage_Initialize_Params, pCounterData);
+SAME(cupti_range_info, counters, CUpti_RangeProfiler_GetCounterDataInfo_Params, pCounterDataImage);
+SAME(cupti_range_info, ranges, CUpti_RangeProfiler_GetCounterDataInfo_Params, numTotalRanges);
+_Static_assert(CUPTI_SIZE_TO(cupti_range_config, target_nesting_level) ==
+                   CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE,
+               "the size without padding");
+_Static_assert(CUPTI_SIZE_TO(cupti_range_stop, is_complete) == CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE,
+               "the size without padding");
