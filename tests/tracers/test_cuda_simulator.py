@@ -42,11 +42,6 @@ print(json.dumps([found, names]))
 """
 
 
-def vendors_library():
-    found = list(pathlib.Path(sys.prefix).glob("lib/python3*/site-packages/nvidia/cu13/lib/libcupti.so.13"))
-    return found[0] if found else None
-
-
 @unittest.skipIf(gpu.WHY_NOT, gpu.WHY_NOT)
 class SimulatorTest(unittest.TestCase):
     def setUp(self):
@@ -87,21 +82,21 @@ class SimulatorTest(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", WALK, library, self.dump], check=True, stdout=subprocess.PIPE, timeout=60)
         return json.loads(done.stdout)
 
-    @unittest.skipUnless(vendors_library(), "the vendor's libcupti is not installed (nvidia-cuda-cupti)")
+    @unittest.skipUnless(gpu.vendors_library(), "the vendor's libcupti is not installed (nvidia-cuda-cupti)")
     def test_the_vendors_library_finds_the_same_records_and_names(self):
         mine = [[[record["kind"], record["offset"]] for record in buffer] for buffer in self.client()]
         self.assertGreaterEqual({kind for buffer in mine for kind, _ in buffer}, {1, 2, 4, 10, 17, 22, 38, 39, 49})
-        found, names = self.walk(vendors_library())
+        found, names = self.walk(gpu.vendors_library())
         self.assertEqual(found, mine)
         _, my_names = self.walk(gpu.VERSIONS["13.1"][1])
         self.assertEqual(my_names, names)
         self.assertIn([1, 307, 0, "cuLaunchKernel"], names)
 
-    @unittest.skipUnless(vendors_library(), "the vendor's libcupti is not installed (nvidia-cuda-cupti)")
+    @unittest.skipUnless(gpu.vendors_library(), "the vendor's libcupti is not installed (nvidia-cuda-cupti)")
     def test_the_vendors_library_does_not_show_a_record_that_is_cut(self):
         mine = [[[record["kind"], record["offset"]] for record in buffer] for buffer in self.client(faults="cut", seed=3)]
         self.assertGreater(self.counted["cut"], 0)
-        found, _ = self.walk(vendors_library())
+        found, _ = self.walk(gpu.vendors_library())
         self.assertEqual(found, mine)
 
     def test_layouts_of_each_version(self):

@@ -52,6 +52,8 @@ static void call_ended(struct simulator_call *call)
 
 static void operation_ended(const struct simulator_operation *operation)
 {
+  if (operation->kind == SIMULATOR_KERNEL)
+    ranges_kernel_ended(operation);
   static const CUpti_ActivityKind kinds[] = {[SIMULATOR_KERNEL] = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                              [SIMULATOR_MEMCPY] = CUPTI_ACTIVITY_KIND_MEMCPY,
                                              [SIMULATOR_PEER_COPY] = CUPTI_ACTIVITY_KIND_MEMCPY2,
@@ -85,8 +87,8 @@ void *activity_connect(void)
   void *found = __atomic_load_n(&driver, __ATOMIC_ACQUIRE);
   if (found)
     return found;
-  static const struct simulator_profiler profiler = {call_begins,  call_ended,     operation_ended,
-                                                     synchronized, memory_changed, callbacks_graph};
+  static const struct simulator_profiler profiler = {call_begins,    call_ended,     operation_ended, synchronized,
+                                                     memory_changed, ranges_replays, callbacks_graph};
   found = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   __typeof__(&simulator_set_profiler) set =
       found ? (__typeof__(&simulator_set_profiler))dlsym(found, "simulator_set_profiler") : NULL;

@@ -12,6 +12,7 @@
 
 const struct simulator_profiler *device_profiler;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t replay_lock = PTHREAD_MUTEX_INITIALIZER; // taken before `lock`
 static pthread_cond_t has_changed = PTHREAD_COND_INITIALIZER, has_work = PTHREAD_COND_INITIALIZER;
 static struct simulator_operation heap[IN_FLIGHT_MAXIMUM + 64]; // the earliest end first
 static size_t in_heap;
@@ -124,7 +125,7 @@ uint64_t device_duration_ns(const struct simulator_operation *operation)
   if (operation->kind != SIMULATOR_KERNEL)
     return 1000 + operation->bytes / 10; // 10 GB/s
   uint64_t own_ns = kernels_duration_ns(operation);
-  return own_ns ? own_ns : kernel_ns;
+  return (own_ns ? own_ns : kernel_ns) * (operation->passes ? operation->passes : 1);
 }
 
 // Under the lock, as the next two. The default stream and blocking streams wait for one another.
@@ -146,6 +147,7 @@ void device_enqueue_at(CUstream stream, const struct simulator_operation *operat
     pthread_cond_wait(&has_changed, &lock);
   struct simulator_operation planned = *operation;
   planned.stream = stream;
+  planned.context = stream->context;
   planned.stream_id = stream->id;
   planned.context_id = stream->context->id;
   planned.device = stream->context->device;
@@ -163,14 +165,35 @@ void device_enqueue_at(CUstream stream, const struct simulator_operation *operat
     pthread_cond_signal(&has_work);
 }
 
+unsigned device_replay_begin(CUcontext context, const char *kernel)
+{
+  const struct simulator_profiler *profiler = __atomic_load_n(&device_profiler, __ATOMIC_ACQUIRE);
+  unsigned passes = profiler ? profiler->replays(context, kernel) : 0;
+  if (passes == 0)
+    return 0;
+  pthread_mutex_lock(&replay_lock);
+  device_wait_context(context);
+  return passes;
+}
+
+void device_replay_end(CUcontext context)
+{
+  device_wait_context(context);
+  pthread_mutex_unlock(&replay_lock);
+}
+
 CUresult device_enqueue(CUstream stream, struct simulator_operation *operation)
 {
   if (graph_has(stream))
     return graph_capture(stream, operation);
+  bool is_kernel = operation->kind == SIMULATOR_KERNEL;
+  operation->passes = is_kernel ? device_replay_begin(stream->context, operation->name) : 0;
   pthread_mutex_lock(&lock);
   uint64_t start_ns = device_earliest_ns(stream);
   device_enqueue_at(stream, operation, start_ns, start_ns + device_duration_ns(operation));
   pthread_mutex_unlock(&lock);
+  if (operation->passes > 0)
+    device_replay_end(stream->context);
   return CUDA_SUCCESS;
 }
 
@@ -188,6 +211,11 @@ void device_wait_context(CUcontext context)
   while (context->pending > 0)
     pthread_cond_wait(&has_changed, &lock);
   pthread_mutex_unlock(&lock);
+}
+
+void simulator_finish(CUcontext context)
+{
+  device_wait_context(context);
 }
 
 void device_wait_until(uint64_t at_ns)

@@ -5,7 +5,7 @@
 
 #include "simulator.h"
 
-#define DEVICES 2
+#define DEVICES SIMULATOR_DEVICES
 #define DEFAULT_STREAM_ID 7 // as CUPTI numbers it
 
 struct CUctx_st {
@@ -51,6 +51,9 @@ void device_enqueue_at(CUstream stream, const struct simulator_operation *operat
                        uint64_t end_ns);
 uint64_t device_earliest_ns(CUstream stream); // when something enqueued now would start
 uint64_t device_duration_ns(const struct simulator_operation *operation);
+// Around the launch of a kernel, or of a graph. Passes; 0: it is not replayed, and has no end.
+unsigned device_replay_begin(CUcontext context, const char *kernel);
+void device_replay_end(CUcontext context); // waits for the kernel
 void device_wait_stream(CUstream stream);
 void device_wait_context(CUcontext context);
 void device_wait_until(uint64_t at_ns);

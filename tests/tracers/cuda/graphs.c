@@ -189,16 +189,18 @@ EXPORTED CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream)
     RETURN(CUDA_ERROR_INVALID_CONTEXT);
   uint64_t ends_ns[NODES_MAXIMUM];
   CUgraph graph = executable->graph;
+  unsigned passes = device_replay_begin(stream->context, ""); // a node waits for the one before it, then
   device_lock();
   uint64_t begin_ns = device_earliest_ns(stream);
   for (unsigned i = 0; i < graph->count; i++) {
     CUgraphNode node = graph->nodes[i];
-    uint64_t start_ns = begin_ns;
+    uint64_t start_ns = passes > 0 && i > 0 ? ends_ns[i - 1] : begin_ns;
     for (unsigned j = 0; j < node->waits; j++)
       if (ends_ns[node->waits_for[j]] > start_ns)
         start_ns = ends_ns[node->waits_for[j]];
     struct simulator_operation operation = node->operation;
     operation.correlation_id = call.correlation_id;
+    operation.passes = operation.kind == SIMULATOR_KERNEL ? passes : 0;
     operation.graph_id = graph->id;
     operation.node_id = node->id;
     operation.source_graph_id = graph->original->id;
@@ -207,6 +209,8 @@ EXPORTED CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream)
     device_enqueue_at(stream, &operation, start_ns, ends_ns[i]);
   }
   device_unlock();
+  if (passes > 0)
+    device_replay_end(stream->context);
   RETURN(CUDA_SUCCESS);
 }
 

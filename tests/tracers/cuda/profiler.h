@@ -49,6 +49,10 @@ const char *callbacks_name(CUpti_CallbackDomain domain, uint32_t cbid); // NULL:
 void *activity_connect(void); // to libcuda, of which it returns the handle; NULL: it is not loaded
 bool activity_is_enabled(CUpti_ActivityKind kind);
 
+// profiler_ranges.c
+unsigned ranges_replays(CUcontext context, const char *kernel); // as in struct simulator_profiler
+void ranges_kernel_ended(const struct simulator_operation *operation);
+
 // made of the vendor's headers
 extern const char *const driver_names[], *const runtime_names[];
 extern const unsigned driver_names_count, runtime_names_count;

@@ -3,7 +3,7 @@
 // it is used, is told of calls and operations through `struct simulator_profiler`.
 //
 // Environment: XSP_SIM_KERNEL_NS (how long each kernel runs; 20,000), XSP_SIM_FAULTS, XSP_SIM_SEED, XSP_SIM_CUPTI_VERSION,
-// XSP_SIM_COUNTS (a file with `struct simulator_counts`).
+// XSP_SIM_CHIP, XSP_SIM_COUNTS (a file with `struct simulator_counts`).
 #ifndef XSP_TESTS_SIMULATOR_H
 #define XSP_TESTS_SIMULATOR_H
 
@@ -36,6 +36,7 @@ struct simulator_call {
   int result;
 };
 
+#define SIMULATOR_DEVICES 2
 #define KERNEL_ARGUMENTS 4
 
 enum simulator_kind { SIMULATOR_KERNEL, SIMULATOR_MEMCPY, SIMULATOR_PEER_COPY, SIMULATOR_MEMSET };
@@ -57,6 +58,8 @@ struct simulator_operation {
   // the device's
   uint64_t sequence;
   CUstream stream;
+  CUcontext context;
+  uint32_t passes; // of a kernel that was replayed; 0 or 1: it ran once
 };
 
 struct simulator_memory {
@@ -74,6 +77,8 @@ struct simulator_profiler {
   void (*synchronized)(const struct simulator_call *call, int type, uint32_t stream_id, uint32_t event_id,
                        uint64_t end_ns);
   void (*memory_changed)(const struct simulator_memory *memory);
+  // How often each kernel of the context runs, alone on the device, its launch waiting for its end; 0: as without a profiler
+  unsigned (*replays)(CUcontext context, const char *kernel);
   // `cbid`: CUpti_CallbackIdResource; those not given are NULL
   void (*graph_changed)(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode original, CUgraphExec executable);
 };
@@ -85,6 +90,7 @@ EXPORTED void simulator_set_profiler(const struct simulator_profiler *profiler);
 EXPORTED CUresult simulator_begin(struct simulator_call *call, enum simulator_api api, uint32_t cbid,
                                   const char *symbol);
 EXPORTED int simulator_end(struct simulator_call *call, int result);
+EXPORTED void simulator_finish(CUcontext context); // waits until it has nothing to do
 EXPORTED uint32_t simulator_graph_id(CUgraph graph);
 EXPORTED uint32_t simulator_executable_id(CUgraphExec executable);
 EXPORTED uint64_t simulator_node_id(CUgraphNode node);
@@ -106,6 +112,8 @@ enum simulator_count {
   COUNT_FLUSHES,
   COUNT_SUBSCRIPTIONS,
   COUNT_ENTRIES, // calls of libcupti
+  COUNT_RANGES,  // of the range profiler: collected, and those that were not
+  COUNT_RANGES_DROPPED,
   COUNTS
 };
 #endif
