@@ -18,7 +18,7 @@
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 
-#define METRICS_MAXIMUM 32
+#define METRICS_MAXIMUM 48
 #define RANGE_NAME_MAXIMUM 64
 
 struct config_image {

@@ -88,6 +88,13 @@ void ranges_kernel_ended(const struct simulator_operation *operation)
 }
 
 // ---- the target's other calls
+// Parameters with a field that 13.1 has added: 13.1 takes both sizes, earlier versions the shorter one.
+#define PARAMETERS_13_1(given, type, field)                                                                            \
+  count(COUNT_ENTRIES);                                                                                                \
+  if (!(given) || ((given)->structSize != offsetof(type, field) &&                                                     \
+                   ((given)->structSize != type##_STRUCT_SIZE || layouts_version() < 130101)))                         \
+  return CUPTI_ERROR_INVALID_PARAMETER
+
 EXPORTED CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *given)
 {
   count(COUNT_ENTRIES);
@@ -117,12 +124,7 @@ EXPORTED CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *giv
 
 EXPORTED CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *given)
 {
-  count(COUNT_ENTRIES);
-  bool is_short = layouts_version() < 130101; // without `sku`
-  size_t size = is_short ? offsetof(CUpti_Profiler_DeviceSupported_Params, sku)
-                         : CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE;
-  if (!given || given->structSize != size)
-    return CUPTI_ERROR_INVALID_PARAMETER;
+  PARAMETERS_13_1(given, CUpti_Profiler_DeviceSupported_Params, sku);
   bool is_virtual = simulator_has_fault("counters-virtual");
   given->architecture = given->sli = given->confidentialCompute = given->cmp = given->wsl =
       CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
@@ -131,15 +133,10 @@ EXPORTED CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported
   return CUPTI_SUCCESS;
 }
 
-// The image has no contents: all counters are there. 13.1 has a parameter more.
+// The image has no contents: all counters are there.
 EXPORTED CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *given)
 {
-  count(COUNT_ENTRIES);
-  bool is_short = layouts_version() < 130101;
-  size_t size = is_short ? offsetof(CUpti_Profiler_GetCounterAvailability_Params, bAllowDeviceLevelCounters)
-                         : CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE;
-  if (!given || given->structSize != size)
-    return CUPTI_ERROR_INVALID_PARAMETER;
+  PARAMETERS_13_1(given, CUpti_Profiler_GetCounterAvailability_Params, bAllowDeviceLevelCounters);
   if (!is_initialized)
     return CUPTI_ERROR_NOT_INITIALIZED;
   return metrics_availability(&given->counterAvailabilityImageSize, given->pCounterAvailabilityImage);
