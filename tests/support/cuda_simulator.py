@@ -8,7 +8,8 @@ import sys
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 PLACE = BUILD / "test-programs" / "cuda"
-CLIENT, WORKLOAD, RANGE_CLIENT = PLACE / "cupti_client", PLACE / "cuda_workload", PLACE / "range_client"
+CLIENT, WORKLOAD = PLACE / "cupti_client", PLACE / "cuda_workload"
+RANGE_CLIENT, SAMPLING_CLIENT = PLACE / "range_client", PLACE / "sampling_client"
 WHY_NOT = None if WORKLOAD.exists() else "built without the vendor's CUDA headers (make setup)"
 # Name of the version, what cuptiGetVersion returns, the libcupti that has this version's functions.
 VERSIONS = {"11.8": (18, PLACE / "11.8" / "libcupti.so.11.8"), "12.4": (22, PLACE / "12.4" / "libcupti.so.12"),
@@ -16,7 +17,7 @@ VERSIONS = {"11.8": (18, PLACE / "11.8" / "libcupti.so.11.8"), "12.4": (22, PLAC
             "13.1": (130101, PLACE / "13" / "libcupti.so.13"), "13.5": (130500, PLACE / "13" / "libcupti.so.13")}
 # As in simulator.h.
 COUNTS = ("kernels", "memcpys", "memsets", "calls", "syncs", "dropped", "without_times", "unknown", "cut", "requested",
-          "refused", "completed", "flushes", "subscriptions", "entries", "ranges", "ranges_dropped")
+          "refused", "completed", "flushes", "subscriptions", "entries", "ranges", "ranges_dropped", "samples")
 
 
 def environment(version="13.1", faults="", seed=1, counts=None, kernel_ns=None, chip=None):

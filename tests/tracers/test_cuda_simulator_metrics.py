@@ -77,39 +77,57 @@ class HostTest(unittest.TestCase):
         self.assertEqual([host.wrong_size(0) for host in (self.mine, self.vendors)], [0, 0])
 
 
-@unittest.skipIf(gpu.WHY_NOT, gpu.WHY_NOT)
-class RangesTest(unittest.TestCase):
+class ClientTest(unittest.TestCase):
+    """Runs a client. What it printed is in self.said, results of calls in self.results, the simulator's counts in self.counted."""
+    CLIENT = None
+
     def setUp(self):
+        if gpu.WHY_NOT:
+            self.skipTest(gpu.WHY_NOT)
         temporary = tempfile.TemporaryDirectory(prefix="xsp-cuda-")
         self.addCleanup(temporary.cleanup)
         self.counts = pathlib.Path(temporary.name) / "counts"
 
-    def client(self, mode, metrics, version="13.1", ranges=10, faults="", **more):
-        """Ranges by name; the rest of what the client printed is in self.said, results of calls in self.results."""
+    def client(self, mode, metrics, version="13.1", entries=10, faults="", **more):
+        """The rows of ranges or samples."""
         self.counts.unlink(missing_ok=True)
-        done = subprocess.run([gpu.RANGE_CLIENT, gpu.VERSIONS[version][1], mode, str(ranges), *metrics], stdout=subprocess.PIPE,
-                              timeout=60, env={**os.environ, **gpu.environment(version, faults, counts=self.counts,
-                                                                               kernel_ns=KERNEL_NS, **more)})
+        environment = gpu.environment(version, faults, counts=self.counts, kernel_ns=KERNEL_NS, **more)
+        done = subprocess.run([self.CLIENT, gpu.VERSIONS[version][1], mode, str(entries), *metrics], stdout=subprocess.PIPE,
+                              timeout=60, env={**os.environ, **environment})
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         self.said, self.results, self.status = {}, {}, done.returncode
         for row in rows:
             if "call" in row:
                 self.results[row["call"]] = row["result"]
-            elif "range" not in row:
+            elif not row.keys() & {"range", "start"}:
                 self.said.update(row)
         self.counted = gpu.read_counts(self.counts)
-        return {row.pop("range"): row for row in rows if "range" in row}
+        return [row for row in rows if row.keys() & {"range", "start"}]
+
+    def check_order(self, allowed, wrong, **others):
+        """Calls that succeed; that have a wrong argument; with other results. The rest is invalid at its time."""
+        expected = {call: 0 if call in allowed else 1 if call in wrong else others.get(call.replace(" ", "_"), 7)
+                    for call in self.results}
+        self.assertEqual(self.results, expected)
+        self.assertLessEqual(allowed | wrong | {call.replace("_", " ") for call in others}, set(self.results))
+
+
+class RangesTest(ClientTest):
+    CLIENT = gpu.RANGE_CLIENT
+
+    def ranges(self, *arguments, **more):
+        return {row.pop("range"): row for row in self.client(*arguments, **more)}
 
     def test_functions_of_each_version(self):
         for version, (_, path) in gpu.VERSIONS.items():
-            for function in ("cuptiProfilerHostInitialize", "cuptiRangeProfilerStart"):
+            for function in ("cuptiProfilerHostInitialize", "cuptiRangeProfilerStart", "cuptiPmSamplingStart"):
                 self.assertEqual(hasattr(ctypes.CDLL(str(path)), function), version not in ("11.8", "12.4"), (version, function))
 
     def test_each_kernel_is_a_range_with_the_documented_values(self):
         metrics = [TIME, READ, OCCUPANCY, FADD]
         for version in ("13.1", "13.5"):
             with self.subTest(version):
-                ranges = self.client("auto", metrics, version)
+                ranges = self.ranges("auto", metrics, version)
                 self.assertEqual(list(ranges), [str(i) for i in range(6)])
                 for (kernel, grid, block), values in zip(LAUNCHES, ranges.values()):
                     self.assertEqual(values, {TIME: KERNEL_NS} | {name: gpu.metric(name, kernel, grid, block) for name in metrics[1:]})
@@ -120,40 +138,36 @@ class RangesTest(unittest.TestCase):
     def test_values_derived_by_hand(self):
         """dram__bytes_read.sum of "node", grid 1×2×1, block 32: 64 threads; the bytes of "node" are 110+111+100+101 = 422, those of
         the metric 2055, together 2477 = 25 × 97 + 52, so the weight is 53."""
-        self.assertEqual(self.client("auto", [READ])["3"], {READ: 64 * 53})
+        self.assertEqual(self.ranges("auto", [READ])["3"], {READ: 64 * 53})
 
     def test_the_user_repeats_ranges_until_all_passes_are_in(self):
-        ranges = self.client("user", [TIME, READ, OCCUPANCY, FADD])
+        ranges = self.ranges("user", [TIME, READ, OCCUPANCY, FADD])
         values = {name: [gpu.metric(name, *launch) for launch in LAUNCHES[:3]] for name in (READ, OCCUPANCY, FADD)}
         self.assertEqual(ranges, {"both": {TIME: 2 * KERNEL_NS, READ: sum(values[READ][:2]), OCCUPANCY: sum(values[OCCUPANCY][:2]) / 2,
                                            FADD: sum(values[FADD][:2])},
                                   "one": {TIME: KERNEL_NS} | {name: three[2] for name, three in values.items()}})
         self.assertEqual((self.said["sessions"], self.said["passes"]), (2, 2))
-        self.client("user", [READ])
+        self.ranges("user", [READ])
         self.assertEqual((self.said["sessions"], self.said["passes"]), (1, 1))
 
     def test_another_chip_has_other_names(self):
-        self.client("auto", [READ], chip="GB202")
+        self.ranges("auto", [READ], chip="GB202")
         self.assertEqual((self.said["failed"], self.said["result"]), ("cuptiProfilerHostConfigAddMetrics", 1))
         other = "dram__bytes_op_read.sum"
-        self.assertEqual(self.client("auto", [other], chip="GB202")["0"], {other: gpu.metric(other, *LAUNCHES[0])})
+        self.assertEqual(self.ranges("auto", [other], chip="GB202")["0"], {other: gpu.metric(other, *LAUNCHES[0])})
 
     def test_calls_out_of_order_are_refused(self):
         self.client("order", [READ])
-        allowed = {"config", "start", "stop", "decode"}
-        self.assertEqual({call for call, result in self.results.items() if result == 0}, allowed)
-        wrong = {"config before image", "image too small", "auto range, user replay", "size of the structure"}
-        self.assertEqual({call for call, result in self.results.items() if result == 1}, wrong)
-        self.assertEqual(self.results["before initialization"], 15)
-        self.assertEqual({result for call, result in self.results.items()
-                          if call not in allowed | wrong | {"before initialization"}}, {7})
+        self.check_order({"config", "start", "stop", "decode"},
+                         {"config before image", "image too small", "auto range, user replay", "size of the structure"},
+                         before_initialization=15)
 
     def test_ranges_that_do_not_fit_are_dropped_and_counted(self):
-        self.assertEqual(list(self.client("auto", [READ], ranges=4)), ["0", "1", "2", "3"])
+        self.assertEqual(list(self.ranges("auto", [READ], entries=4)), ["0", "1", "2", "3"])
         self.assertEqual((self.said["dropped"], self.counted["ranges_dropped"]), (2, 2))
-        self.assertEqual(list(self.client("auto", [READ], faults="counter-data-small")), ["0", "1", "2", "3", "4"])
+        self.assertEqual(list(self.ranges("auto", [READ], faults="counter-data-small")), ["0", "1", "2", "3", "4"])
         self.assertEqual((self.said["dropped"], self.counted["ranges_dropped"]), (1, 1))
-        ranges = self.client("auto", [READ], faults="ranges-dropped", seed=2)
+        ranges = self.ranges("auto", [READ], faults="ranges-dropped", seed=2)
         self.assertGreater(self.said["dropped"], 0)
         self.assertEqual(len(ranges) + self.said["dropped"], 6)
 
@@ -164,9 +178,50 @@ class RangesTest(unittest.TestCase):
                                       ("enable-refused", "cuptiRangeProfilerEnable", 35),
                                       ("counters-busy", "cuptiRangeProfilerStart", 26)):
             with self.subTest(fault):
-                self.client("auto", [READ], faults=fault)
+                self.ranges("auto", [READ], faults=fault)
                 self.assertEqual((self.status, self.said["failed"], self.said["result"]), (1, failed, result))
 
+
+class SamplingTest(ClientTest):
+    """6 kernels of sampling_client in two streams, sampled each 50 µs."""
+    CLIENT, INTERVAL_NS = gpu.SAMPLING_CLIENT, 50000
+    LAUNCHES = [("first", (3, 2, 1), (32, 1, 1)), ("second", (3, 2, 1), (32, 1, 1))] * 3
+
+    def test_samples_follow_one_another_and_share_what_the_kernels_do(self):
+        samples = self.client("run", [TIME, READ, OCCUPANCY], entries=7)
+        for sample, following in zip(samples, samples[1:]):
+            self.assertEqual(sample["end"], following["start"])
+        self.assertEqual({sample["end"] - sample["start"] for sample in samples}, {self.INTERVAL_NS})
+        self.assertGreaterEqual(len(samples), 3 * KERNEL_NS / self.INTERVAL_NS)  # 3 kernels one after the other
+        self.assertEqual(sum(sample[TIME] for sample in samples), 6 * KERNEL_NS)
+        self.assertAlmostEqual(sum(sample[READ] for sample in samples), sum(gpu.metric(READ, *launch) for launch in self.LAUNCHES))
+        self.assertAlmostEqual(sum(sample[OCCUPANCY] for sample in samples) * self.INTERVAL_NS,
+                               sum(gpu.metric(OCCUPANCY, *launch) for launch in self.LAUNCHES) * KERNEL_NS, places=0)
+        self.assertEqual(self.said["decodes"], -(-len(samples) // 7))  # as often as the counters are full, and once more
+        self.assertEqual((self.said["overflows"], self.counted["samples"]), (0, len(samples)))
+
+    def test_a_full_buffer_keeps_the_latest_and_says_so(self):
+        samples = self.client("overflow", [READ])
+        self.assertEqual((len(samples), self.said["overflows"]), (2, 1))  # of 8 KiB
+
+    def test_times_of_another_clock(self):
+        plain, other = (self.client("run", [READ], faults=fault)[0]["start"] for fault in ("", "sample-times"))
+        self.assertGreater(plain - other, 900000 * 10 ** 9)
+
+    def test_calls_out_of_order_are_refused(self):
+        self.client("order", [READ])
+        self.check_order({"config", "start", "stop"}, {"buffer too small"}, two_passes=27)
+
+    def test_refusals(self):
+        for fault, failed, result in (("counters-refused", "cuptiPmSamplingGetCounterAvailability", 35),
+                                      ("enable-refused", "cuptiPmSamplingEnable", 35), ("counters-busy", "cuptiPmSamplingStart", 26)):
+            self.client("run", [READ], faults=fault)
+            self.assertEqual((self.status, self.said["failed"], self.said["result"]), (1, failed, result))
+        self.client("run", [FADD])
+        self.assertEqual((self.said["failed"], self.said["result"]), ("cuptiProfilerHostConfigAddMetrics", 1))
+
+
+del ClientTest  # has no tests of its own
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

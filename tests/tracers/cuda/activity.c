@@ -52,8 +52,10 @@ static void call_ended(struct simulator_call *call)
 
 static void operation_ended(const struct simulator_operation *operation)
 {
-  if (operation->kind == SIMULATOR_KERNEL)
+  if (operation->kind == SIMULATOR_KERNEL) {
     ranges_kernel_ended(operation);
+    sampling_kernel_ended(operation);
+  }
   static const CUpti_ActivityKind kinds[] = {[SIMULATOR_KERNEL] = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                              [SIMULATOR_MEMCPY] = CUPTI_ACTIVITY_KIND_MEMCPY,
                                              [SIMULATOR_PEER_COPY] = CUPTI_ACTIVITY_KIND_MEMCPY2,

@@ -16,6 +16,7 @@ static pthread_mutex_t replay_lock = PTHREAD_MUTEX_INITIALIZER; // taken before 
 static pthread_cond_t has_changed = PTHREAD_COND_INITIALIZER, has_work = PTHREAD_COND_INITIALIZER;
 static struct simulator_operation heap[IN_FLIGHT_MAXIMUM + 64]; // the earliest end first
 static size_t in_heap;
+static const struct simulator_operation *reported; // has ended, and the profiler gets it now
 static uint64_t sequence, kernel_ns = 20000;
 
 uint64_t simulator_now_ns(void)
@@ -101,9 +102,11 @@ static void *run_device(void *unused)
     }
     struct simulator_operation operation = heap_pop();
     perform(&operation);
+    reported = &operation;
     pthread_mutex_unlock(&lock);
     TELL(operation_ended, &operation);
     pthread_mutex_lock(&lock);
+    reported = NULL;
     operation.stream->pending--;
     operation.stream->context->pending--;
     pthread_cond_broadcast(&has_changed);
@@ -211,6 +214,19 @@ void device_wait_context(CUcontext context)
   while (context->pending > 0)
     pthread_cond_wait(&has_changed, &lock);
   pthread_mutex_unlock(&lock);
+}
+
+uint64_t simulator_settled_ns(uint32_t device)
+{
+  pthread_mutex_lock(&lock);
+  uint64_t settled_ns = simulator_now_ns();
+  if (reported && reported->device == device && reported->start_ns < settled_ns)
+    settled_ns = reported->start_ns;
+  for (size_t i = 0; i < in_heap; i++)
+    if (heap[i].device == device && heap[i].start_ns < settled_ns)
+      settled_ns = heap[i].start_ns;
+  pthread_mutex_unlock(&lock);
+  return settled_ns;
 }
 
 void simulator_finish(CUcontext context)

@@ -52,6 +52,8 @@ bool activity_is_enabled(CUpti_ActivityKind kind);
 // profiler_ranges.c
 unsigned ranges_replays(CUcontext context, const char *kernel); // as in struct simulator_profiler
 void ranges_kernel_ended(const struct simulator_operation *operation);
+// profiler_sampling.c
+void sampling_kernel_ended(const struct simulator_operation *operation);
 
 // made of the vendor's headers
 extern const char *const driver_names[], *const runtime_names[];

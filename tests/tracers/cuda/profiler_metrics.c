@@ -133,11 +133,11 @@ static double value(int metric, const struct simulator_operation *o)
 }
 
 void metrics_add(struct counter_entry *entry, const uint8_t *given, size_t given_count,
-                 const struct simulator_operation *kernel, double fraction)
+                 const struct simulator_operation *kernel, double of_kernel, double of_entry)
 {
   entry->kernels++;
   for (size_t i = 0; i < given_count; i++)
-    entry->sums[i] += value(given[i], kernel) * fraction;
+    entry->sums[i] += value(given[i], kernel) * (is_percentage(given[i]) ? of_entry : of_kernel);
 }
 
 double metrics_of(const struct counter_entry *entry, size_t index, int metric)

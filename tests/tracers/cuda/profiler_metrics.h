@@ -55,7 +55,7 @@ const char *const *metrics_chips(size_t *); // all
 int metrics_find(int chip, CUpti_ProfilerType type, const char *name);
 uint32_t metrics_passes(int chip, const uint8_t *metrics, size_t count); // of one call of AddMetrics
 void metrics_add(struct counter_entry *entry, const uint8_t *metrics, size_t count,
-                 const struct simulator_operation *kernel, double fraction); // 1: the whole kernel
+                 const struct simulator_operation *kernel, double of_kernel, double of_entry); // parts of their times
 double metrics_of(const struct counter_entry *entry, size_t index, int metric);
 
 const struct config_image *config_of(const uint8_t *image, size_t size); // NULL: it is none
@@ -65,6 +65,7 @@ CUptiResult counters_initialize(uint8_t *image, size_t size, size_t least);
 
 bool counters_append(struct counter_image *image, const struct config_image *config, const struct counter_entry *entry);
 
+bool metrics_are_initialized(void); // cuptiProfilerInitialize was called
 // What the two calls for the availability of counters do: the image's size, then the image.
 CUptiResult metrics_availability(size_t *ret_size, uint8_t *image);
 // The error of a fault where counters are opened: too few privileges, a virtual GPU, a part of a GPU.

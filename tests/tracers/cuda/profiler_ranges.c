@@ -82,7 +82,7 @@ void ranges_kernel_ended(const struct simulator_operation *operation)
     else
       entry = object->open;
     if (entry)
-      metrics_add(entry, object->config.metrics, object->config.count, operation, 1);
+      metrics_add(entry, object->config.metrics, object->config.count, operation, 1, 1);
   }
   pthread_mutex_unlock(&lock);
 }
@@ -104,6 +104,11 @@ EXPORTED CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *g
     return CUPTI_ERROR_INVALID_PARAMETER;
   is_initialized = true;
   return CUPTI_SUCCESS;
+}
+
+bool metrics_are_initialized(void)
+{
+  return is_initialized;
 }
 
 EXPORTED CUptiResult cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params *given)

@@ -2,44 +2,9 @@
 // range_client LIBCUPTI auto|user|order RANGES METRIC…: a minimal client of CUPTI's range profiler, for the check of the simulator
 // in test_cuda_simulator_metrics.py. It calls in the order of NVIDIA's samples and prints JSON objects. `auto`: each kernel is a
 // range, replayed by CUPTI. `user`: two ranges, repeated by this program. `order`: calls out of order and their results.
-#include <stdbool.h> // before CUPTI's, which need it
+#include "profiler_client.h"
 
-#include <cuda.h>
-#include <cupti_profiler_host.h>
-#include <cupti_profiler_target.h>
-#include <cupti_range_profiler.h>
-#include <cupti_target.h>
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#define METRICS_MOST 32
-
-static void *cupti;
-static const char **metrics;
-static size_t metrics_count, ranges_most;
-static CUcontext context;
-static CUpti_Profiler_Host_Object *host;
 static CUpti_RangeProfiler_Object *profiler;
-static uint8_t *config, *counters;
-static size_t config_bytes, counters_bytes;
-
-// Calls a function of CUPTI with parameters of the type's name; the result.
-#define CALL(function, type, ...)                                                                                      \
-  ((__typeof__(&function))dlsym(cupti, #function))(&(type){.structSize = type##_STRUCT_SIZE, __VA_ARGS__})
-#define CALL_WITH(function, params) ((__typeof__(&function))dlsym(cupti, #function))(&(params))
-#define PARAMS(type, name, ...) type name = {.structSize = type##_STRUCT_SIZE, __VA_ARGS__}
-
-static void must(int result, const char *what)
-{
-  if (result == 0)
-    return;
-  printf("{\"failed\": \"%s\", \"result\": %d}\n", what, result);
-  exit(1);
-}
-#define MUST(call, what) must((int)(call), what)
 
 static uint8_t *counter_availability(void)
 {
@@ -50,37 +15,13 @@ static uint8_t *counter_availability(void)
   return asked.pCounterAvailabilityImage;
 }
 
-static void configure_host(void)
-{
-  PARAMS(CUpti_Device_GetChipName_Params, chip, .deviceIndex = 0);
-  MUST(CALL_WITH(cuptiDeviceGetChipName, chip), "cuptiDeviceGetChipName");
-  PARAMS(CUpti_Profiler_Host_Initialize_Params, made, .profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER,
-         .pChipName = chip.pChipName, .pCounterAvailabilityImage = counter_availability());
-  MUST(CALL_WITH(cuptiProfilerHostInitialize, made), "cuptiProfilerHostInitialize");
-  free((void *)(uintptr_t)made.pCounterAvailabilityImage);
-  host = made.pHostObject;
-  MUST(CALL(cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params, .pHostObject = host,
-            .ppMetricNames = metrics, .numMetrics = metrics_count),
-       "cuptiProfilerHostConfigAddMetrics");
-  PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size, .pHostObject = host);
-  MUST(CALL_WITH(cuptiProfilerHostGetConfigImageSize, size), "cuptiProfilerHostGetConfigImageSize");
-  config_bytes = size.configImageSize;
-  config = malloc(config_bytes);
-  MUST(CALL(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage_Params, .pHostObject = host,
-            .configImageSize = config_bytes, .pConfigImage = config),
-       "cuptiProfilerHostGetConfigImage");
-  PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, passes, .configImageSize = config_bytes, .pConfigImage = config);
-  MUST(CALL_WITH(cuptiProfilerHostGetNumOfPasses, passes), "cuptiProfilerHostGetNumOfPasses");
-  printf("{\"chip\": \"%s\", \"passes\": %zu}\n", chip.pChipName, passes.numOfPasses);
-}
-
 static void enable(void)
 {
   PARAMS(CUpti_RangeProfiler_Enable_Params, made, .ctx = context);
   MUST(CALL_WITH(cuptiRangeProfilerEnable, made), "cuptiRangeProfilerEnable");
   profiler = made.pRangeProfilerObject;
   PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size, .pRangeProfilerObject = profiler, .pMetricNames = metrics,
-         .numMetrics = metrics_count, .maxNumOfRanges = ranges_most, .maxNumRangeTreeNodes = (uint32_t)ranges_most);
+         .numMetrics = metrics_count, .maxNumOfRanges = entries_most, .maxNumRangeTreeNodes = (uint32_t)entries_most);
   MUST(CALL_WITH(cuptiRangeProfilerGetCounterDataSize, size), "cuptiRangeProfilerGetCounterDataSize");
   counters_bytes = size.counterDataSize;
   counters = malloc(counters_bytes);
@@ -96,7 +37,7 @@ static CUptiResult set_config(CUpti_ProfilerRange range, CUpti_ProfilerReplayMod
 {
   return CALL(cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig_Params, .pRangeProfilerObject = profiler,
               .configSize = config_bytes, .pConfig = config, .counterDataImageSize = counters_bytes,
-              .pCounterDataImage = counters, .range = range, .replayMode = replay, .maxRangesPerPass = ranges_most,
+              .pCounterDataImage = counters, .range = range, .replayMode = replay, .maxRangesPerPass = entries_most,
               .numNestingLevels = 1, .minNestingLevel = 1, .targetNestingLevel = 1);
 }
 
@@ -137,15 +78,8 @@ static void print_range(size_t index)
   PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, info, .pCounterDataImage = counters,
          .counterDataImageSize = counters_bytes, .rangeIndex = index, .rangeDelimiter = "/");
   MUST(CALL_WITH(cuptiRangeProfilerCounterDataGetRangeInfo, info), "cuptiRangeProfilerCounterDataGetRangeInfo");
-  double values[METRICS_MOST];
-  MUST(CALL(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues_Params, .pHostObject = host,
-            .pCounterDataImage = counters, .counterDataImageSize = counters_bytes, .rangeIndex = index,
-            .ppMetricNames = metrics, .numMetrics = metrics_count, .pMetricValues = values),
-       "cuptiProfilerHostEvaluateToGpuValues");
   printf("{\"range\": \"%s\"", info.rangeName);
-  for (size_t i = 0; i < metrics_count; i++)
-    printf(", \"%s\": %.17g", metrics[i], values[i]);
-  printf("}\n");
+  print_values(index);
 }
 
 static void print_ranges(void)
@@ -158,13 +92,6 @@ static void print_ranges(void)
   for (size_t i = 0; i < info.numTotalRanges; i++)
     print_range(i);
   printf("{\"ranges\": %zu, \"dropped\": %zu}\n", info.numTotalRanges, dropped);
-}
-
-static void launch(const char *name, unsigned grid, unsigned block, CUstream stream, void **arguments)
-{
-  CUfunction kernel = NULL;
-  MUST(cuModuleGetFunction(&kernel, NULL, name), "cuModuleGetFunction");
-  MUST(cuLaunchKernel(kernel, grid, 2, 1, block, 1, 1, 0, stream, arguments, NULL), "cuLaunchKernel");
 }
 
 static uint64_t now_ns(void)
@@ -232,8 +159,6 @@ static void collect_users(void)
   print_ranges();
 }
 
-#define SAY(what, call) printf("{\"call\": \"%s\", \"result\": %d}\n", what, (int)(call))
-
 static void call_out_of_order(void)
 {
   uint8_t is_complete = 0;
@@ -268,23 +193,16 @@ static void call_out_of_order(void)
 
 int main(int count, char **arguments)
 {
-  cupti = count > 4 ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-  if (!cupti || count > 4 + METRICS_MOST)
-    return 2;
-  ranges_most = strtoul(arguments[3], NULL, 10);
-  metrics = (const char **)&arguments[4];
-  metrics_count = (size_t)count - 4;
-  MUST(cuInit(0), "cuInit");
-  MUST(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-  MUST(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-  if (strcmp(arguments[2], "order") == 0)
+  const char *mode = begin(count, arguments);
+  if (strcmp(mode, "order") == 0)
     SAY("before initialization", CALL(cuptiRangeProfilerEnable, CUpti_RangeProfiler_Enable_Params, .ctx = context));
   MUST(CALL(cuptiProfilerInitialize, CUpti_Profiler_Initialize_Params, .pPriv = NULL), "cuptiProfilerInitialize");
+  open_host(CUPTI_PROFILER_TYPE_RANGE_PROFILER, counter_availability());
   configure_host();
   enable();
-  if (strcmp(arguments[2], "auto") == 0)
+  if (strcmp(mode, "auto") == 0)
     collect_automatic();
-  else if (strcmp(arguments[2], "user") == 0)
+  else if (strcmp(mode, "user") == 0)
     collect_users();
   else
     call_out_of_order();

@@ -90,7 +90,8 @@ EXPORTED void simulator_set_profiler(const struct simulator_profiler *profiler);
 EXPORTED CUresult simulator_begin(struct simulator_call *call, enum simulator_api api, uint32_t cbid,
                                   const char *symbol);
 EXPORTED int simulator_end(struct simulator_call *call, int result);
-EXPORTED void simulator_finish(CUcontext context); // waits until it has nothing to do
+EXPORTED void simulator_finish(CUcontext context);       // waits until it has nothing to do
+EXPORTED uint64_t simulator_settled_ns(uint32_t device); // what ran before it has ended, and was reported
 EXPORTED uint32_t simulator_graph_id(CUgraph graph);
 EXPORTED uint32_t simulator_executable_id(CUgraphExec executable);
 EXPORTED uint64_t simulator_node_id(CUgraphNode node);
@@ -114,6 +115,7 @@ enum simulator_count {
   COUNT_ENTRIES, // calls of libcupti
   COUNT_RANGES,  // of the range profiler: collected, and those that were not
   COUNT_RANGES_DROPPED,
+  COUNT_SAMPLES, // of PM sampling, decoded
   COUNTS
 };
 #endif
