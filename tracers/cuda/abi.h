@@ -29,7 +29,7 @@ enum cupti_kind {
 };
 
 enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOMAINS, CUPTI_DOMAIN_RESOURCE = 3 };
-enum cupti_resource_callback { CUPTI_NODE_CREATED = 13, CUPTI_NODE_CLONED = 20 };
+enum cupti_resource_callback { CUPTI_CONTEXT_ENDS = 2, CUPTI_NODE_CREATED = 13, CUPTI_NODE_CLONED = 20 };
 
 // ---- records. Times are nanoseconds of CLOCK_REALTIME; both 0: the device's buffers were full
 struct cupti_api {
@@ -119,6 +119,34 @@ struct cupti_resource {
 };
 struct cupti_graph {
   void *graph, *original_graph, *node, *original_node;
+  uint32_t node_type; // 0: a kernel
+};
+struct cupti_call { // of calls of CUDA's interfaces
+  uint32_t is_exit;
+  const char *function;
+  const void *parameters; // of a launch: below
+  const uint32_t *result; // at exit
+  const char *symbol;     // of launches: the kernel's mangled name; NULL: none
+  void *context;          // current on the thread
+  uint32_t context_id;
+};
+struct cuda_launch { // cuLaunchKernel, cuLaunchCooperativeKernel
+  void *function;
+  uint32_t grid[3], block[3], shared_bytes;
+  void *stream;
+};
+struct cuda_launch_config {
+  uint32_t grid[3], block[3], shared_bytes;
+  void *stream;
+};
+struct cuda_launch_ex { // cuLaunchKernelEx
+  const struct cuda_launch_config *config;
+};
+struct cuda_graph_launch { // cuGraphLaunch
+  void *executable, *stream;
+};
+struct cuda_instantiate { // cuGraphInstantiate and its kin
+  void **ret_executable;
 };
 
 // ---- functions
@@ -152,6 +180,8 @@ typedef void cupti_complete_buffer(void *context, uint32_t stream_id, uint8_t *b
   X(enable_runtime, cuptiActivityEnableRuntimeApi, (uint32_t cbid, uint8_t is_on))                                     \
   X(enable_driver, cuptiActivityEnableDriverApi, (uint32_t cbid, uint8_t is_on))                                       \
   X(enable_callback, cuptiEnableCallback, (uint32_t is_on, void *subscriber, uint32_t domain, uint32_t cbid))          \
+  X(get_device_id, cuptiGetDeviceId, (void *context, uint32_t *))                                                      \
+  X(get_stream_id, cuptiGetStreamIdEx, (void *context, void *stream, uint8_t is_per_thread, uint32_t *))               \
   X(get_graph_node_id, cuptiGetGraphNodeId, (void *node, uint64_t *))
 
 struct cupti {

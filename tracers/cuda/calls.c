@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CALLS_MOST 2048u // of one interface; 13.1 has 900
-
 static struct call calls[CUPTI_DOMAINS][CALLS_MOST];
 
 // Beginnings of names after "cu", "cuda" or "__cuda".
@@ -47,7 +45,7 @@ static bool is_wait(const char *bare)
   return strstr(bare, "Synchronize") != NULL || strncmp(bare, "StreamWait", 10) == 0;
 }
 
-static const char *name_of(const struct cupti *cupti, uint32_t domain, uint32_t cbid)
+const char *call_name(const struct cupti *cupti, uint32_t domain, uint32_t cbid)
 {
   const char *name = NULL;
   return cupti->get_callback_name(domain, cbid, &name) == CUPTI_OK ? name : NULL;
@@ -64,7 +62,7 @@ void calls_enable(const struct cupti *cupti, enum cuda_calls choice)
   }
   for (uint32_t domain = CUPTI_DOMAIN_DRIVER; domain < CUPTI_DOMAINS; domain++)
     for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
-      const char *name = name_of(cupti, domain, cbid), *bare = name == NULL ? "" : bare_name(name);
+      const char *name = call_name(cupti, domain, cbid), *bare = name == NULL ? "" : bare_name(name);
       if (begins_with_one(bare, launches) || begins_with_one(bare, others) || is_wait(bare))
         (domain == CUPTI_DOMAIN_DRIVER ? cupti->enable_driver : cupti->enable_runtime)(cbid, 1);
     }
@@ -93,7 +91,7 @@ const struct call *call_of(const struct cupti *cupti, uint32_t domain, uint32_t 
   if (call->site != NULL)
     return call;
   char text[128];
-  const char *name = name_of(cupti, domain, cbid);
+  const char *name = call_name(cupti, domain, cbid);
   if (name == NULL)
     return NULL;
   plain_name(name, text);

@@ -9,6 +9,9 @@
 #include <xsp/span.h>
 
 #define CUDA_TRACER "cuda"
+#define CALLS_MOST 2048u // of one interface; 13.1 has 900
+
+const char *call_name(const struct cupti *cupti, uint32_t domain, uint32_t cbid); // NULL: no such call
 
 // Switches the calls on. SOME: those that give the device work, wait for it, allocate memory or load code.
 void calls_enable(const struct cupti *cupti, enum cuda_calls choice);

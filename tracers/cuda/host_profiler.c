@@ -55,8 +55,7 @@ static uint32_t fill(const struct cupti_profiler *profiler, struct host_config *
     return CUPTI_NO_MEMORY;
   struct cupti_host_image image = {
       .size = sizeof image, .host = config->host, .image_size = config->image_size, .image = config->image};
-  struct cupti_host_passes passes = {
-      .size = sizeof passes, .image_size = config->image_size, .image = config->image};
+  struct cupti_host_passes passes = {.size = sizeof passes, .image_size = config->image_size, .image = config->image};
   error = profiler->host_image(&image);
   if (error == CUPTI_OK)
     error = profiler->host_passes(&passes);
@@ -108,7 +107,8 @@ const char *host_profiler_advice(uint32_t error)
     return "counters are for administrators here: run as root or with CAP_SYS_ADMIN, or load the driver's module with "
            "NVreg_RestrictProfilingToAdminUsers=0";
   case CUPTI_VIRTUAL_PRIVILEGES:
-    return "the virtual GPU may not read counters: its host has to allow it (vGPU: pciPassthru0.cfg.enable_profiling=1)";
+    return "the virtual GPU may not read counters: its host has to allow it (vGPU: "
+           "pciPassthru0.cfg.enable_profiling=1)";
   case CUPTI_HARDWARE_BUSY:
     return "another tool has the counters: end it; DCGM gives them back while `dcgmi profile --pause` is in effect";
   case CUPTI_MIG_NOT_SUPPORTED:

@@ -14,7 +14,8 @@
 
 struct row { // a sum
   const char *tag;
-  bool needs_all; // terms; else those that the chip has: each chip has another selection, and no two that count the same
+  bool
+      needs_all; // terms; else those that the chip has: each chip has another selection, and no two that count the same
   struct term {
     const char *name;
     double factor;
@@ -34,9 +35,9 @@ static const struct row rows[] = {
       {TENSOR("bf16_dst_fp32"), 1},
       {TENSOR("tf32_dst_fp32"), 1},
       {TENSOR("fp64"), 1},
-      {TENSOR("fp8"), 1},                   // Ada, Hopper
-      {TENSOR("fp4_dst_fp32"), 1},          // Blackwell
-      {TENSOR("fp4_fp6_fp8_dst_fp16"), 1},  // GB100
+      {TENSOR("fp8"), 1},                  // Ada, Hopper
+      {TENSOR("fp4_dst_fp32"), 1},         // Blackwell
+      {TENSOR("fp4_fp6_fp8_dst_fp16"), 1}, // GB100
       {TENSOR("fp4_fp6_fp8_dst_fp32"), 1},
       {TENSOR("fp4_fp6_dst_fp16"), 1}, // GB202
       {TENSOR("fp4_fp6_dst_fp32"), 1},
@@ -55,8 +56,8 @@ struct line { // of names, cut where it is full
 
 static void add_word(struct line *line, const char *word)
 {
-  int length = snprintf(line->text + line->length, sizeof line->text - line->length, "%s%s",
-                        line->length > 0 ? ", " : "", word);
+  int length =
+      snprintf(line->text + line->length, sizeof line->text - line->length, "%s%s", line->length > 0 ? ", " : "", word);
   if (length > 0 && line->length + (size_t)length < sizeof line->text)
     line->length += (size_t)length;
   else

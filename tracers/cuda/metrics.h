@@ -22,8 +22,8 @@ struct metric_plan {
   size_t name_count;
   struct metric metrics[METRICS_MOST];
   size_t metric_count;
-  size_t duration;            // the name that is the kernel's time in ns; name_count: none
-  size_t groups, group;       // executions that complete the metrics, and which of them this is
+  size_t duration;             // the name that is the kernel's time in ns; name_count: none
+  size_t groups, group;        // executions that complete the metrics, and which of them this is
   char text[METRIC_TEXT_SIZE]; // the user's names
 };
 

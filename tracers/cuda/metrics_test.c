@@ -177,9 +177,12 @@ static int unload(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_chip_has_xsps_metrics), cmocka_unit_test(test_names_of_hopper),
-      cmocka_unit_test(test_names_of_others),            cmocka_unit_test(test_names_by_the_user),
-      cmocka_unit_test(test_one_pass_an_execution),      cmocka_unit_test(test_a_libcupti_without_profilers),
+      cmocka_unit_test(test_each_chip_has_xsps_metrics),
+      cmocka_unit_test(test_names_of_hopper),
+      cmocka_unit_test(test_names_of_others),
+      cmocka_unit_test(test_names_by_the_user),
+      cmocka_unit_test(test_one_pass_an_execution),
+      cmocka_unit_test(test_a_libcupti_without_profilers),
   };
   return cmocka_run_group_tests(tests, load, unload);
 }

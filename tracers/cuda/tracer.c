@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver loads cuda.so when the program initialises CUDA (CUDA_INJECTION64_PATH): before its first context, so that nothing
 // is missed, and not at all in programs without CUDA.
+#include "tracers/cuda/batches.h"
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/choice.h"
 #include "tracers/cuda/graphs.h"
+#include "tracers/cuda/launches.h"
 #include "tracers/cuda/library.h"
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
@@ -56,13 +58,19 @@ static uint64_t number_option(const char *name, uint64_t least, uint64_t most, u
 }
 
 // ---- start
+static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *details)
+{
+  graphs_callback(cupti, domain, cbid, details);
+  launches_callback(domain, cbid, details);
+}
+
 // To subscribe is also what keeps two tools from taking each other's buffers: so it comes first.
 static bool subscribe(struct cupti *cupti, void **ret_subscriber, char *why, size_t why_size)
 {
   char holder[128] = "another tool";
   struct cupti_subscriber_params params = {sizeof params, "xsp", holder, sizeof holder};
-  uint32_t error = cupti->subscribe_v2 != NULL ? cupti->subscribe_v2(ret_subscriber, graphs_callback, cupti, &params)
-                                               : cupti->subscribe(ret_subscriber, graphs_callback, cupti);
+  uint32_t error = cupti->subscribe_v2 != NULL ? cupti->subscribe_v2(ret_subscriber, callback, cupti, &params)
+                                               : cupti->subscribe(ret_subscriber, callback, cupti);
   if (error == CUPTI_OTHER_SUBSCRIBER)
     snprintf(why, why_size, "%.100s records this process already (torch.profiler, nsys, ncu ...), and CUPTI serves one",
              holder);
@@ -71,7 +79,7 @@ static bool subscribe(struct cupti *cupti, void **ret_subscriber, char *why, siz
   return error == CUPTI_OK;
 }
 
-static void enable(const struct cupti *cupti)
+static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
 {
   static const struct {
     enum cupti_kind kind;
@@ -86,14 +94,9 @@ static void enable(const struct cupti *cupti)
       {CUPTI_MEMORY, CUDA_MEMORY, "allocations"},
       {CUPTI_OVERHEAD, 0, "its own overhead"},
   };
-  struct cuda_choice choice;
   char line[256];
-  if (!cuda_choice_parse(getenv("XSP_CUDA"), &choice, line, sizeof line)) {
-    say(line);
-    cuda_choice_parse(NULL, &choice, line, sizeof line);
-  }
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-    if (kinds[i].activity != 0 && (kinds[i].activity & choice.activities) == 0)
+    if (kinds[i].activity != 0 && (kinds[i].activity & choice->activities) == 0)
       continue;
     uint32_t error = cupti->enable(kinds[i].kind);
     if (error == CUPTI_OK)
@@ -101,7 +104,51 @@ static void enable(const struct cupti *cupti)
     snprintf(line, sizeof line, "CUPTI does not record %s here: error %u", kinds[i].what, error);
     say(line);
   }
-  calls_enable(cupti, choice.calls);
+  calls_enable(cupti, choice->calls);
+}
+
+// The text stays: names of metrics are in it.
+static const struct cuda_choice *read_choice(void)
+{
+  static struct cuda_choice choice;
+  const char *given = getenv("XSP_CUDA");
+  char line[256];
+  if (!cuda_choice_parse(given == NULL ? NULL : strdup(given), &choice, line, sizeof line)) {
+    say(line);
+    cuda_choice_parse(NULL, &choice, line, sizeof line);
+  }
+  return &choice;
+}
+
+// Each line once: most are the same for several contexts, and for several executions in one process. Under the lock of launches.
+static void say_once(const char *line)
+{
+  static char *said[32];
+  size_t i = 0;
+  while (i < 32 && said[i] != NULL && strcmp(said[i], line) != 0)
+    i++;
+  if (i == 32 || said[i] != NULL)
+    return;
+  said[i] = strdup(line);
+  say(line);
+}
+
+// At a level set with metrics. False: there are none, and kernels are recorded as ever.
+static bool measure(const struct cupti *cupti, const char *file, void *subscriber, const struct cuda_choice *choice)
+{
+  static struct cupti_profiler profiler;
+  const char *execution = getenv("XSP_METRICS");
+  char why[256] = "this libcupti has no callbacks", line[300];
+  if (execution == NULL)
+    return false;
+  if (cupti->enable_callback == NULL || !host_profiler_load(file, &profiler, why, sizeof why)) {
+    snprintf(line, sizeof line, "no metrics: %s", why);
+    say(line);
+    return false;
+  }
+  struct ranges_wish wish = {&profiler, choice, strtoul(execution, NULL, 10), say_once};
+  launches_start(cupti, subscriber, &wish);
+  return true;
 }
 
 static void lost(uint64_t records)
@@ -123,7 +170,7 @@ static void record(void)
   const char *file = "libcupti";
   char why[256] = "", line[512];
   struct worker_options wishes = {number_option("buffer_kb", 64, 65536, 1024) * 1024,
-                                  number_option("exit_wait_ms", 0, 600000, 2000) * 1000000, lost};
+                                  number_option("exit_wait_ms", 0, 600000, 2000) * 1000000, lost, launches_finish};
   if (!library_find(&cupti, &file, why, sizeof why) || !subscribe(&cupti, &subscriber, why, sizeof why) ||
       !worker_start(&cupti, &wishes, why, sizeof why)) {
     snprintf(line, sizeof line, "kernels are not recorded: %s: %s", file, why);
@@ -134,7 +181,9 @@ static void record(void)
     cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
   recording = getpid();
   graphs_start(&cupti, subscriber);
-  enable(&cupti);
+  const struct cuda_choice *choice = read_choice();
+  if (!measure(&cupti, file, subscriber, choice))
+    enable(&cupti, choice);
   atexit(at_exit); // before CUPTI's own, which were registered earlier
 }
 
@@ -151,8 +200,10 @@ static int start(const struct xsp_host *started_by)
 
 static void flush(void)
 {
-  if (recording == getpid())
+  if (recording == getpid()) {
+    launches_finish();
     device_worker_flush();
+  }
 }
 
 // The driver waits for this; whatever happens here, the program goes on.
@@ -209,6 +260,12 @@ static void stop(void)
          "records without times: the device's buffers were full; they have a launch and no execution");
   say_if(record_counts.unreadable, "records could not be read");
   say_if(record_counts.buffers_in_part, "buffers were read in part: CUPTI does not know one of its own records");
+  say_if(batch_counts.unmatched, "kernels have no metrics: CUPTI measured other ranges than were launched");
+  say_if(batch_counts.failed, "kernels have no metrics: CUPTI could not compute them");
+  say_if(launch_counts.cooperating, "kernels have no metrics: they wait for others (NCCL, NVSHMEM)");
+  say_if(launch_counts.unknown_graphs,
+         "launches of graphs have no metrics: which kernels they run, or in which order, is not known");
+  say_if(launch_counts.in_capture, "kernels have no metrics: they ran while a stream was captured");
   say_overhead();
 }
 

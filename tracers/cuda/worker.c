@@ -11,6 +11,7 @@
 static struct buffers buffers;
 static struct cupti cupti;
 static void (*lost)(uint64_t records);
+static void (*finish)(void);
 struct worker_counts worker_counts;
 
 // ---- what CUPTI calls
@@ -47,6 +48,8 @@ static void look(bool is_ending)
 {
   static uint64_t told;
   size_t dropped = 0;
+  if (is_ending)
+    finish();
   cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
   publish_all();
   if (cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
@@ -62,6 +65,7 @@ bool worker_start(const struct cupti *used, const struct worker_options *wishes,
   const struct device_worker_options options = {"xsp-cuda", wishes->exit_wait_ns, publish_all, look};
   cupti = *used;
   lost = wishes->lost;
+  finish = wishes->finish;
   buffers.size = wishes->buffer_bytes;
   uint32_t error = cupti.register_callbacks(request_buffer, complete_buffer);
   if (error == CUPTI_OK)

@@ -45,10 +45,12 @@ static struct xsp_site *make_site(const char *tracer, const struct known_kernel 
   tag_three(site, "block", shape->block[0], shape->block[1], shape->block[2]);
   if (shape->cluster[0] != 0)
     tag_three(site, "cluster", shape->cluster[0], shape->cluster[1], shape->cluster[2]);
-  xsp_site_tag_int(site, "registers", shape->registers);
+  if (shape->registers != 0) {
+    xsp_site_tag_int(site, "registers", shape->registers);
+    xsp_site_tag_int(site, "shared_bytes", shape->shared_bytes);
+  }
   if (shape->scalar_registers != 0)
     xsp_site_tag_int(site, "scalar_registers", shape->scalar_registers);
-  xsp_site_tag_int(site, "shared_bytes", shape->shared_bytes);
   if (shape->local_bytes != 0)
     xsp_site_tag_int(site, "local_bytes", shape->local_bytes);
   if (shape->is_cooperative)

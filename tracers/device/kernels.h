@@ -10,7 +10,7 @@
 struct device_kernel_shape {
   uint32_t grid[3], block[3]; // in blocks, in threads
   uint32_t cluster[3];        // in blocks; [0] 0: none, no tag
-  uint32_t registers;         // of a thread
+  uint32_t registers;         // of a thread; 0: not known, and shared_bytes neither: no tags
   uint32_t scalar_registers;  // of a wave; 0: no tag
   uint32_t shared_bytes;      // of a block
   uint32_t local_bytes;       // of a thread; 0: no tag

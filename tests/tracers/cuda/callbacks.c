@@ -103,6 +103,7 @@ void callbacks_call(CUpti_ApiCallbackSite site, struct simulator_call *call)
       call->api == SIMULATOR_DRIVER ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
   CUpti_CallbackData data = {.callbackSite = site,
                              .functionName = callbacks_name(domain, call->cbid),
+                             .functionParams = call->parameters,
                              .functionReturnValue = &call->result,
                              .symbolName = call->symbol,
                              .context = call->context,
@@ -114,10 +115,14 @@ void callbacks_call(CUpti_ApiCallbackSite site, struct simulator_call *call)
 
 void callbacks_graph(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode original, CUgraphExec executable)
 {
+  void *driver = activity_connect();
+  __typeof__(&simulator_node_is_kernel) is_kernel =
+      (__typeof__(&simulator_node_is_kernel))dlsym(driver, "simulator_node_is_kernel");
   CUpti_GraphData descriptor = {.graph = graph,
                                 .node = node,
                                 .originalNode = original,
-                                .nodeType = CU_GRAPH_NODE_TYPE_KERNEL,
+                                .nodeType =
+                                    !node || is_kernel(node) ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_MEMCPY,
                                 .graphExec = executable};
   CUpti_ResourceData data = {.resourceDescriptor = &descriptor};
   call_back(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid, &data);
@@ -175,4 +180,20 @@ EXPORTED CUptiResult cuptiGetGraphExecId(CUgraphExec executable, uint32_t *id)
 EXPORTED CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
 {
   FROM_DRIVER(simulator_node_id, node, id);
+}
+
+EXPORTED CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
+{
+  FROM_DRIVER(simulator_context_device, context, id);
+}
+
+EXPORTED CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t is_per_thread, uint32_t *id)
+{
+  (void)is_per_thread;
+  count(COUNT_ENTRIES);
+  void *driver = activity_connect();
+  if (!driver || !context)
+    return CUPTI_ERROR_INVALID_CONTEXT;
+  *id = ((__typeof__(&simulator_stream_id))dlsym(driver, "simulator_stream_id"))(context, stream);
+  return CUPTI_SUCCESS;
 }

@@ -79,9 +79,10 @@ extern const struct simulator_profiler *device_profiler; // atomic; NULL: nobody
       told->function(__VA_ARGS__);                                                                                     \
   } while (0)
 
-#define DRIVER_CALL(name, symbol)                                                                                      \
+#define DRIVER_CALL(name, symbol) DRIVER_CALL_WITH(name, symbol, NULL)
+#define DRIVER_CALL_WITH(name, symbol, parameters)                                                                     \
   struct simulator_call call;                                                                                          \
-  CUresult refused = simulator_begin(&call, SIMULATOR_DRIVER, CUPTI_DRIVER_TRACE_CBID_##name, symbol);                 \
+  CUresult refused = simulator_begin(&call, SIMULATOR_DRIVER, CUPTI_DRIVER_TRACE_CBID_##name, symbol, parameters);     \
   if (refused != CUDA_SUCCESS)                                                                                         \
   return refused
 #define RETURN(result) return (CUresult)simulator_end(&call, (int)(result))

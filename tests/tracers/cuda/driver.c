@@ -27,14 +27,16 @@ CUcontext context_current(void)
   return depth > 0 ? stack[depth - 1] : NULL;
 }
 
-CUresult simulator_begin(struct simulator_call *call, enum simulator_api api, uint32_t cbid, const char *symbol)
+CUresult simulator_begin(struct simulator_call *call, enum simulator_api api, uint32_t cbid, const char *symbol,
+                         const void *parameters)
 {
   if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STARTED)
     return CUDA_ERROR_NOT_INITIALIZED;
   if (calls_deep++ == 0) // a driver call inside a runtime call shares its correlation id
     correlation = __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED);
   CUcontext context = context_current();
-  *call = (struct simulator_call){.api = api, .cbid = cbid, .correlation_id = correlation, .symbol = symbol};
+  *call = (struct simulator_call){
+      .api = api, .cbid = cbid, .correlation_id = correlation, .symbol = symbol, .parameters = parameters};
   call->context = context;
   call->context_id = context ? context->id : 0;
   call->start_ns = simulator_now_ns();

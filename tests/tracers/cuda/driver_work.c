@@ -14,6 +14,17 @@ CUstream stream_of(CUstream stream)
   return context_current() ? context_current()->default_stream : NULL;
 }
 
+uint32_t simulator_context_device(CUcontext context)
+{
+  return context->device;
+}
+
+uint32_t simulator_stream_id(CUcontext context, CUstream stream)
+{
+  return stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD ? stream->id
+                                                                                : context->default_stream->id;
+}
+
 static CUresult launch(const struct simulator_call *call, CUfunction function, const CUlaunchConfig *shape,
                        void **arguments)
 {
@@ -36,16 +47,17 @@ EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned 
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  CUstream stream, void **parameters, void **extra)
 {
-  (void)extra;
-  DRIVER_CALL(cuLaunchKernel, function->name);
+  const cuLaunchKernel_params given = {function, grid_x,       grid_y, grid_z,     block_x, block_y,
+                                       block_z,  shared_bytes, stream, parameters, extra};
+  DRIVER_CALL_WITH(cuLaunchKernel, function->name, &given);
   CUlaunchConfig shape = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, NULL, 0};
   RETURN(launch(&call, function, &shape, parameters));
 }
 
 EXPORTED CUresult cuLaunchKernelEx(const CUlaunchConfig *shape, CUfunction function, void **parameters, void **extra)
 {
-  (void)extra;
-  DRIVER_CALL(cuLaunchKernelEx, function->name);
+  const cuLaunchKernelEx_params given = {shape, function, parameters, extra};
+  DRIVER_CALL_WITH(cuLaunchKernelEx, function->name, &given);
   RETURN(launch(&call, function, shape, parameters));
 }
 

@@ -46,6 +46,11 @@ uint64_t simulator_node_id(CUgraphNode node)
   return node->id;
 }
 
+bool simulator_node_is_kernel(CUgraphNode node)
+{
+  return node->operation.kind == SIMULATOR_KERNEL;
+}
+
 static CUgraph create(CUgraph original)
 {
   CUgraph graph = calloc(1, sizeof(struct CUgraph_st));
@@ -117,8 +122,8 @@ CUresult graph_join(CUstream stream, CUevent event)
 
 EXPORTED CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
-  (void)mode;
-  DRIVER_CALL(cuStreamBeginCapture_v2, NULL);
+  const cuStreamBeginCapture_v2_params given = {stream, mode};
+  DRIVER_CALL_WITH(cuStreamBeginCapture_v2, NULL, &given);
   if (!stream || graph_has(stream))
     RETURN(CUDA_ERROR_ILLEGAL_STATE);
   stream->last = stream->joined = NULL;
@@ -130,7 +135,8 @@ EXPORTED CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode
 
 EXPORTED CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
-  DRIVER_CALL(cuStreamEndCapture, NULL);
+  const cuStreamEndCapture_params given = {stream, graph};
+  DRIVER_CALL_WITH(cuStreamEndCapture, NULL, &given);
   if (!graph_has(stream) || !stream->capture_began)
     RETURN(CUDA_ERROR_ILLEGAL_STATE);
   *graph = stream->capture;
@@ -166,8 +172,8 @@ EXPORTED CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const C
 
 EXPORTED CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long flags)
 {
-  (void)flags;
-  DRIVER_CALL(cuGraphInstantiateWithFlags, NULL);
+  const cuGraphInstantiateWithFlags_params given = {executable, graph, flags};
+  DRIVER_CALL_WITH(cuGraphInstantiateWithFlags, NULL, &given);
   CUgraph clone = create(graph);
   for (unsigned i = 0; i < graph->count; i++) {
     CUgraphNode original = graph->nodes[i], node = add(clone, &original->operation, original);
@@ -183,7 +189,8 @@ EXPORTED CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, uns
 
 EXPORTED CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream)
 {
-  DRIVER_CALL(cuGraphLaunch, NULL);
+  const cuGraphLaunch_params given = {executable, stream};
+  DRIVER_CALL_WITH(cuGraphLaunch, NULL, &given);
   stream = stream_of(stream);
   if (!stream)
     RETURN(CUDA_ERROR_INVALID_CONTEXT);

@@ -61,7 +61,7 @@ static cudaError_t bind_device(void)
   if (unbound != cudaSuccess)                                                                                          \
     return unbound;                                                                                                    \
   struct simulator_call call;                                                                                          \
-  CUresult refused = simulator_begin(&call, SIMULATOR_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_##name, symbol);               \
+  CUresult refused = simulator_begin(&call, SIMULATOR_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_##name, symbol, NULL);         \
   if (refused != CUDA_SUCCESS)                                                                                         \
   return (cudaError_t)refused
 #define RETURN(result) return (cudaError_t)simulator_end(&call, (int)(result)) // the numbers of common errors are equal

@@ -30,7 +30,8 @@ struct simulator_call {
   enum simulator_api api;
   uint32_t cbid, correlation_id, context_id;
   CUcontext context;
-  const char *symbol; // kernel's name, for launches
+  const char *symbol;     // kernel's name, for launches
+  const void *parameters; // as generated_cuda_meta.h has them; NULL: of calls whose parameters nobody reads
   uint64_t start_ns, end_ns;
   uint64_t data; // a subscriber's, from begin to end
   int result;
@@ -88,13 +89,16 @@ EXPORTED uint64_t simulator_now_ns(void);
 EXPORTED void simulator_set_profiler(const struct simulator_profiler *profiler);
 // Not CUDA_SUCCESS: the call is refused and has not begun.
 EXPORTED CUresult simulator_begin(struct simulator_call *call, enum simulator_api api, uint32_t cbid,
-                                  const char *symbol);
+                                  const char *symbol, const void *parameters);
 EXPORTED int simulator_end(struct simulator_call *call, int result);
 EXPORTED void simulator_finish(CUcontext context);       // waits until it has nothing to do
 EXPORTED uint64_t simulator_settled_ns(uint32_t device); // what ran before it has ended, and was reported
 EXPORTED uint32_t simulator_graph_id(CUgraph graph);
 EXPORTED uint32_t simulator_executable_id(CUgraphExec executable);
 EXPORTED uint64_t simulator_node_id(CUgraphNode node);
+EXPORTED bool simulator_node_is_kernel(CUgraphNode node);
+EXPORTED uint32_t simulator_context_device(CUcontext context);
+EXPORTED uint32_t simulator_stream_id(CUcontext context, CUstream stream);
 
 // What the simulated libcupti did; it goes on counting until the process has ended.
 enum simulator_count {

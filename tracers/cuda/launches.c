@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock is held from the begin of a launch to its end: ranges have no names, so their order has to be that of the launches. A
+// launch that is measured waits for its kernel anyway. Captured launches run nothing; they are known by the nodes they make.
+#include "tracers/cuda/launches.h"
+
+#include "base/clock.h"
+#include "tracers/cuda/batches.h"
+#include "tracers/cuda/calls.h"
+#include "tracers/cuda/captured.h"
+#include "tracers/device/kernels.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+enum what { OTHER, LAUNCH, LAUNCH_EX, GRAPH_LAUNCH, CAPTURE_BEGIN, CAPTURE_END, INSTANTIATE, CHANGE };
+
+static struct call_kind {
+  uint8_t what; // enum what
+  bool is_per_thread;
+} kinds[CALLS_MOST]; // of the driver's calls
+
+static const struct cupti *cupti;
+static pid_t owner;
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; // copies of nodes may be made inside a launch
+static unsigned captures;                                             // streams that are captured now
+struct launch_counts launch_counts;
+
+static _Thread_local struct current { // the call that the thread is in
+  unsigned depth;                     // calls inside a call are not its own
+  uint64_t start, node_id;            // a node that it made; 0: none
+  bool is_measured, instantiates;
+  struct captured_nodes nodes; // of an executable
+} current;
+
+// ---- which calls
+static enum what what_of(const char *name)
+{
+  static const struct {
+    const char *beginning;
+    enum what what;
+  } calls[] = {{"cuLaunchKernelEx", LAUNCH_EX},
+               {"cuLaunchKernel", LAUNCH},
+               {"cuLaunchCooperativeKernelMulti", OTHER},
+               {"cuLaunchCooperativeKernel", LAUNCH},
+               {"cuGraphLaunch", GRAPH_LAUNCH},
+               {"cuStreamBeginCapture", CAPTURE_BEGIN},
+               {"cuStreamEndCapture", CAPTURE_END},
+               {"cuGraphInstantiate", INSTANTIATE},
+               {"cuGraphExecDestroy", OTHER},
+               {"cuGraphExecGet", OTHER},
+               {"cuGraphExec", CHANGE},
+               {"cuGraphNodeSetEnabled", CHANGE}};
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+    if (strncmp(name, calls[i].beginning, strlen(calls[i].beginning)) == 0)
+      return calls[i].what;
+  return OTHER;
+}
+
+void launches_start(const struct cupti *used, void *subscriber, const struct ranges_wish *wish)
+{
+  cupti = used;
+  batches_start(used, wish);
+  for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
+    const char *name = call_name(used, CUPTI_DOMAIN_DRIVER, cbid);
+    enum what what = name == NULL ? OTHER : what_of(name);
+    if (what == OTHER)
+      continue;
+    kinds[cbid] = (struct call_kind){(uint8_t)what, strstr(name, "_ptsz") != NULL};
+    used->enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, cbid);
+  }
+  used->enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_ENDS);
+  __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
+}
+
+// ---- launches
+// Kernels of NCCL and NVSHMEM wait for one another: alone, a repeated one would never end.
+static bool waits_for_others(const char *symbol)
+{
+  return symbol != NULL && (strncmp(symbol, "nccl", 4) == 0 || strstr(symbol, "nvshmem") != NULL);
+}
+
+static struct xsp_site *kernel_of(enum what what, const struct cupti_call *call, void **ret_stream)
+{
+  const struct cuda_launch *launch = call->parameters;
+  const struct cuda_launch_config *config =
+      what == LAUNCH_EX ? ((const struct cuda_launch_ex *)call->parameters)->config : NULL;
+  const uint32_t *grid = config != NULL ? config->grid : launch->grid;
+  const uint32_t *block = config != NULL ? config->block : launch->block;
+  const struct device_kernel_shape shape = {.grid = {grid[0], grid[1], grid[2]},
+                                            .block = {block[0], block[1], block[2]}};
+  *ret_stream = config != NULL ? config->stream : launch->stream;
+  return kernel_site(CUDA_TRACER, call->symbol, &shape);
+}
+
+static bool begin_launch(enum what what, const struct cupti_call *call)
+{
+  const struct captured_graph *graph = NULL;
+  if (what == GRAPH_LAUNCH) {
+    graph = captured_find(((const struct cuda_graph_launch *)call->parameters)->executable);
+    launch_counts.unknown_graphs += graph == NULL;
+    batches_end();
+  } else if (waits_for_others(call->symbol)) {
+    launch_counts.cooperating++;
+    batches_end();
+    return false;
+  }
+  if (captures > 0 || (what == GRAPH_LAUNCH && graph == NULL))
+    return false;
+  return batches_begin(call->context, call->context_id, graph != NULL ? graph->kernel_count : 1);
+}
+
+static void end_launch(enum what what, bool is_per_thread, uint32_t cbid, const struct cupti_call *call)
+{
+  const struct call *known = call_of(cupti, CUPTI_DOMAIN_DRIVER, cbid);
+  struct batch_launch launch = {.start = current.start,
+                                .end = clock_now_ns(CLOCK_REALTIME),
+                                .call = known == NULL ? NULL : known->site,
+                                .thread_id = (uint32_t)gettid(),
+                                .result = call->result == NULL ? 0 : *call->result,
+                                .kernel_count = 1,
+                                .is_measured = current.is_measured};
+  void *stream = NULL;
+  if (what == GRAPH_LAUNCH) {
+    const struct cuda_graph_launch *parameters = call->parameters;
+    const struct captured_graph *graph = captured_find(parameters->executable);
+    stream = parameters->stream;
+    launch.kernel_count = graph == NULL ? 0 : graph->kernel_count;
+    launch.kernels = graph == NULL ? NULL : graph->kernels;
+  } else {
+    launch.kernel = kernel_of(what, call, &stream);
+    if (current.node_id != 0) {
+      captured_note(current.node_id, launch.kernel, stream);
+      return;
+    }
+  }
+  if (cupti->get_stream_id == NULL ||
+      cupti->get_stream_id(call->context, stream, is_per_thread, &launch.stream) != CUPTI_OK)
+    launch.stream = 0;
+  if (launch.result != 0)
+    launch.kernel_count = 0; // nothing ran
+  launch_counts.in_capture += captures > 0 ? launch.kernel_count : 0;
+  batches_add(call->context, call->context_id, &launch);
+  if (what == GRAPH_LAUNCH)
+    batches_end();
+}
+
+// ---- callbacks
+static void begin_call(enum what what, const struct cupti_call *call)
+{
+  pthread_mutex_lock(&lock);
+  current.node_id = 0;
+  current.is_measured = false;
+  current.instantiates = what == INSTANTIATE;
+  if (what == CAPTURE_BEGIN) // what CUPTI does between batches may end a capture
+    batches_end();
+  else if (what != CAPTURE_END && what != INSTANTIATE && what != CHANGE)
+    current.is_measured = begin_launch(what, call);
+  if (!current.is_measured)
+    pthread_mutex_unlock(&lock);
+  current.start = clock_now_ns(CLOCK_REALTIME);
+}
+
+static void end_call(enum what what, bool is_per_thread, uint32_t cbid, const struct cupti_call *call)
+{
+  bool has_worked = call->result != NULL && *call->result == 0;
+  if (!current.is_measured)
+    pthread_mutex_lock(&lock);
+  current.instantiates = false;
+  switch (what) {
+  case CAPTURE_BEGIN:
+    captures += has_worked;
+    break;
+  case CAPTURE_END:
+    captures -= has_worked && captures > 0;
+    break;
+  case INSTANTIATE:
+    captured_end(&current.nodes,
+                 has_worked ? *((const struct cuda_instantiate *)call->parameters)->ret_executable : NULL);
+    break;
+  case CHANGE:
+    captured_forget(*(void *const *)call->parameters);
+    break;
+  default:
+    end_launch(what, is_per_thread, cbid, call);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static void note_node(uint32_t cbid, const struct cupti_graph *graph)
+{
+  uint64_t id = 0, original_id = 0;
+  if (graph == NULL || graph->node_type != 0 || cupti->get_graph_node_id == NULL ||
+      cupti->get_graph_node_id(graph->node, &id) != CUPTI_OK)
+    return;
+  if (cbid == CUPTI_NODE_CREATED)
+    current.node_id = current.depth > 0 ? id : 0;
+  else if (cupti->get_graph_node_id(graph->original_node, &original_id) == CUPTI_OK) {
+    pthread_mutex_lock(&lock);
+    captured_copy(id, original_id);
+    if (current.instantiates)
+      captured_add(&current.nodes, id);
+    pthread_mutex_unlock(&lock);
+  }
+}
+
+void launches_callback(uint32_t domain, uint32_t cbid, const void *details)
+{
+  if (details == NULL || __atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
+    return;
+  if (domain == CUPTI_DOMAIN_RESOURCE && cbid == CUPTI_CONTEXT_ENDS) {
+    pthread_mutex_lock(&lock);
+    batches_forget(((const struct cupti_resource *)details)->context);
+    pthread_mutex_unlock(&lock);
+  } else if (domain == CUPTI_DOMAIN_RESOURCE && (cbid == CUPTI_NODE_CREATED || cbid == CUPTI_NODE_CLONED)) {
+    note_node(cbid, ((const struct cupti_resource *)details)->descriptor);
+  } else if (domain == CUPTI_DOMAIN_DRIVER && cbid < CALLS_MOST && kinds[cbid].what != OTHER) {
+    const struct cupti_call *call = details;
+    if (call->parameters == NULL)
+      return;
+    if (call->is_exit == 0 && current.depth++ == 0)
+      begin_call((enum what)kinds[cbid].what, call);
+    else if (call->is_exit != 0 && current.depth > 0 && --current.depth == 0)
+      end_call((enum what)kinds[cbid].what, kinds[cbid].is_per_thread, cbid, call);
+  }
+}
+
+void launches_finish(void)
+{
+  if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
+    return;
+  pthread_mutex_lock(&lock);
+  batches_end();
+  batches_next();
+  pthread_mutex_unlock(&lock);
+}
