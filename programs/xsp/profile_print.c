@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of a finished profile, by the same analyses and renderers as `xsp analyze`. With several variants the tables
 // of each, and their latencies compared.
+#include "programs/xsp/metric_lines.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
 #include "programs/xsp/reader.h"
@@ -131,6 +132,8 @@ enum status profile_print(const struct profile_options *options, const struct pr
     if (format == REPORT_TEXT || format == REPORT_MARKDOWN) {
       heading(options, result, &out);
       status = answers_put_causes(&answers, result->store, &out, err);
+      if (status == STATUS_OK)
+        status = metric_lines(result->store, 0, &out, err);
       noise_explain(&result->noise, &out);
       buf_text(&out, "\n");
     }

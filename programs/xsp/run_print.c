@@ -5,6 +5,7 @@
 
 #include "base/slice.h"
 #include "experiment/experiment.h"
+#include "programs/xsp/metric_lines.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "programs/xsp/run_unseen.h"
@@ -316,6 +317,8 @@ static enum status put_spans(struct buf *out, const struct run_experiment_option
   enum status status = put_causes(out, result->store, &is_unrecorded, err);
   put_facts(out, facts, &options->run, &result->first);
   put_messages(out, result->first.messages);
+  if (status == STATUS_OK)
+    status = metric_lines(result->store, 1, out, err); // the first run's are shown already
   run_unseen(options, result, facts, is_unrecorded, out);
   if (result->has_noise)
     noise_explain(&result->noise, out);
