@@ -123,22 +123,25 @@ static void drop_last(struct metric_plan *plan)
   plan->name_count -= plan->metrics[--plan->metric_count].count;
 }
 
-// Into groups of one pass each, in their order; the plan gets that of the execution.
+// Into groups of one pass each, in their order; the plan gets that of the execution. Flops are added up for each execution, so those
+// that are not in the first flops' group are not measured.
 static void divide(const struct host_chip *chip, size_t execution, struct metric_plan *plan, struct line *too_long)
 {
   static struct metric_plan all; // of one thread: contexts are made ready under a lock
   uint8_t group_of[METRICS_MOST] = {0};
-  size_t groups = 0, placed = 0;
+  size_t groups = 0, placed = 0, flops_group = 0;
   all = *plan;
   for (bool is_any = true; is_any; groups += is_any) {
     is_any = false;
     plan->name_count = plan->metric_count = 0;
     for (size_t i = 0; i < all.metric_count; i++) {
-      if (group_of[i] != 0)
+      bool is_flops = strncmp(all.metrics[i].tag, "flops_", 6) == 0;
+      if (group_of[i] != 0 || (is_flops && flops_group != 0 && flops_group != groups + 1))
         continue;
       take(plan, &all, i);
       if (host_config_passes(chip, plan->names, plan->name_count) == 1) {
         group_of[i] = (uint8_t)(groups + 1);
+        flops_group = is_flops ? groups + 1 : flops_group;
         is_any = true;
         placed++;
       } else
@@ -206,7 +209,7 @@ bool metrics_plan(const struct host_chip *chip, const struct cuda_choice *choice
     divide(chip, execution, ret_plan, &too_long);
   snprintf(before, sizeof before, "%s has no metric: ", chip->name);
   say_words(say, before, &left_out, "");
-  say_words(say, "not measured, as they take several passes by themselves: ", &too_long,
+  say_words(say, "not measured, as they take further passes: ", &too_long,
             "; --cuda collect=kernel repeats each kernel for them");
   if (ret_plan->metric_count == 0)
     return false;

@@ -151,7 +151,7 @@ static void test_one_pass_an_execution(void **state)
     for (size_t i = 0; i < 6; i++)
       seen[i] += measured(tags[i]) != NULL;
     assert_null(measured("flops_tensor"));
-    assert_non_null(strstr(said, "several passes by themselves: flops_tensor; --cuda collect=kernel"));
+    assert_non_null(strstr(said, "take further passes: flops_tensor; --cuda collect=kernel"));
     assert_non_null(strstr(said, " executions complete the metrics, this one is number "));
   }
   for (size_t i = 0; i < 6; i++)
