@@ -10,6 +10,7 @@
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/worker.h"
+#include "tracers/device/host.h"
 #include "tracers/device/worker.h"
 
 #include <dlfcn.h>
@@ -35,26 +36,7 @@ static const struct xsp_tracer_option options[] = {
 
 static void say(const char *line)
 {
-  if (host != NULL)
-    host->say(host, line);
-}
-
-static const char *option(const char *name)
-{
-  return host == NULL ? NULL : host->option(host, name);
-}
-
-static uint64_t number_option(const char *name, uint64_t least, uint64_t most, uint64_t otherwise)
-{
-  const char *text = option(name);
-  char *end = NULL, line[160];
-  unsigned long long wish = text == NULL ? otherwise : strtoull(text, &end, 10);
-  if (text == NULL || (*text >= '0' && *text <= '9' && *end == '\0' && wish >= least && wish <= most))
-    return wish;
-  snprintf(line, sizeof line, "%s wants a number from %llu to %llu; %llu is taken", name, (unsigned long long)least,
-           (unsigned long long)most, (unsigned long long)otherwise);
-  say(line);
-  return otherwise;
+  host_say(host, line);
 }
 
 // ---- start
@@ -153,8 +135,7 @@ static bool measure(const struct cupti *cupti, const char *file, void *subscribe
 
 static void lost(uint64_t records)
 {
-  if (host != NULL && host->size >= sizeof *host)
-    host->lost(host, records);
+  host_lost(host, records);
 }
 
 static void at_exit(void)
@@ -169,8 +150,8 @@ static void record(void)
   void *subscriber = NULL;
   const char *file = "libcupti";
   char why[256] = "", line[512];
-  struct worker_options wishes = {number_option("buffer_kb", 64, 65536, 1024) * 1024,
-                                  number_option("exit_wait_ms", 0, 600000, 2000) * 1000000, lost, launches_finish};
+  struct worker_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
+                                  host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000, lost, launches_finish};
   if (!library_find(&cupti, &file, why, sizeof why) || !subscribe(&cupti, &subscriber, why, sizeof why) ||
       !worker_start(&cupti, &wishes, why, sizeof why)) {
     snprintf(line, sizeof line, "kernels are not recorded: %s: %s", file, why);
@@ -220,15 +201,6 @@ int InitializeInjection(void)
 }
 
 // ---- the report at the end
-static void say_if(uint64_t count, const char *what)
-{
-  char line[200];
-  if (count == 0)
-    return;
-  snprintf(line, sizeof line, "%llu %s", (unsigned long long)count, what);
-  say(line);
-}
-
 static void say_overhead(void)
 {
   static const char *const names[OVERHEADS] = {"in the driver's compiler and other work",
@@ -254,18 +226,21 @@ static void stop(void)
     return;
   if (is_cut)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
-  say_if(worker_counts.dropped, "records were dropped by CUPTI: the program launches faster than they are read");
-  say_if(worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");
-  say_if(record_counts.without_times,
-         "records without times: the device's buffers were full; they have a launch and no execution");
-  say_if(record_counts.unreadable, "records could not be read");
-  say_if(record_counts.buffers_in_part, "buffers were read in part: CUPTI does not know one of its own records");
-  say_if(batch_counts.unmatched, "kernels have no metrics: CUPTI measured other ranges than were launched");
-  say_if(batch_counts.failed, "kernels have no metrics: CUPTI could not compute them");
-  say_if(launch_counts.cooperating, "kernels have no metrics: they wait for others (NCCL, NVSHMEM)");
-  say_if(launch_counts.unknown_graphs,
-         "launches of graphs have no metrics: which kernels they run, or in which order, is not known");
-  say_if(launch_counts.in_capture, "kernels have no metrics: they ran while a stream was captured");
+  host_say_count(host, worker_counts.dropped,
+                 "records were dropped by CUPTI: the program launches faster than they are read");
+  host_say_count(host, worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");
+  host_say_count(host, record_counts.without_times,
+                 "records without times: the device's buffers were full; they have a launch and no execution");
+  host_say_count(host, record_counts.unreadable, "records could not be read");
+  host_say_count(host, record_counts.buffers_in_part,
+                 "buffers were read in part: CUPTI does not know one of its own records");
+  host_say_count(host, batch_counts.unmatched,
+                 "kernels have no metrics: CUPTI measured other ranges than were launched");
+  host_say_count(host, batch_counts.failed, "kernels have no metrics: CUPTI could not compute them");
+  host_say_count(host, launch_counts.cooperating, "kernels have no metrics: they wait for others (NCCL, NVSHMEM)");
+  host_say_count(host, launch_counts.unknown_graphs,
+                 "launches of graphs have no metrics: which kernels they run, or in which order, is not known");
+  host_say_count(host, launch_counts.in_capture, "kernels have no metrics: they ran while a stream was captured");
   say_overhead();
 }
 
