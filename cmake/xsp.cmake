@@ -62,18 +62,27 @@ function(xsp_test name)
   endif()
 endfunction()
 
-# xsp_abi_test(NAME HEADER ABOVE): compiles abi_test.c of this folder against a vendor's headers, where the Python environment has
-# them, only to compare with. HEADER: below site-packages/nvidia, a glob; ABOVE: from its folder to that of the includes.
+# xsp_abi_test_in(NAME FOLDER OPTIONS…): compiles abi_test.c of this room against a vendor's headers in FOLDER, only to compare with.
+# FOLDER "": they are not installed.
+function(xsp_abi_test_in name folder)
+  if(folder)
+    add_test(NAME ${name} COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -fsyntax-only -I${CMAKE_SOURCE_DIR} ${ARGN}
+      -isystem ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/abi_test.c)
+  else()
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: the vendor's headers are not installed")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped")
+  endif()
+endfunction()
+
+# xsp_abi_test(NAME HEADER ABOVE): the same for headers of the Python environment. HEADER: below site-packages/nvidia, a glob; ABOVE:
+# from its folder to that of the includes.
 function(xsp_abi_test name header above)
+  set(include "")
   file(GLOB headers ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/${header})
   list(LENGTH headers found)
   if(found GREATER 0)
     list(GET headers 0 first)
     get_filename_component(include ${first}/../${above} ABSOLUTE)
-    add_test(NAME ${name} COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -fsyntax-only -I${CMAKE_SOURCE_DIR}
-      -isystem ${include} ${CMAKE_CURRENT_SOURCE_DIR}/abi_test.c)
-  else()
-    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: the vendor's headers are not installed")
-    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped")
   endif()
+  xsp_abi_test_in(${name} "${include}")
 endfunction()

@@ -146,8 +146,10 @@ static void make_entry(struct request *request, const char *name, enum variable_
   *ret_entry = (struct entry){.name = name, .is_removed = value == NULL && how == OWN};
   if (value == NULL || (how == IF_ABSENT && old != NULL))
     return;
-  if (how == PREPEND && old != NULL && old[0] != 0)
+  if ((how == PREPEND || how == PREPEND_ENDED) && old != NULL && old[0] != 0)
     value = begins_list(old, value) ? old : arena_format(request->arena, "%s:%s", value, old);
+  if (how == PREPEND_ENDED && value[strlen(value) - 1] != ':')
+    value = arena_format(request->arena, "%s:", value);
   ret_entry->text = arena_format(request->arena, "%s=%s", name, value);
   DEBUG(launch, "environment %s", ret_entry->text);
 }

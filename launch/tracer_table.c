@@ -42,6 +42,10 @@ const struct known_tracer known_tracers[] = {
      .has_metrics = true,
      .library = "cupti",
      .variables = {{"CUDA_INJECTION64_PATH", IF_ABSENT, VALUE_TRACER, K, NULL}}},
+    {.name = "rocm",
+     .door = DOOR_VENDOR,
+     .level_mask = K,
+     .variables = {{"ROCP_TOOL_LIBRARIES", PREPEND_ENDED, VALUE_TRACER, K, NULL}}},
     EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
     {.name = "functions",      // comes with --functions
      .is_not_automatic = true,

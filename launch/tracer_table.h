@@ -13,7 +13,8 @@ enum tracer_door {
   DOOR_FRAMEWORK, // tracers/frameworks.so, preloaded, loads it where its framework is used
   DOOR_PART,      // no tracer: a file that another one needs
 };
-enum variable_how { OWN, SET, PREPEND, IF_ABSENT }; // OWN: removed where it has no value; PREPEND: with ':'
+// OWN: removed where it has no value. PREPEND: with ':'. PREPEND_ENDED: with ':' after the last one, too: its reader wants it.
+enum variable_how { OWN, SET, PREPEND, PREPEND_ENDED, IF_ABSENT };
 enum tracer_value {
   VALUE_TRACER,    // path of the tracer's file
   VALUE_PART,      // path of a part of xsp: `text`

@@ -338,9 +338,10 @@ class Environment(RunTest):
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
                          ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cuda", "itt", "mxnet", "nvtx", "onnxruntime", "opencl",
-                                                              "pytorch", "tensorflow")))
+                                                              "pytorch", "rocm", "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["CUDA_INJECTION64_PATH"], str(self.TRACERS / "cuda.so"))
+        self.assertEqual(found["ROCP_TOOL_LIBRARIES"], f"{self.TRACERS / 'rocm.so'}:")
         self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
         libraries = found["LD_PRELOAD"].split(":")
@@ -354,6 +355,12 @@ class Environment(RunTest):
         self.assertIn("CUDA_INJECTION64_PATH", self.variables("-t", "cuda"))
         self.assertNotIn("CUDA_INJECTION64_PATH", self.variables("-t", "cuda", CUDA_INJECTION64_PATH="/other.so"))
 
+    def test_a_list_that_ends(self):
+        """rocprofiler-sdk leaves out what no ':' follows: the user's own tools have one then."""
+        own = f"{self.TRACERS / 'rocm.so'}:"
+        for before, after in (("/mine.so", own + "/mine.so:"), ("/a.so:/b.so:", own + "/a.so:/b.so:"), ("", own), (own, own)):
+            self.assertEqual(self.variables("-t", "rocm", ROCP_TOOL_LIBRARIES=before).get("ROCP_TOOL_LIBRARIES", before), after)
+
     def tracers(self, *options):
         listed = self.variables(*options).get("XSP_TRACERS", "")
         return {pathlib.Path(path.lstrip("@")).stem for path in listed.split(",") if path}
@@ -365,10 +372,10 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime")
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
         self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt"})
-        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cuda", "opencl"})
+        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cuda", "opencl", "rocm"})
         self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt", "pytorch"})
         self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt"})
-        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "opencl", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "opencl", "rocm", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
         self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))
         self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("--levels", "M", "-m", "x", "-t", "itt"))

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tracer of ROCm on simulated GPUs: each launch is recorded once, whatever the version, and whatever goes wrong in
+rocprofiler-sdk."""
+import json
+import os
+import subprocess
+import unittest
+
+from rocm_runs import (BUILD, Counter, FAULTS, MODES, PLACE, RocmTest, TRACER, UNSANITIZED, VERSIONS, XSP, executions_of)
+
+WITH_ALLOCATIONS = [version for version in VERSIONS if version >= "0.6"]
+
+
+class VersionsTest(RocmTest):
+    def check(self, mode):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.traced(mode, version)
+                self.check_spans()
+                self.assertEqual(self.recorded_launches(), self.launches)
+                self.assertEqual(self.by_queue(), self.by_stream)
+                self.assertNotIn("records", self.said)
+
+    def test_kernels_and_copies_of_three_streams_and_two_threads(self):
+        self.check("simple")
+        self.assertEqual(sum(self.launches.values()), 1 + 3 * 2 * MODES["simple"] + 3)  # a fill; kernels; copies
+
+    def test_several_devices(self):
+        self.check("devices")
+
+    def test_many_threads(self):
+        self.check("threads")
+
+    def test_names(self):
+        """Long ones whole; without the ".kd" that the code's symbols end in; none."""
+        self.check("names")
+        self.assertEqual({row["name"] for row in self.sql("select name from span where category = 'kernel'")},
+                         {"k" * 2999, ".kd", "(kernel without a name)"})
+
+    def test_calls_that_fail(self):
+        self.check("errors")
+
+    def test_many_launches(self):
+        self.check("many")
+
+    def test_forks(self):
+        self.check("fork")
+        self.check("fork-first")
+
+    def test_registers_and_bytes(self):
+        """48 vector and 16 accumulation registers; 16 private bytes, and what the launch asks for."""
+        self.traced("simple")
+        tags = self.sql("select distinct key, value from tag join span using (run_id, span_id) where name like 'matmul%' and key in "
+                        "('registers', 'scalar_registers', 'local_bytes', 'shared_bytes', 'grid', 'block') order by key")
+        self.assertEqual({row["key"]: row["value"] for row in tags},
+                         {"block": "[16,4,2]", "grid": "[4,3,2]", "local_bytes": 16, "registers": 64, "scalar_registers": 32,
+                          "shared_bytes": 1024})
+
+    def test_memory(self):
+        """simple allocates twice 4096 bytes on the device and 8192 on the host, and frees them."""
+        tag = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = '{}')"
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.traced("simple", version)
+                rows = self.sql(f"select name, {tag.format('bytes')} as bytes, {tag.format('total_bytes')} as total, "
+                                f"{tag.format('memory_kind')} as kind from span s where category = 'memory' and "
+                                "name in ('allocate', 'free') order by start_ns")
+                expected = [("allocate", 4096, 4096, "Device"), ("allocate", 4096, 8192, "Device"),
+                            ("allocate", 8192, None, "Host"), ("free", 4096, 4096, "Device"), ("free", 4096, 0, "Device"),
+                            ("free", 8192, None, "Host")]
+                self.assertEqual([(row["name"], row["bytes"], row["total"], row["kind"]) for row in rows],
+                                 expected if version in WITH_ALLOCATIONS else [])
+                self.assertEqual(self.sql("select t.name, count(*) as n from span s join track t using (run_id, track_id) where "
+                                          "s.name = 'allocate scratch'"), [{"name": "GPU 0 scratch", "n": 1}])
+
+    @UNSANITIZED
+    def test_times_are_those_of_the_program(self):
+        """rocprofiler-sdk's clock differs from CLOCK_MONOTONIC by the time that the machine was suspended."""
+        for shift_ns in (0, 3600 * 10**9):
+            with self.subTest(shift_ns):
+                self.traced("simple", clock_ns=shift_ns)
+                self.check_spans()
+                self.assertEqual(self.sql("select s.name from span s join span p on p.run_id = s.run_id and p.category = 'program' "
+                                          "where s.start_ns < p.start_ns or s.end_ns > p.end_ns"), [])
+
+
+class EndsTest(RocmTest):
+    """However a program ends, its status is its own, and what is recorded is right."""
+
+    def test_an_exit_without_waiting(self):
+        for kernel_ns in (1000, 50000000):
+            with self.subTest(kernel_ns):
+                self.assertEqual(self.traced("leave", kernel_ns=kernel_ns), (7, ""))
+                self.check_spans()
+                self.assertEqual(self.recorded_launches(), self.launches)  # HIP waits for its device
+
+    def test_an_abrupt_exit(self):
+        self.assertEqual(self.traced("leave-at-once"), (8, ""))
+        self.check_spans(has_all_calls=False)
+
+    def test_an_abort(self):
+        self.assertEqual(self.traced("abort"), (134, ""))
+        self.check_spans(has_all_calls=False)
+
+
+class FaultsTest(RocmTest):
+    def test_what_costs_nothing(self):
+        for fault in ("out-of-order", "others"):
+            for version in VERSIONS:
+                with self.subTest(fault, version=version):
+                    self.traced("simple", version, faults=fault)
+                    self.check_spans()
+                    self.assertEqual(self.recorded_launches(), self.launches)
+                    self.assertNotIn("records", self.said)
+
+    def test_kernels_without_names(self):
+        for fault, line in (("null-names", ""), ("nameless", "kernels have no names")):
+            with self.subTest(fault):
+                self.traced("many", faults=fault)
+                self.assertEqual(self.sql("select distinct name from span where category = 'kernel'"),
+                                 [{"name": "(kernel without a name)"}])
+                self.assertEqual(len(self.executions()), MODES["many"])
+                self.assertIn(line, self.said)
+
+    def test_records_that_are_dropped(self):
+        self.traced("simple", faults="drops")
+        self.assertGreater(self.counted["dropped"], 0)
+        self.assertEqual(self.said_count("records were dropped by rocprofiler-sdk"), self.counted["dropped"])
+        self.assertEqual(self.sql("select dropped_count as n from run"), [{"n": self.counted["dropped"]}])
+
+    def test_records_without_times(self):
+        self.traced("simple", faults="zero-times")
+        self.check_spans()
+        self.assertGreater(self.counted["without_times"], 0)
+        self.assertEqual(self.said_count("records without times"), self.counted["without_times"])
+        self.assertEqual(len(self.executions()), sum(executions_of(self.launches).values()) - self.counted["without_times"])
+
+    def test_records_that_cannot_be_read(self):
+        """They end before they start, or are shorter than those of any version."""
+        for fault in ("reversed", "short"):
+            with self.subTest(fault):
+                self.traced("simple", faults=fault)
+                self.assertGreater(self.counted["unreadable"], 0)
+                self.assertEqual(self.said_count("records could not be read"), self.counted["unreadable"])
+                self.assertEqual(Counter(e for _, e in self.executions()) - executions_of(self.launches), Counter())
+
+    def test_a_kind_that_is_refused(self):
+        self.traced("simple", faults="copies-refused")
+        self.assertRegex(self.said, "does not record MEMORY_COPY here: error 5")
+        self.assertEqual({e.category for _, e in self.executions()}, {"kernel"})
+
+    def test_a_profiler_that_refuses(self):
+        """One line says why; the program runs."""
+        for fault, version, line in (("no-context", "1.0.0", "create_context"), ("no-buffer", "1.0.0", "create_buffer: error 1"),
+                                     ("no-start", "1.0.0", "start_context: error 1"), ("", "0.3.0", "version 0.3.0 is not known"),
+                                     ("", "0.7.0", "version 0.7.0"), ("", "2.0.0", "version 2.0.0")):
+            with self.subTest(fault, version=version):
+                self.assertEqual(self.traced("simple", version, faults=fault)[0], 0)
+                self.assertRegex(self.said, f"rocm: kernels are not recorded: .*{line}")
+                self.assertEqual(self.sql("select name from span where level = 'kernel'"), [])
+
+    def test_a_flush_that_hangs(self):
+        """It delays the exit by no more than the option allows; what does not fit into the buffers then is counted."""
+        self.assertEqual(self.traced("simple", faults="flush-hangs", options=":exit_wait_ms=100")[0], 0)
+        self.assertIn("exit_wait_ms", self.said)
+        self.assertEqual(self.traced("flood", faults="flush-hangs", kernel_ns=0, options=":exit_wait_ms=100:buffer_kb=64")[0], 0)
+        self.assertGreater(self.said_count("records were dropped: the program launches faster"), 0, self.said)
+
+    def test_random_faults(self):
+        for seed in range(30):
+            self.check_random(seed)
+
+
+@UNSANITIZED
+class ChoiceTest(RocmTest):
+    def run_with(self, *options, **environment):
+        return self.start((XSP, "run", "-f", *options, "-o", self.out, "--"), "simple",
+                          {**self.environment("1.0.0", ""), **environment})
+
+    def calls(self):
+        return {row["name"] for row in self.sql("select distinct name from span where category = 'api'")}
+
+    def test_calls_are_chosen(self):
+        self.run_with("-t", "rocm")
+        some = self.calls()
+        self.assertLessEqual({"hipModuleLaunchKernel", "hipMemcpyAsync", "hipStreamSynchronize", "hipMalloc"}, some)
+        self.assertNotIn("hipGetDevice", some)
+        for word in ("all", "hsa"):
+            self.run_with("-t", f"rocm:api={word}")
+            self.assertEqual(self.calls() - some, {"hipGetDevice", "hipModuleGetFunction", "hipStreamCreate"})
+        self.run_with("-t", "rocm:api=none")
+        self.assertEqual(self.calls(), set())
+        self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)
+        self.run_with("-t", "rocm:api=few")
+        self.assertIn("api is some, all, hsa or none", self.said)
+        self.assertEqual(self.calls(), some)
+
+    def test_a_session_without_the_kernel_level(self):
+        self.run_with("-t", "rocm", "--levels", "M")
+        self.assertFalse(self.counts.exists())
+
+    def test_the_users_own_tools_stay(self):
+        """Also the last of the list, which rocprofiler-sdk leaves out where no ':' follows."""
+        mark = self.folder / "other"
+        self.run_with("-t", "rocm", ROCP_TOOL_LIBRARIES=str(PLACE / "rocm_other_tool.so"), XSP_OTHER_TOOL=str(mark))
+        self.assertTrue(mark.exists())
+        self.assertEqual(self.counted_clients(), 1)  # the other wants nothing
+        self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)
+
+    def test_a_process_that_has_the_tracer_from_its_start(self):
+        """As a model's has it: nobody set ROCP_TOOL_LIBRARIES."""
+        session = self.folder / "session"
+        environment = {**self.environment("1.0.0", ""), "XSP_SESSION": str(session), "XSP_TRACERS": str(TRACER),
+                       "LD_PRELOAD": str(BUILD / "libxsp.so")}
+        self.start((), "simple", environment)
+        subprocess.run([XSP, "recover", session, "--force", "-o", self.out], check=True, stderr=subprocess.DEVNULL)
+        self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)
+
+    def test_a_program_without_rocm(self):
+        self.start((XSP, "run", "-f", "-t", "rocm", "-o", self.out, "--"), "none", self.environment("1.0.0", ""))
+        self.assertFalse(self.counts.exists())
+
+    def test_check_says_what_there_is(self):
+        driver = os.access("/dev/kfd", os.R_OK | os.W_OK)
+        for faults, version, library, usable, key, text in (
+                ("", "1.0.0", None, driver, "version", "rocprofiler-sdk 1.0.0, 2 GPUs"),
+                ("", "0.5.0", None, driver, "version", "rocprofiler-sdk 0.5.0, 2 GPUs"),
+                ("no-device", "1.0.0", None, False, "reason", "no GPU of AMD"),
+                ("", "0.3.0", None, False, "reason", "version 0.3.0 is not known"),
+                ("", "1.0.0", "/none.so", False, "reason", "ROCPROFILER_REGISTER_LIBRARY: /none.so")):
+            environment = {**self.environment(version, faults), "LD_LIBRARY_PATH": str(PLACE),
+                           **({"ROCPROFILER_REGISTER_LIBRARY": library} if library else {})}
+            done = subprocess.run([XSP, "check", "rocm", "--json"], env=environment, timeout=60, stdout=subprocess.PIPE)
+            found = [row for row in json.loads(done.stdout) if row.get("tracer") == "rocm"][0]
+            self.assertEqual(found["usable"], usable, found)
+            self.assertIn(text, found[key], found)
+            if not driver and not usable and key == "version":
+                self.assertIn("/dev/kfd", found["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The binary interface of AMD's rocprofiler-sdk, as far as rocm.so uses it: 0.4 (ROCm 6.2) to 1.x (ROCm 7). Numbers of kinds and
+// of calls differ between versions, so they are looked up by name. abi_test.c compares this with the vendor's headers.
+#ifndef XSP_TRACERS_ROCM_ABI_H
+#define XSP_TRACERS_ROCM_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROCM_OK 0
+#define ROCM_VERSION(major, minor) (10000u * (major) + 100u * (minor)) // as rocprofiler_configure gets it, without the patch
+#define ROCM_VERSION_LEAST ROCM_VERSION(0, 4)
+#define ROCM_VERSION_NONE_FROM ROCM_VERSION(0, 7)    // to 1.0: never released, with either layout of ids
+#define ROCM_VERSION_LONG_IDS ROCM_VERSION(1, 0)     // struct rocm_call and others follow three numbers, not two
+#define ROCM_VERSION_SCRATCH_IDS ROCM_VERSION(0, 6)  // struct rocm_scratch follows the ids, before it came first
+#define ROCM_VERSION_END ROCM_VERSION(2, 0)
+
+#define ROCM_CATEGORY_TRACING 1u
+#define ROCM_POLICY_LOSSLESS 2
+#define ROCM_AGENT_VERSION 1
+#define ROCM_AGENT_GPU 2u
+#define ROCM_CODE_KERNEL 2u // operation of CODE_OBJECT: a kernel is known now
+#define ROCM_PHASE_LOAD 1u
+
+struct rocm_id {
+  uint64_t handle;
+};
+
+// ---- records. Times are nanoseconds of rocprofiler_get_timestamp's clock
+struct rocm_header {
+  uint32_t category, kind;
+  void *payload; // struct rocm_record
+};
+struct rocm_record { // all begin like this, and have the size of their version
+  uint64_t size;
+  uint32_t kind, operation;
+  uint64_t correlation_id, external_id; // then, with long ids, `ancestor`: not in kernels and copies
+};
+struct rocm_call { // follows the ids
+  uint64_t start, end, thread_id;
+};
+struct rocm_allocation { // follows the ids
+  uint64_t thread_id, start, end;
+  struct rocm_id agent;
+  uint64_t address, bytes;
+};
+enum rocm_allocation_operation { ROCM_ALLOCATE = 1, ROCM_VMEM_ALLOCATE = 2, ROCM_FREE = 3, ROCM_VMEM_FREE = 4 };
+struct rocm_scratch {
+  struct rocm_id agent, queue;
+  uint64_t thread_id, start, end;
+};
+enum rocm_scratch_operation { ROCM_SCRATCH_ALLOCATE = 1, ROCM_SCRATCH_FREE = 2, ROCM_SCRATCH_RECLAIM = 3 };
+struct rocm_copy {
+  struct rocm_record record; // operation: HtoH 1, HtoD 2, DtoH 3, DtoD 4
+  uint64_t thread_id, start, end;
+  struct rocm_id to_agent, from_agent;
+  uint64_t bytes;
+};
+struct rocm_kernel {
+  struct rocm_record record;
+  uint64_t thread_id, start, end;
+  uint64_t info_size;
+  struct rocm_id agent, queue;
+  uint64_t kernel_id, dispatch_id;
+  uint32_t private_bytes, group_bytes; // of a work-item, of a work-group
+  uint32_t workgroup[3], grid[3];      // in work-items, both
+};
+
+// ---- callbacks of loaded code
+struct rocm_code_event {
+  struct rocm_id context;
+  uint64_t thread_id, correlation_id, external_id;
+  // With long ids `ancestor`, then struct rocm_code_event_end.
+};
+struct rocm_code_event_end {
+  uint32_t kind, operation, phase;
+  void *payload; // of a kernel: struct rocm_symbol
+};
+struct rocm_symbol {
+  uint64_t size, kernel_id, code_object_id;
+  const char *name; // mangled, ends in ".kd"
+  uint64_t kernel_object;
+  uint32_t argument_bytes, argument_alignment, group_bytes, private_bytes;
+  uint32_t scalar_registers, vector_registers, accumulation_registers;
+};
+
+struct rocm_agent {
+  uint64_t size;
+  struct rocm_id id;
+  uint32_t type;
+};
+
+// ---- what a tool gives to rocprofiler-sdk
+typedef void rocm_finalize_client(struct rocm_id client);
+struct rocm_tool {
+  size_t size;
+  int (*initialize)(rocm_finalize_client *finalize, void *data);
+  void (*finalize)(void *data);
+  void *data;
+};
+
+// ---- functions
+typedef void rocm_buffer_callback(struct rocm_id context, struct rocm_id buffer, struct rocm_header **headers, size_t count,
+                                  void *data, uint64_t dropped); // all that were ever dropped
+typedef int rocm_operation_callback(uint32_t kind, uint32_t operation, void *data);
+typedef void rocm_code_callback(const struct rocm_code_event *event, void *user_data, void *data);
+typedef int rocm_agents_callback(int version, const void **agents, size_t count, void *data);
+
+// X(field, exported name, parameters)
+#define ROCM_FUNCTIONS(X)                                                                                                 \
+  X(get_timestamp, rocprofiler_get_timestamp, (uint64_t *))                                                              \
+  X(query_agents, rocprofiler_query_available_agents, (int version, rocm_agents_callback *, size_t agent_size, void *data)) \
+  X(create_context, rocprofiler_create_context, (struct rocm_id *))                                                      \
+  X(start_context, rocprofiler_start_context, (struct rocm_id))                                                          \
+  X(create_buffer, rocprofiler_create_buffer,                                                                            \
+    (struct rocm_id context, size_t bytes, size_t watermark_bytes, int policy, rocm_buffer_callback *, void *data,        \
+     struct rocm_id *))                                                                                                  \
+  X(flush_buffer, rocprofiler_flush_buffer, (struct rocm_id))                                                            \
+  X(create_callback_thread, rocprofiler_create_callback_thread, (struct rocm_id *))                                      \
+  X(assign_callback_thread, rocprofiler_assign_callback_thread, (struct rocm_id buffer, struct rocm_id thread))          \
+  X(trace_buffered, rocprofiler_configure_buffer_tracing_service,                                                        \
+    (struct rocm_id context, uint32_t kind, const uint32_t *operations, size_t count, struct rocm_id buffer))             \
+  X(trace_by_callback, rocprofiler_configure_callback_tracing_service,                                                   \
+    (struct rocm_id context, uint32_t kind, const uint32_t *operations, size_t count, rocm_code_callback *, void *data))  \
+  X(kind_name, rocprofiler_query_buffer_tracing_kind_name, (uint32_t kind, const char **, uint64_t *length))             \
+  X(callback_kind_name, rocprofiler_query_callback_tracing_kind_name, (uint32_t kind, const char **, uint64_t *length))  \
+  X(operation_name, rocprofiler_query_buffer_tracing_kind_operation_name,                                                \
+    (uint32_t kind, uint32_t operation, const char **, uint64_t *length))                                                \
+  X(each_operation, rocprofiler_iterate_buffer_tracing_kind_operations, (uint32_t kind, rocm_operation_callback *, void *))
+
+struct rocm {
+#define ROCM_FIELD(field, name, parameters) int(*field) parameters;
+  ROCM_FUNCTIONS(ROCM_FIELD)
+#undef ROCM_FIELD
+  uint32_t version; // ROCM_VERSION and the patch
+};
+
+// Where what follows the ids begins.
+static inline const void *rocm_after_ids(const struct rocm *rocm, const struct rocm_record *record)
+{
+  return (const uint8_t *)(record + 1) + (rocm->version >= ROCM_VERSION_LONG_IDS ? sizeof(uint64_t) : 0);
+}
+
+static inline const struct rocm_code_event_end *rocm_code_event_end(const struct rocm *rocm,
+                                                                    const struct rocm_code_event *event)
+{
+  return (const void *)((const uint8_t *)(event + 1) +
+                        (rocm->version >= ROCM_VERSION_LONG_IDS ? sizeof(uint64_t) : 0));
+}
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of rocprofiler-sdk as CLOCK_MONOTONIC's.
+#ifndef XSP_TRACERS_ROCM_CLOCK_H
+#define XSP_TRACERS_ROCM_CLOCK_H
+
+#include "tracers/rocm/abi.h"
+
+// Compares the two clocks: at the start, and from time to time, on one thread.
+void clock_compare(const struct rocm *rocm);
+uint64_t clock_monotonic_ns(uint64_t rocm_ns); // the same thread; 0 stays 0
+
+#endif

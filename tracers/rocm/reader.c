@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rocprofiler-sdk calls with full buffers, and what the tracer's thread does with copies of them. While it calls, threads of
+// the program wait for the buffer: so records are only copied there, into a bounded pool.
+#include "tracers/rocm/reader.h"
+
+#include "tracers/device/buffers.h"
+#include "tracers/device/worker.h"
+#include "tracers/rocm/clock.h"
+#include "tracers/rocm/records.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct buffers buffers;
+static struct rocm rocm;
+static struct rocm_id records; // rocprofiler-sdk's buffer
+static void (*lost)(uint64_t records);
+struct reader_counts reader_counts;
+
+static uint64_t count_of(const uint64_t *counter)
+{
+  return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+// ---- on rocprofiler-sdk's thread
+static void copy_records(struct rocm_id context, struct rocm_id buffer, struct rocm_header **headers, size_t count,
+                         void *data, uint64_t dropped)
+{
+  (void)context, (void)buffer, (void)data;
+  uint8_t *bytes = NULL;
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++) {
+    size_t size = records_size(&rocm, headers[i]);
+    if (size == 0)
+      continue;
+    if (bytes == NULL || used + size > buffers.size) {
+      buffers_fill(&buffers, bytes, used);
+      bytes = buffers_take(&buffers);
+      used = 0;
+    }
+    if (bytes != NULL) {
+      memcpy(bytes + used, headers[i]->payload, size);
+      used += size;
+    } else {
+      __atomic_add_fetch(&reader_counts.without_room, 1, __ATOMIC_RELAXED);
+    }
+  }
+  buffers_fill(&buffers, bytes, used);
+  __atomic_store_n(&reader_counts.dropped, dropped, __ATOMIC_RELAXED);
+  device_worker_wake();
+}
+
+// ---- on the tracer's
+static void publish_all(void)
+{
+  for (;;) {
+    struct buffer *filled[RECORDS_BUFFERS_MOST];
+    uint32_t count = buffers_next_some(&buffers, filled, RECORDS_BUFFERS_MOST);
+    if (count == 0)
+      return;
+    records_publish(&rocm, filled, count);
+    for (uint32_t i = 0; i < count; i++)
+      buffers_release(filled[i]);
+  }
+}
+
+static void look(bool is_ending)
+{
+  (void)is_ending;
+  static uint64_t told;
+  clock_compare(&rocm);
+  rocm.flush_buffer(records);
+  publish_all();
+  uint64_t all = count_of(&reader_counts.dropped) + count_of(&reader_counts.without_room) +
+                 count_of(&record_counts.unreadable) + record_counts.without_times;
+  if (all > told)
+    lost(all - told);
+  told = all;
+}
+
+bool reader_start(const struct rocm *used, struct rocm_id context, const struct reader_options *wishes,
+                  struct rocm_id *ret_buffer, char *why, size_t why_size)
+{
+  const struct device_worker_options options = {"xsp-rocm", wishes->exit_wait_ns, publish_all, look};
+  rocm = *used;
+  lost = wishes->lost;
+  buffers.size = wishes->buffer_bytes;
+  clock_compare(&rocm);
+  struct rocm_id thread = {0};
+  // Lossless: the other policy leaves every second buffer without memory. The program waits while ours are copied.
+  int error = rocm.create_buffer(context, buffers.size, buffers.size / 2, ROCM_POLICY_LOSSLESS, copy_records, NULL, &records);
+  if (error != ROCM_OK) {
+    snprintf(why, why_size, "rocprofiler_create_buffer: error %d", error);
+    return false;
+  }
+  if (rocm.create_callback_thread(&thread) == ROCM_OK) // else other tools' buffers are read on the same
+    rocm.assign_callback_thread(records, thread);
+  *ret_buffer = records;
+  return device_worker_start(&options, why, why_size);
+}

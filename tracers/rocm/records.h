@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// From rocprofiler-sdk's records to spans.
+#ifndef XSP_TRACERS_ROCM_RECORDS_H
+#define XSP_TRACERS_ROCM_RECORDS_H
+
+#include "tracers/device/buffers.h"
+#include "tracers/rocm/calls.h"
+
+#define RECORDS_BUFFERS_MOST 16u // in one call of records_publish
+
+// Asks for all kinds of records in `context`, to be written into `buffer`. What is not there is said by `say`.
+void records_enable(const struct rocm *rocm, struct rocm_id context, struct rocm_id buffer, enum rocm_calls choice,
+                    void (*say)(const char *line));
+// How many bytes of a record to keep, a multiple of 8; 0: it is not of a kind that is published, or not complete. Any thread.
+size_t records_size(const struct rocm *rocm, const struct rocm_header *header);
+// Publishes what is in the buffers, executions by their start: records one after the other, each with its records_size. Buffers
+// stay the caller's. One thread.
+void records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count);
+
+extern struct record_counts {
+  uint64_t unreadable;    // atomic: shorter than their kind, or end before they start
+  uint64_t without_times; // executions
+} record_counts;
+
+#endif

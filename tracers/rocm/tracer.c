@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's first call of HIP or HSA loads rocprofiler-sdk, which loads rocm.so (ROCP_TOOL_LIBRARIES) before that call goes on:
+// so nothing is missed, and programs without ROCm never load it.
+#include "tracers/device/host.h"
+#include "tracers/device/worker.h"
+#include "tracers/rocm/agents.h"
+#include "tracers/rocm/calls.h"
+#include "tracers/rocm/library.h"
+#include "tracers/rocm/probe.h"
+#include "tracers/rocm/reader.h"
+#include "tracers/rocm/records.h"
+#include "tracers/rocm/symbols.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xsp/tracer.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED struct rocm_tool *rocprofiler_configure(uint32_t version, const char *text, uint32_t priority, void *client);
+
+static const struct xsp_host *host;
+static struct rocm rocm;
+static pid_t recording; // the process that records; 0: none
+static bool is_cut;     // exit did not wait long enough
+
+static const struct xsp_tracer_option options[] = {
+    {"api", "WORD", "calls: some (those that launch, copy, wait, allocate, load code), all, hsa (all, and HSA's), none"},
+    {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
+    {"exit_wait_ms", "N", "how long exit may wait for records (2000)"},
+    {NULL, NULL, NULL},
+};
+
+static void say(const char *line)
+{
+  host_say(host, line);
+}
+
+static void lost(uint64_t records)
+{
+  host_lost(host, records);
+}
+
+static void say_not(const char *reason)
+{
+  char line[512];
+  snprintf(line, sizeof line, "kernels are not recorded: %s", reason);
+  say(line);
+}
+
+// ---- what rocprofiler-sdk calls
+// Names of kernels come while code is loaded: kinds of callbacks have numbers of their own.
+static void note_symbols(struct rocm_id context)
+{
+  static const uint32_t kernels[] = {ROCM_CODE_KERNEL};
+  const char *name = NULL;
+  for (uint32_t kind = 1; rocm.callback_kind_name(kind, &name, NULL) == ROCM_OK; kind++)
+    if (name != NULL && strcmp(name, "CODE_OBJECT") == 0 &&
+        rocm.trace_by_callback(context, kind, kernels, 1, symbols_note, &rocm) == ROCM_OK)
+      return;
+  say("rocprofiler-sdk does not report loaded code: kernels have no names");
+}
+
+static int initialize(rocm_finalize_client *finalize, void *data)
+{
+  (void)finalize, (void)data;
+  struct rocm_id context = {0}, buffer = {0};
+  char why[256] = "rocprofiler_create_context refuses";
+  enum rocm_calls choice;
+  struct reader_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
+                                  host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000, lost};
+  if (!calls_choice(host_option(host, "api"), &choice))
+    say("api is some, all, hsa or none; some is taken");
+  agents_find(&rocm);
+  if (rocm.create_context(&context) != ROCM_OK ||
+      !reader_start(&rocm, context, &wishes, &buffer, why, sizeof why)) {
+    say_not(why);
+    return -1;
+  }
+  note_symbols(context);
+  records_enable(&rocm, context, buffer, choice, say);
+  int error = rocm.start_context(context);
+  if (error != ROCM_OK) {
+    snprintf(why, sizeof why, "rocprofiler_start_context: error %d", error);
+    say_not(why);
+    return -1;
+  }
+  recording = getpid();
+  return 0;
+}
+
+// At exit, after the device has ended all its work.
+static void finalize(void *data)
+{
+  (void)data;
+  if (recording == getpid())
+    is_cut = !device_worker_finish();
+}
+
+static bool find_caller(void *caller, uint32_t version, char *why, size_t why_size)
+{
+  Dl_info info;
+  void *library = dladdr(caller, &info) != 0 ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
+  snprintf(why, why_size, "rocprofiler_configure was not called by a library");
+  return library != NULL && library_find(library, version, &rocm, why, why_size);
+}
+
+// By the process's rocprofiler-sdk, once. NULL: nothing is recorded.
+struct rocm_tool *rocprofiler_configure(uint32_t version, const char *text, uint32_t priority, void *client)
+{
+  static uint32_t calls;
+  static struct rocm_tool tool = {sizeof tool, initialize, finalize, NULL};
+  char why[256];
+  (void)text, (void)priority, (void)client;
+  if (__atomic_fetch_add(&calls, 1, __ATOMIC_ACQ_REL) != 0)
+    return NULL;
+  xsp_attach(NULL);
+  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+  if ((xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) == 0)
+    return NULL;
+  if (find_caller(__builtin_return_address(0), version, why, sizeof why))
+    return &tool;
+  say_not(why);
+  return NULL;
+}
+
+// ---- what xsp calls
+// A process that loads this file at its start, as a model's does, may use ROCm later: so the variable is set now. The list ends
+// with ':', since rocprofiler-sdk leaves out what follows the last one.
+static int start(const struct xsp_host *started_by)
+{
+  Dl_info own;
+  const char *others = getenv("ROCP_TOOL_LIBRARIES");
+  char list[2 * PATH_MAX];
+  host = started_by;
+  if (dladdr((void *)(uintptr_t)rocprofiler_configure, &own) == 0 || own.dli_fname == NULL ||
+      (others != NULL && strstr(others, own.dli_fname) != NULL))
+    return 0;
+  if (snprintf(list, sizeof list, "%s:%s%s", own.dli_fname, others != NULL ? others : "",
+               others != NULL && *others != '\0' ? ":" : "") < (int)sizeof list)
+    setenv("ROCP_TOOL_LIBRARIES", list, 1);
+  return 0;
+}
+
+static void flush(void)
+{
+  if (recording == getpid())
+    device_worker_flush();
+}
+
+static void stop(void)
+{
+  if (recording != getpid())
+    return;
+  if (is_cut)
+    say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
+  host_say_count(host, reader_counts.dropped, "records were dropped by rocprofiler-sdk");
+  host_say_count(host, reader_counts.without_room, "records were dropped: the program launches faster than they are read (buffer_kb)");
+  host_say_count(host, record_counts.without_times, "records without times: they have a launch and no execution");
+  host_say_count(host, record_counts.unreadable, "records could not be read");
+}
+
+static const struct xsp_tracer tracer = {
+    .size = sizeof tracer,
+    .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY),
+    .name = ROCM_TRACER,
+    .summary = "kernels, copies and calls of ROCm, by AMD's rocprofiler-sdk",
+    .options = options,
+    .probe = rocm_probe,
+    .start = start,
+    .flush = flush,
+    .stop = stop,
+};
+
+EXPORTED const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *loaded_by)
+{
+  (void)loaded_by;
+  return &tracer;
+}
