@@ -44,8 +44,9 @@ const struct known_tracer known_tracers[] = {
      .variables = {{"CUDA_INJECTION64_PATH", IF_ABSENT, VALUE_TRACER, K, NULL}}},
     {.name = "rocm",
      .door = DOOR_VENDOR,
-     .level_mask = K,
-     .variables = {{"ROCP_TOOL_LIBRARIES", PREPEND_ENDED, VALUE_TRACER, K, NULL}}},
+     .level_mask = A | L | LIB | K,
+     .is_annotations = true,
+     .variables = {{"ROCP_TOOL_LIBRARIES", PREPEND_ENDED, VALUE_TRACER, 0, NULL}}},
     EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
     {.name = "functions",      // comes with --functions
      .is_not_automatic = true,

@@ -371,10 +371,10 @@ class Environment(RunTest):
         """A program gets only tracers that record at its level set."""
         self.has("nvtx", "itt", "opencl", "onnxruntime")
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
-        self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt", "rocm"})
         self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cuda", "opencl", "rocm"})
-        self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt", "pytorch"})
-        self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt", "pytorch", "rocm"})
+        self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt", "rocm"})
         self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "opencl", "rocm", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
         self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))

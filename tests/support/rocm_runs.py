@@ -20,7 +20,7 @@ SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
 # Of tests that need `xsp run` itself.
 UNSANITIZED = unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
 VERSIONS = ("0.4.0", "0.5.0", "0.6.0", "1.0.0", "1.1.3")  # of ROCm 6.2, 6.3, 6.4, 7
-MODES = {"simple": 3, "devices": 4, "threads": 8, "many": 2000, "names": 2, "errors": 3, "fork": 2, "fork-first": 2}
+MODES = {"simple": 3, "devices": 4, "threads": 8, "many": 2000, "names": 2, "errors": 3, "fork": 2, "ranges": 3, "open-ranges": 4100, "fork-first": 2}
 DEMANGLED = {"_Z6matmulPKfS0_Pfi": "matmul(float const*, float const*, float*, int)", "": "(kernel without a name)"}
 COUNTS = ("kernels", "copies", "calls", "dropped", "without_times", "unreadable", "flushes", "clients")  # as in simulator.h
 HARMLESS, FAULTS = ("out-of-order", "others"), ("drops", "zero-times", "reversed", "short")

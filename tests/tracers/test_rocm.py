@@ -85,6 +85,48 @@ class VersionsTest(RocmTest):
                                           "where s.start_ns < p.start_ns or s.end_ns > p.end_ns"), [])
 
 
+class RangesTest(RocmTest):
+    """ROCTx."""
+    def names(self, where):
+        return [row["name"] for row in self.sql(f"select s.name from span s where {where} order by start_ns")]
+
+    def test_ranges_are_parents_of_kernels(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.traced("ranges", version)
+                self.assertEqual(self.recorded_launches(), self.launches)
+                rows = self.sql("select s.name as range, p.name as parent from span k join span s on s.run_id = k.run_id and "
+                                "s.span_id = k.parent_id left join span p on p.run_id = s.run_id and p.span_id = s.parent_id "
+                                "where k.category = 'kernel' order by k.start_ns")
+                self.assertEqual([(row["range"], row["parent"]) for row in rows],
+                                 [("aten::mm", f"step {number}") for number in range(MODES["ranges"])])
+                self.assertEqual(self.names("category = 'mark'"), ["half"] * MODES["ranges"])
+                self.assertEqual(self.names("name in ('whole', '(unnamed)')"), ["whole", "(unnamed)"])
+                self.assertEqual(self.sql("select value from tag where key = 'sequence'"), [{"value": 3}] * MODES["ranges"])
+                self.assertEqual(self.sql("select s.name from span s join span k on k.name = 'whole' and k.run_id = s.run_id and "
+                                          "s.name = 'half' and (s.start_ns < k.start_ns or s.end_ns > k.end_ns)"), [])
+
+    def test_too_many_that_are_open(self):
+        """4096 are kept by their number; no further one is recorded."""
+        self.traced("open-ranges")
+        self.assertEqual(self.said_count("ranges of ROCTx were not recorded"), MODES["open-ranges"] - 4096)
+
+    def test_a_profiler_without_roctx(self):
+        self.traced("ranges", faults="no-callbacks")
+        self.assertIn("does not report ROCTx", self.said)
+        self.assertEqual(self.names("name = 'step 0'"), [])
+
+    @UNSANITIZED
+    def test_levels_without_kernels(self):
+        """No records are asked for: ranges alone."""
+        self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/L", "-o", self.out, "--"), "ranges", self.environment("1.0.0", ""))
+        self.assertEqual(self.names("name like 'aten%'"), ["aten::mm"] * MODES["ranges"])
+        self.assertEqual(self.names("level = 'kernel'"), [])
+        self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M", "--model-range", "step*", "-o", self.out, "--"), "ranges",
+                   self.environment("1.0.0", ""))
+        self.assertEqual(self.names("level = 'model'"), [f"step {number}" for number in range(MODES["ranges"])])
+
+
 class EndsTest(RocmTest):
     """However a program ends, its status is its own, and what is recorded is right."""
 
@@ -157,7 +199,7 @@ class FaultsTest(RocmTest):
                                      ("", "0.7.0", "version 0.7.0"), ("", "2.0.0", "version 2.0.0")):
             with self.subTest(fault, version=version):
                 self.assertEqual(self.traced("simple", version, faults=fault)[0], 0)
-                self.assertRegex(self.said, f"rocm: kernels are not recorded: .*{line}")
+                self.assertRegex(self.said, f"rocm: nothing is recorded: .*{line}")
                 self.assertEqual(self.sql("select name from span where level = 'kernel'"), [])
 
     def test_a_flush_that_hangs(self):

@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #define ROCM_OK 0
-#define ROCM_VERSION(major, minor) (10000u * (major) + 100u * (minor)) // as rocprofiler_configure gets it, without the patch
+#define ROCM_VERSION(major, minor)                                                                                     \
+  (10000u * (major) + 100u * (minor)) // as rocprofiler_configure gets it, without the patch
 #define ROCM_VERSION_LEAST ROCM_VERSION(0, 4)
-#define ROCM_VERSION_NONE_FROM ROCM_VERSION(0, 7)    // to 1.0: never released, with either layout of ids
-#define ROCM_VERSION_LONG_IDS ROCM_VERSION(1, 0)     // struct rocm_call and others follow three numbers, not two
-#define ROCM_VERSION_SCRATCH_IDS ROCM_VERSION(0, 6)  // struct rocm_scratch follows the ids, before it came first
+#define ROCM_VERSION_NONE_FROM ROCM_VERSION(0, 7)   // to 1.0: never released, with either layout of ids
+#define ROCM_VERSION_LONG_IDS ROCM_VERSION(1, 0)    // struct rocm_call and others follow three numbers, not two
+#define ROCM_VERSION_SCRATCH_IDS ROCM_VERSION(0, 6) // struct rocm_scratch follows the ids, before it came first
 #define ROCM_VERSION_END ROCM_VERSION(2, 0)
 
 #define ROCM_CATEGORY_TRACING 1u
@@ -21,7 +22,9 @@
 #define ROCM_AGENT_VERSION 1
 #define ROCM_AGENT_GPU 2u
 #define ROCM_CODE_KERNEL 2u // operation of CODE_OBJECT: a kernel is known now
-#define ROCM_PHASE_LOAD 1u
+#define ROCM_PHASE_ENTER 1u
+#define ROCM_PHASE_LOAD ROCM_PHASE_ENTER
+#define ROCM_PHASE_EXIT 2u
 
 struct rocm_id {
   uint64_t handle;
@@ -67,15 +70,15 @@ struct rocm_kernel {
   uint32_t workgroup[3], grid[3];      // in work-items, both
 };
 
-// ---- callbacks of loaded code
-struct rocm_code_event {
+// ---- callbacks of loaded code and of ROCTx
+struct rocm_event {
   struct rocm_id context;
   uint64_t thread_id, correlation_id, external_id;
-  // With long ids `ancestor`, then struct rocm_code_event_end.
+  // With long ids `ancestor`, then struct rocm_event_end.
 };
-struct rocm_code_event_end {
+struct rocm_event_end {
   uint32_t kind, operation, phase;
-  void *payload; // of a kernel: struct rocm_symbol
+  void *payload; // of a kernel: struct rocm_symbol; of ROCTx: struct rocm_marker
 };
 struct rocm_symbol {
   uint64_t size, kernel_id, code_object_id;
@@ -83,6 +86,17 @@ struct rocm_symbol {
   uint64_t kernel_object;
   uint32_t argument_bytes, argument_alignment, group_bytes, private_bytes;
   uint32_t scalar_registers, vector_registers, accumulation_registers;
+};
+
+enum rocm_marker_operation { ROCM_MARK, ROCM_PUSH, ROCM_POP, ROCM_START, ROCM_STOP };
+struct rocm_marker {
+  uint64_t size;
+  union {
+    const char *message; // NULL where the program gave none
+    uint64_t range;      // to be stopped
+  };
+  uint64_t other_argument;
+  uint64_t started_range; // at the exit of a start
 };
 
 struct rocm_agent {
@@ -101,33 +115,37 @@ struct rocm_tool {
 };
 
 // ---- functions
-typedef void rocm_buffer_callback(struct rocm_id context, struct rocm_id buffer, struct rocm_header **headers, size_t count,
-                                  void *data, uint64_t dropped); // all that were ever dropped
+typedef void rocm_buffer_callback(struct rocm_id context, struct rocm_id buffer, struct rocm_header **headers,
+                                  size_t count, void *data, uint64_t dropped); // all that were ever dropped
 typedef int rocm_operation_callback(uint32_t kind, uint32_t operation, void *data);
-typedef void rocm_code_callback(const struct rocm_code_event *event, void *user_data, void *data);
+typedef void rocm_event_callback(const struct rocm_event *event, void *user_data, void *data);
 typedef int rocm_agents_callback(int version, const void **agents, size_t count, void *data);
 
 // X(field, exported name, parameters)
-#define ROCM_FUNCTIONS(X)                                                                                                 \
-  X(get_timestamp, rocprofiler_get_timestamp, (uint64_t *))                                                              \
-  X(query_agents, rocprofiler_query_available_agents, (int version, rocm_agents_callback *, size_t agent_size, void *data)) \
-  X(create_context, rocprofiler_create_context, (struct rocm_id *))                                                      \
-  X(start_context, rocprofiler_start_context, (struct rocm_id))                                                          \
-  X(create_buffer, rocprofiler_create_buffer,                                                                            \
-    (struct rocm_id context, size_t bytes, size_t watermark_bytes, int policy, rocm_buffer_callback *, void *data,        \
-     struct rocm_id *))                                                                                                  \
-  X(flush_buffer, rocprofiler_flush_buffer, (struct rocm_id))                                                            \
-  X(create_callback_thread, rocprofiler_create_callback_thread, (struct rocm_id *))                                      \
-  X(assign_callback_thread, rocprofiler_assign_callback_thread, (struct rocm_id buffer, struct rocm_id thread))          \
-  X(trace_buffered, rocprofiler_configure_buffer_tracing_service,                                                        \
-    (struct rocm_id context, uint32_t kind, const uint32_t *operations, size_t count, struct rocm_id buffer))             \
-  X(trace_by_callback, rocprofiler_configure_callback_tracing_service,                                                   \
-    (struct rocm_id context, uint32_t kind, const uint32_t *operations, size_t count, rocm_code_callback *, void *data))  \
-  X(kind_name, rocprofiler_query_buffer_tracing_kind_name, (uint32_t kind, const char **, uint64_t *length))             \
-  X(callback_kind_name, rocprofiler_query_callback_tracing_kind_name, (uint32_t kind, const char **, uint64_t *length))  \
-  X(operation_name, rocprofiler_query_buffer_tracing_kind_operation_name,                                                \
-    (uint32_t kind, uint32_t operation, const char **, uint64_t *length))                                                \
-  X(each_operation, rocprofiler_iterate_buffer_tracing_kind_operations, (uint32_t kind, rocm_operation_callback *, void *))
+#define ROCM_FUNCTIONS(X)                                                                                              \
+  X(get_timestamp, rocprofiler_get_timestamp, (uint64_t *))                                                            \
+  X(query_agents, rocprofiler_query_available_agents,                                                                  \
+    (int version, rocm_agents_callback *, size_t agent_size, void *data))                                              \
+  X(create_context, rocprofiler_create_context, (struct rocm_id *))                                                    \
+  X(start_context, rocprofiler_start_context, (struct rocm_id))                                                        \
+  X(create_buffer, rocprofiler_create_buffer,                                                                          \
+    (struct rocm_id context, size_t bytes, size_t watermark_bytes, int policy, rocm_buffer_callback *, void *data,     \
+     struct rocm_id *))                                                                                                \
+  X(flush_buffer, rocprofiler_flush_buffer, (struct rocm_id))                                                          \
+  X(create_callback_thread, rocprofiler_create_callback_thread, (struct rocm_id *))                                    \
+  X(assign_callback_thread, rocprofiler_assign_callback_thread, (struct rocm_id buffer, struct rocm_id thread))        \
+  X(trace_buffered, rocprofiler_configure_buffer_tracing_service,                                                      \
+    (struct rocm_id context, uint32_t kind, const uint32_t *operations, size_t count, struct rocm_id buffer))          \
+  X(trace_by_callback, rocprofiler_configure_callback_tracing_service,                                                 \
+    (struct rocm_id context, uint32_t kind, const uint32_t *operations, size_t count, rocm_event_callback *,           \
+     void *data))                                                                                                      \
+  X(kind_name, rocprofiler_query_buffer_tracing_kind_name, (uint32_t kind, const char **, uint64_t *length))           \
+  X(callback_kind_name, rocprofiler_query_callback_tracing_kind_name,                                                  \
+    (uint32_t kind, const char **, uint64_t *length))                                                                  \
+  X(operation_name, rocprofiler_query_buffer_tracing_kind_operation_name,                                              \
+    (uint32_t kind, uint32_t operation, const char **, uint64_t *length))                                              \
+  X(each_operation, rocprofiler_iterate_buffer_tracing_kind_operations,                                                \
+    (uint32_t kind, rocm_operation_callback *, void *))
 
 struct rocm {
 #define ROCM_FIELD(field, name, parameters) int(*field) parameters;
@@ -142,11 +160,9 @@ static inline const void *rocm_after_ids(const struct rocm *rocm, const struct r
   return (const uint8_t *)(record + 1) + (rocm->version >= ROCM_VERSION_LONG_IDS ? sizeof(uint64_t) : 0);
 }
 
-static inline const struct rocm_code_event_end *rocm_code_event_end(const struct rocm *rocm,
-                                                                    const struct rocm_code_event *event)
+static inline const struct rocm_event_end *rocm_event_end(const struct rocm *rocm, const struct rocm_event *event)
 {
-  return (const void *)((const uint8_t *)(event + 1) +
-                        (rocm->version >= ROCM_VERSION_LONG_IDS ? sizeof(uint64_t) : 0));
+  return (const void *)((const uint8_t *)(event + 1) + (rocm->version >= ROCM_VERSION_LONG_IDS ? sizeof(uint64_t) : 0));
 }
 
 #endif

@@ -30,6 +30,8 @@ EQUAL(ROCM_POLICY_LOSSLESS, ROCPROFILER_BUFFER_POLICY_LOSSLESS);
 EQUAL(ROCM_AGENT_VERSION, ROCPROFILER_AGENT_INFO_VERSION_0);
 EQUAL(ROCM_AGENT_GPU, ROCPROFILER_AGENT_TYPE_GPU);
 EQUAL(ROCM_PHASE_LOAD, ROCPROFILER_CALLBACK_PHASE_LOAD);
+EQUAL(ROCM_PHASE_ENTER, ROCPROFILER_CALLBACK_PHASE_ENTER);
+EQUAL(ROCM_PHASE_EXIT, ROCPROFILER_CALLBACK_PHASE_EXIT);
 EQUAL(1, ROCPROFILER_MEMORY_COPY_HOST_TO_HOST);
 EQUAL(2, ROCPROFILER_MEMORY_COPY_HOST_TO_DEVICE);
 EQUAL(3, ROCPROFILER_MEMORY_COPY_DEVICE_TO_HOST);
@@ -96,12 +98,12 @@ AFTER(BEFORE_SCRATCH, rocm_scratch, start, SCRATCH, start_timestamp);
 AFTER(BEFORE_SCRATCH, rocm_scratch, end, SCRATCH, end_timestamp);
 
 #define CODE rocprofiler_callback_tracing_record_t
-#define CODE_IDS (IDS - sizeof(struct rocm_record) + sizeof(struct rocm_code_event))
-SAME(rocm_code_event, correlation_id, CODE, correlation_id.internal);
-AFTER(CODE_IDS, rocm_code_event_end, kind, CODE, kind);
-AFTER(CODE_IDS, rocm_code_event_end, operation, CODE, operation);
-AFTER(CODE_IDS, rocm_code_event_end, phase, CODE, phase);
-AFTER(CODE_IDS, rocm_code_event_end, payload, CODE, payload);
+#define CODE_IDS (IDS - sizeof(struct rocm_record) + sizeof(struct rocm_event))
+SAME(rocm_event, correlation_id, CODE, correlation_id.internal);
+AFTER(CODE_IDS, rocm_event_end, kind, CODE, kind);
+AFTER(CODE_IDS, rocm_event_end, operation, CODE, operation);
+AFTER(CODE_IDS, rocm_event_end, phase, CODE, phase);
+AFTER(CODE_IDS, rocm_event_end, payload, CODE, payload);
 
 #define SYMBOL rocprofiler_callback_tracing_code_object_kernel_symbol_register_data_t
 SAME(rocm_symbol, kernel_id, SYMBOL, kernel_id);
@@ -109,6 +111,18 @@ SAME(rocm_symbol, name, SYMBOL, kernel_name);
 SAME(rocm_symbol, scalar_registers, SYMBOL, sgpr_count);
 SAME(rocm_symbol, vector_registers, SYMBOL, arch_vgpr_count);
 SAME(rocm_symbol, accumulation_registers, SYMBOL, accum_vgpr_count);
+
+EQUAL(ROCM_MARK, ROCPROFILER_MARKER_CORE_API_ID_roctxMarkA);
+EQUAL(ROCM_PUSH, ROCPROFILER_MARKER_CORE_API_ID_roctxRangePushA);
+EQUAL(ROCM_POP, ROCPROFILER_MARKER_CORE_API_ID_roctxRangePop);
+EQUAL(ROCM_START, ROCPROFILER_MARKER_CORE_API_ID_roctxRangeStartA);
+EQUAL(ROCM_STOP, ROCPROFILER_MARKER_CORE_API_ID_roctxRangeStop);
+#define MARKER rocprofiler_callback_tracing_marker_api_data_t
+SAME(rocm_marker, message, MARKER, args.roctxMarkA.message);
+SAME(rocm_marker, message, MARKER, args.roctxRangePushA.message);
+SAME(rocm_marker, message, MARKER, args.roctxRangeStartA.message);
+SAME(rocm_marker, range, MARKER, args.roctxRangeStop.id);
+SAME(rocm_marker, started_range, MARKER, retval.roctx_range_id_t_retval);
 
 SAME(rocm_agent, id, rocprofiler_agent_v0_t, id);
 SAME(rocm_agent, type, rocprofiler_agent_v0_t, type);

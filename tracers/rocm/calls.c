@@ -44,10 +44,8 @@ static const char *const others[] = {"hipMalloc",
 
 bool calls_choice(const char *word, enum rocm_calls *ret_choice)
 {
-  static const char *const words[] = {[ROCM_CALLS_SOME] = "some",
-                                      [ROCM_CALLS_ALL] = "all",
-                                      [ROCM_CALLS_HSA] = "hsa",
-                                      [ROCM_CALLS_NONE] = "none"};
+  static const char *const words[] = {
+      [ROCM_CALLS_SOME] = "some", [ROCM_CALLS_ALL] = "all", [ROCM_CALLS_HSA] = "hsa", [ROCM_CALLS_NONE] = "none"};
   *ret_choice = ROCM_CALLS_SOME;
   for (uint32_t i = 0; word != NULL && i < sizeof words / sizeof words[0]; i++)
     if (strcmp(words[i], word) == 0) {
@@ -86,8 +84,8 @@ static int note_if_chosen(uint32_t kind, uint32_t operation, void *data)
   return ROCM_OK;
 }
 
-bool calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice, uint32_t **ret_operations,
-                  size_t *ret_count)
+bool calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice,
+                  uint32_t **ret_operations, size_t *ret_count)
 {
   *ret_operations = NULL;
   *ret_count = 0;

@@ -19,8 +19,8 @@ enum rocm_calls {
 bool calls_choice(const char *word, enum rocm_calls *ret_choice);
 
 // Whether calls of this kind are wanted: *ret_operations (to be freed), *ret_count; NULL and 0 for all of them.
-bool calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice, uint32_t **ret_operations,
-                  size_t *ret_count);
+bool calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice,
+                  uint32_t **ret_operations, size_t *ret_count);
 
 struct call {
   struct xsp_site *site;

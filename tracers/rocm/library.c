@@ -21,8 +21,8 @@ bool library_find(void *library, uint32_t version, struct rocm *ret_rocm, char *
   bool is_known = version >= ROCM_VERSION_LEAST && version < ROCM_VERSION_END &&
                   !(version >= ROCM_VERSION_NONE_FROM && version < ROCM_VERSION_LONG_IDS);
   if (!is_known)
-    snprintf(why, why_size, "version %u.%u.%u is not known: 0.4 to 0.6 and 1.x are (ROCm 6.2 and later)", version / 10000,
-             version / 100 % 100, version % 100);
+    snprintf(why, why_size, "version %u.%u.%u is not known: 0.4 to 0.6 and 1.x are (ROCm 6.2 and later)",
+             version / 10000, version / 100 % 100, version % 100);
 #define FIND(field, name, parameters) &&find(library, #name, &rocm.field, why, why_size)
   bool is_complete = is_known ROCM_FUNCTIONS(FIND);
   *ret_rocm = rocm;

@@ -34,8 +34,9 @@ static void *open_library(char *why, size_t why_size)
   for (size_t i = 0; library == NULL && i < sizeof names / sizeof names[0]; i++) {
     char path[PATH_MAX];
     library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL && snprintf(path, sizeof path, "%s/lib/%s", toolkit != NULL && *toolkit != '\0' ? toolkit : "/opt/rocm",
-                                    names[i]) < (int)sizeof path)
+    if (library == NULL &&
+        snprintf(path, sizeof path, "%s/lib/%s", toolkit != NULL && *toolkit != '\0' ? toolkit : "/opt/rocm",
+                 names[i]) < (int)sizeof path)
       library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }
   if (library == NULL)
@@ -100,7 +101,9 @@ int rocm_probe(const struct xsp_host *host, char *why, size_t why_size)
     snprintf(why, why_size, "/dev/kfd: %s", strerror(errno));
   else
     snprintf(why, why_size, "no GPU of AMD is found");
-  advise(host, "the kernel's driver amdgpu is needed, membership in the group render, and in a container its devices (docker: "
-               "--device /dev/kfd --device /dev/dri)");
+  advise(
+      host,
+      "the kernel's driver amdgpu is needed, membership in the group render, and in a container its devices (docker: "
+      "--device /dev/kfd --device /dev/dri)");
   return -1;
 }

@@ -88,7 +88,8 @@ bool reader_start(const struct rocm *used, struct rocm_id context, const struct 
   clock_compare(&rocm);
   struct rocm_id thread = {0};
   // Lossless: the other policy leaves every second buffer without memory. The program waits while ours are copied.
-  int error = rocm.create_buffer(context, buffers.size, buffers.size / 2, ROCM_POLICY_LOSSLESS, copy_records, NULL, &records);
+  int error =
+      rocm.create_buffer(context, buffers.size, buffers.size / 2, ROCM_POLICY_LOSSLESS, copy_records, NULL, &records);
   if (error != ROCM_OK) {
     snprintf(why, why_size, "rocprofiler_create_buffer: error %d", error);
     return false;

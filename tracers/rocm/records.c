@@ -109,7 +109,7 @@ static void publish_copy(const struct rocm *rocm, const struct rocm_record *reco
 
 // ---- memory: what a release gives back is known by its address alone
 static struct guest_map blocks = {.capacity = UINT32_C(1) << 20}; // GPU + 1 << 48 | bytes; 0: released
-static uint64_t allocated[AGENTS_GPUS_MOST];                       // bytes, by GPU
+static uint64_t allocated[AGENTS_GPUS_MOST];                      // bytes, by GPU
 
 static void publish_allocation(const struct rocm *rocm, const struct rocm_record *record)
 {

@@ -11,7 +11,7 @@ struct symbol {
 };
 
 // rocprofiler-sdk's callback, on the program's threads; `rocm` is a struct rocm.
-void symbols_note(const struct rocm_code_event *event, void *user_data, void *rocm);
+void symbols_note(const struct rocm_event *event, void *user_data, void *rocm);
 const struct symbol *symbol_of(uint64_t kernel_id); // NULL: not known. Any thread; it is kept
 
 #endif

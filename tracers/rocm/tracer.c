@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's first call of HIP or HSA loads rocprofiler-sdk, which loads rocm.so (ROCP_TOOL_LIBRARIES) before that call goes on:
 // so nothing is missed, and programs without ROCm never load it.
+#include "tracers/annotations/annotations.h"
 #include "tracers/device/host.h"
 #include "tracers/device/worker.h"
 #include "tracers/rocm/agents.h"
 #include "tracers/rocm/calls.h"
 #include "tracers/rocm/library.h"
+#include "tracers/rocm/markers.h"
 #include "tracers/rocm/probe.h"
 #include "tracers/rocm/reader.h"
 #include "tracers/rocm/records.h"
@@ -29,7 +31,8 @@ static pid_t recording; // the process that records; 0: none
 static bool is_cut;     // exit did not wait long enough
 
 static const struct xsp_tracer_option options[] = {
-    {"api", "WORD", "calls: some (those that launch, copy, wait, allocate, load code), all, hsa (all, and HSA's), none"},
+    {"api", "WORD",
+     "calls: some (those that launch, copy, wait, allocate, load code), all, hsa (all, and HSA's), none"},
     {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
     {"exit_wait_ms", "N", "how long exit may wait for records (2000)"},
     {NULL, NULL, NULL},
@@ -48,49 +51,59 @@ static void lost(uint64_t records)
 static void say_not(const char *reason)
 {
   char line[512];
-  snprintf(line, sizeof line, "kernels are not recorded: %s", reason);
+  snprintf(line, sizeof line, "nothing is recorded: %s", reason);
   say(line);
 }
 
 // ---- what rocprofiler-sdk calls
-// Names of kernels come while code is loaded: kinds of callbacks have numbers of their own.
-static void note_symbols(struct rocm_id context)
+static bool trace_events(struct rocm_id context, const char *wanted, const uint32_t *operations, size_t count,
+                         rocm_event_callback *callback)
 {
-  static const uint32_t kernels[] = {ROCM_CODE_KERNEL};
   const char *name = NULL;
   for (uint32_t kind = 1; rocm.callback_kind_name(kind, &name, NULL) == ROCM_OK; kind++)
-    if (name != NULL && strcmp(name, "CODE_OBJECT") == 0 &&
-        rocm.trace_by_callback(context, kind, kernels, 1, symbols_note, &rocm) == ROCM_OK)
-      return;
-  say("rocprofiler-sdk does not report loaded code: kernels have no names");
+    if (name != NULL && strcmp(name, wanted) == 0)
+      return rocm.trace_by_callback(context, kind, operations, count, callback, &rocm) == ROCM_OK;
+  return false;
 }
 
-static int initialize(rocm_finalize_client *finalize, void *data)
+static bool trace_records(struct rocm_id context, char *why, size_t why_size)
 {
-  (void)finalize, (void)data;
-  struct rocm_id context = {0}, buffer = {0};
-  char why[256] = "rocprofiler_create_context refuses";
+  static const uint32_t kernels[] = {ROCM_CODE_KERNEL};
+  struct rocm_id buffer = {0};
   enum rocm_calls choice;
   struct reader_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
                                   host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000, lost};
   if (!calls_choice(host_option(host, "api"), &choice))
     say("api is some, all, hsa or none; some is taken");
   agents_find(&rocm);
-  if (rocm.create_context(&context) != ROCM_OK ||
-      !reader_start(&rocm, context, &wishes, &buffer, why, sizeof why)) {
-    say_not(why);
-    return -1;
-  }
-  note_symbols(context);
+  if (!reader_start(&rocm, context, &wishes, &buffer, why, why_size))
+    return false;
+  if (!trace_events(context, "CODE_OBJECT", kernels, 1, symbols_note))
+    say("rocprofiler-sdk does not report loaded code: kernels have no names");
   records_enable(&rocm, context, buffer, choice, say);
-  int error = rocm.start_context(context);
-  if (error != ROCM_OK) {
-    snprintf(why, sizeof why, "rocprofiler_start_context: error %d", error);
+  recording = getpid();
+  return true;
+}
+
+static int initialize(rocm_finalize_client *finalize, void *data)
+{
+  (void)finalize, (void)data;
+  struct rocm_id context = {0};
+  char why[256] = "rocprofiler_create_context refuses";
+  bool has_kernels = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
+  if (rocm.create_context(&context) != ROCM_OK || (has_kernels && !trace_records(context, why, sizeof why))) {
     say_not(why);
     return -1;
   }
-  recording = getpid();
-  return 0;
+  if (!trace_events(context, "MARKER_CORE_API", NULL, 0, markers_note))
+    say("rocprofiler-sdk does not report ROCTx here");
+  int error = rocm.start_context(context);
+  if (error == ROCM_OK)
+    return 0;
+  snprintf(why, sizeof why, "rocprofiler_start_context: error %d", error);
+  say_not(why);
+  recording = 0;
+  return -1;
 }
 
 // At exit, after the device has ended all its work.
@@ -119,8 +132,9 @@ struct rocm_tool *rocprofiler_configure(uint32_t version, const char *text, uint
   if (__atomic_fetch_add(&calls, 1, __ATOMIC_ACQ_REL) != 0)
     return NULL;
   xsp_attach(NULL);
+  annotations_start(ROCM_TRACER);
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));
-  if ((xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) == 0)
+  if (xsp_session_levels() == 0)
     return NULL;
   if (find_caller(__builtin_return_address(0), version, why, sizeof why))
     return &tool;
@@ -137,6 +151,8 @@ static int start(const struct xsp_host *started_by)
   const char *others = getenv("ROCP_TOOL_LIBRARIES");
   char list[2 * PATH_MAX];
   host = started_by;
+  annotations_start(ROCM_TRACER);
+  annotations_host(host);
   if (dladdr((void *)(uintptr_t)rocprofiler_configure, &own) == 0 || own.dli_fname == NULL ||
       (others != NULL && strstr(others, own.dli_fname) != NULL))
     return 0;
@@ -154,21 +170,23 @@ static void flush(void)
 
 static void stop(void)
 {
+  host_say_count(host, markers_lost, "ranges of ROCTx were not recorded: too many were open");
   if (recording != getpid())
     return;
   if (is_cut)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
   host_say_count(host, reader_counts.dropped, "records were dropped by rocprofiler-sdk");
-  host_say_count(host, reader_counts.without_room, "records were dropped: the program launches faster than they are read (buffer_kb)");
+  host_say_count(host, reader_counts.without_room,
+                 "records were dropped: the program launches faster than they are read (buffer_kb)");
   host_say_count(host, record_counts.without_times, "records without times: they have a launch and no execution");
   host_say_count(host, record_counts.unreadable, "records could not be read");
 }
 
 static const struct xsp_tracer tracer = {
     .size = sizeof tracer,
-    .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY),
+    .level_mask = XSP_LEVEL_MASK_ALL,
     .name = ROCM_TRACER,
-    .summary = "kernels, copies and calls of ROCm, by AMD's rocprofiler-sdk",
+    .summary = "kernels, copies, calls and ranges of ROCm, by AMD's rocprofiler-sdk",
     .options = options,
     .probe = rocm_probe,
     .start = start,

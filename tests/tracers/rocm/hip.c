@@ -120,10 +120,15 @@ static void begin(void)
   is_running = pthread_create(&thread, NULL, run, NULL) == 0;
 }
 
-static void enter(enum simulated_call call)
+static void begin_once(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, begin);
+}
+
+static void enter(enum simulated_call call)
+{
+  begin_once();
   if (profiler)
     profiler->enter(call);
 }
@@ -215,7 +220,8 @@ hipError_t hipFree(void *memory)
 
 static void copy(void *to, const void *from, size_t bytes, int kind, struct hip_stream *stream)
 {
-  static const uint32_t directions[] = {[hipMemcpyHostToDevice] = 2, [hipMemcpyDeviceToHost] = 3, [hipMemcpyDeviceToDevice] = 4};
+  static const uint32_t directions[] = {
+      [hipMemcpyHostToDevice] = 2, [hipMemcpyDeviceToHost] = 3, [hipMemcpyDeviceToDevice] = 4};
   enqueue(stream, (struct planned){{.is_copy = true, .direction = directions[kind], .bytes = bytes}, to, from});
 }
 
@@ -239,7 +245,8 @@ hipError_t hipMemset(void *to, int value, size_t bytes)
   enter(SIMULATED_hipMemset);
   wait_for(stream_of(NULL));
   memset(to, value, bytes);
-  struct simulated_work work = {.kernel_id = fill.id, .grid = {(unsigned)(bytes + 255) / 256, 1, 1}, .block = {256, 1, 1}};
+  struct simulated_work work = {
+      .kernel_id = fill.id, .grid = {(unsigned)(bytes + 255) / 256, 1, 1}, .block = {256, 1, 1}};
   enqueue(stream_of(NULL), (struct planned){work, NULL, NULL});
   return leave(SIMULATED_hipMemset, hipSuccess);
 }
@@ -273,9 +280,9 @@ hipError_t hipModuleGetFunction(hipFunction_t *ret, hipModule_t module, const ch
   return leave(SIMULATED_hipModuleGetFunction, *ret ? hipSuccess : 2);
 }
 
-hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                 unsigned block_y, unsigned block_z, unsigned shared_bytes, hipStream_t stream,
-                                 void **parameters, void **extra)
+hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                 hipStream_t stream, void **parameters, void **extra)
 {
   enter(SIMULATED_hipModuleLaunchKernel);
   (void)parameters, (void)extra;
@@ -311,4 +318,48 @@ hipError_t hipDeviceSynchronize(void)
   enter(SIMULATED_hipDeviceSynchronize);
   wait_for(NULL);
   return leave(SIMULATED_hipDeviceSynchronize, hipSuccess);
+}
+
+// ---- ROCTx
+enum { MARK, PUSH, POP, START, STOP };
+enum { ENTER = 1, EXIT = 2 };
+
+static void mark(uint32_t operation, const char *message, uint64_t range, uint64_t started_range)
+{
+  begin_once();
+  if (!profiler)
+    return;
+  profiler->mark(operation, ENTER, message, range, 0);
+  profiler->mark(operation, EXIT, message, range, started_range);
+}
+
+int roctxMarkA(const char *message)
+{
+  mark(MARK, message, 0, 0);
+  return 0;
+}
+
+int roctxRangePushA(const char *message)
+{
+  mark(PUSH, message, 0, 0);
+  return 0;
+}
+
+int roctxRangePop(void)
+{
+  mark(POP, NULL, 0, 0);
+  return 0;
+}
+
+unsigned long roctxRangeStartA(const char *message)
+{
+  static uint64_t last;
+  uint64_t range = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+  mark(START, message, 0, range);
+  return range;
+}
+
+void roctxRangeStop(unsigned long range)
+{
+  mark(STOP, NULL, range, 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of HIP as the workload uses, with HIP's own names, types by size, and numbers.
+// As much of HIP and ROCTx as the workload uses, with HIP's own names, types by size, and numbers.
 #ifndef XSP_TESTS_ROCM_HIP_H
 #define XSP_TESTS_ROCM_HIP_H
 
@@ -24,11 +24,18 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, hi
 hipError_t hipMemset(void *to, int value, size_t bytes); // a kernel
 hipError_t hipModuleLoadData(hipModule_t *ret, const void *image);
 hipError_t hipModuleGetFunction(hipFunction_t *ret, hipModule_t module, const char *name);
-hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                 unsigned block_y, unsigned block_z, unsigned shared_bytes, hipStream_t stream,
-                                 void **parameters, void **extra);
+hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                 hipStream_t stream, void **parameters, void **extra);
 hipError_t hipStreamCreate(hipStream_t *ret);
 hipError_t hipStreamSynchronize(hipStream_t stream);
 hipError_t hipDeviceSynchronize(void);
+
+// ROCTx, which is a library of its own.
+int roctxMarkA(const char *message);
+int roctxRangePushA(const char *message);
+int roctxRangePop(void);
+unsigned long roctxRangeStartA(const char *message);
+void roctxRangeStop(unsigned long range);
 
 #endif

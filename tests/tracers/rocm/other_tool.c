@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-__attribute__((visibility("default"))) void *rocprofiler_configure(uint32_t version, const char *text, uint32_t priority,
-                                                                   void *client);
+__attribute__((visibility("default"))) void *rocprofiler_configure(uint32_t version, const char *text,
+                                                                   uint32_t priority, void *client);
 
 void *rocprofiler_configure(uint32_t version, const char *text, uint32_t priority, void *client)
 {

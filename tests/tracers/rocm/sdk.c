@@ -16,6 +16,8 @@
 
 #define TOOLS_MOST 8
 #define DEPTH_MOST 8
+#define MARKER_KIND 7 // of callbacks
+#define CODE_KIND 10
 #define LOCKED 24 // ROCPROFILER_STATUS_ERROR_CONFIGURATION_LOCKED, of 1.0
 
 struct open_call {
@@ -25,8 +27,8 @@ uint32_t sdk_version;
 static struct rocm_tool *tools[TOOLS_MOST];
 static unsigned tool_count;
 static bool is_configuring, is_recording;
-static rocm_code_callback *code_callback;
-static void *code_data;
+static rocm_event_callback *code_callback, *marker_callback;
+static void *code_data, *marker_data;
 static void (*wait_for_device)(void);
 static pid_t owner;
 static uint64_t last_id; // atomic
@@ -94,7 +96,8 @@ static void configure(const char *path)
   void *symbol = dlsym(library, "rocprofiler_configure");
   memcpy(&function, &symbol, sizeof symbol);
   uint64_t client[3] = {sizeof client};
-  struct rocm_tool *tool = symbol && tool_count < TOOLS_MOST ? function(sdk_version, "simulated", tool_count, client) : NULL;
+  struct rocm_tool *tool =
+      symbol && tool_count < TOOLS_MOST ? function(sdk_version, "simulated", tool_count, client) : NULL;
   if (!tool)
     return;
   tools[tool_count++] = tool;
@@ -158,17 +161,38 @@ static void complete(const struct simulated_work *work)
     sdk_record_work(work);
 }
 
-static void load(uint64_t kernel_id, const char *name)
+// What a callback gets: ids in front, whose number depends on the version.
+static void call_back(rocm_event_callback *callback, void *data, uint32_t kind, uint32_t operation, uint32_t phase,
+                      void *payload)
 {
-  struct rocm_symbol symbol = {.size = sizeof symbol + 16, .kernel_id = kernel_id, .name = fault("null-names") ? NULL : name,
-                               .scalar_registers = 32, .vector_registers = 48, .accumulation_registers = 16};
   struct {
     uint64_t context, thread, correlation, external, numbers[4];
   } event = {.context = 1, .thread = (uint64_t)syscall(SYS_gettid)};
-  struct rocm_code_event_end what = {4711, ROCM_CODE_KERNEL, ROCM_PHASE_LOAD, &symbol};
-  memcpy(&event.numbers[sdk_version >= 10000 ? 1 : 0], &what, sizeof what);
-  if (is_recording && code_callback)
-    code_callback((const void *)&event, NULL, code_data);
+  struct rocm_event_end end = {kind, operation, phase, payload};
+  memcpy(&event.numbers[sdk_version >= 10000 ? 1 : 0], &end, sizeof end);
+  if (is_recording && callback)
+    callback((const void *)&event, NULL, data);
+}
+
+static void mark(uint32_t operation, uint32_t phase, const char *message, uint64_t range, uint64_t started_range)
+{
+  struct rocm_marker marker = {.size = sizeof marker, .started_range = started_range};
+  if (operation == ROCM_STOP)
+    marker.range = range;
+  else
+    marker.message = message;
+  call_back(marker_callback, marker_data, MARKER_KIND, operation, phase, &marker);
+}
+
+static void load(uint64_t kernel_id, const char *name)
+{
+  struct rocm_symbol symbol = {.size = sizeof symbol + 16,
+                               .kernel_id = kernel_id,
+                               .name = fault("null-names") ? NULL : name,
+                               .scalar_registers = 32,
+                               .vector_registers = 48,
+                               .accumulation_registers = 16};
+  call_back(code_callback, code_data, CODE_KIND, ROCM_CODE_KERNEL, ROCM_PHASE_LOAD, &symbol);
 }
 
 static void allocate(uint32_t agent, const void *address, size_t bytes, bool is_release)
@@ -183,8 +207,8 @@ static void scratch(uint32_t gpu, uint64_t start_ns)
     sdk_record_scratch(gpu, start_ns);
 }
 
-const struct simulator_profiler simulator_profiler = {start,    sdk_now, enter,   leave,   enqueue,
-                                                      complete, load,    scratch, allocate};
+const struct simulator_profiler simulator_profiler = {start,    sdk_now, enter, leave,   enqueue,
+                                                      complete, mark,    load,  scratch, allocate};
 
 // ---- what tools call
 int rocprofiler_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch)
@@ -263,19 +287,23 @@ int rocprofiler_configure_buffer_tracing_service(struct rocm_id context, uint32_
 }
 
 int rocprofiler_configure_callback_tracing_service(struct rocm_id context, uint32_t kind, const uint32_t *operations,
-                                                   size_t operation_count, rocm_code_callback *callback, void *data)
+                                                   size_t operation_count, rocm_event_callback *callback, void *data)
 {
-  if (!is_configuring || context.handle != 1 || kind != 10 || operation_count != 1 || operations[0] != ROCM_CODE_KERNEL)
+  if (!is_configuring || context.handle != 1 || (kind != CODE_KIND && kind != MARKER_KIND) || fault("no-callbacks"))
     return 5;
-  code_callback = callback;
-  code_data = data;
+  if (kind == CODE_KIND && (operation_count != 1 || operations[0] != ROCM_CODE_KERNEL))
+    return 6;
+  *(kind == CODE_KIND ? &code_callback : &marker_callback) = callback;
+  *(kind == CODE_KIND ? &code_data : &marker_data) = data;
   return ROCM_OK;
 }
 
 int rocprofiler_query_callback_tracing_kind_name(uint32_t kind, const char **ret_name, uint64_t *ret_length)
 {
   (void)ret_length;
-  *ret_name = kind == 10 ? (fault("nameless") ? "NOTHING" : "CODE_OBJECT") : "OTHER";
+  *ret_name = kind == MARKER_KIND                       ? "MARKER_CORE_API"
+              : kind == CODE_KIND && !fault("nameless") ? "CODE_OBJECT"
+                                                        : "OTHER";
   return kind < 14 ? ROCM_OK : 5;
 }
 

@@ -7,16 +7,16 @@
 
 #include "tracers/rocm/abi.h"
 
-extern uint32_t sdk_version; // XSP_SIM_VERSION: "1.0.0" is 10000
-bool fault(const char *name); // one of XSP_SIM_FAULTS
+extern uint32_t sdk_version;      // XSP_SIM_VERSION: "1.0.0" is 10000
+bool fault(const char *name);     // one of XSP_SIM_FAULTS
 bool fault_now(const char *name); // the same, and this time it happens: one time of three, by XSP_SIM_SEED
 void count(enum simulator_count which);
 uint64_t sdk_now(void); // as rocprofiler_get_timestamp
 
 // records.c: kinds by the numbers of the version.
 enum sdk_kind { SDK_HIP, SDK_COPY, SDK_KERNEL, SDK_SCRATCH, SDK_ALLOCATION, SDK_OTHER, SDK_KINDS };
-uint32_t sdk_kind_number(enum sdk_kind kind);   // 0: the version does not have it
-const char *sdk_kind_name(uint32_t number);     // NULL: no such kind
+uint32_t sdk_kind_number(enum sdk_kind kind); // 0: the version does not have it
+const char *sdk_kind_name(uint32_t number);   // NULL: no such kind
 bool sdk_is_traced(enum sdk_kind kind, uint32_t operation);
 void sdk_trace(uint32_t number, const uint32_t *operations, size_t count);
 void sdk_record_call(enum simulated_call call, uint64_t correlation_id, uint64_t start, uint64_t end);

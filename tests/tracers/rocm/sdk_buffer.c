@@ -87,7 +87,8 @@ void sdk_put(uint32_t category, uint32_t kind, const void *record, size_t size)
     pthread_mutex_unlock(&lock);
     return;
   }
-  while (halves[active].used + room > capacity || halves[active].count == HEADERS_MOST || halves[active].bytes == NULL) {
+  while (halves[active].used + room > capacity || halves[active].count == HEADERS_MOST ||
+         halves[active].bytes == NULL) {
     if (halves[active].bytes == NULL)
       abort(); // as the exception that nobody catches
     is_asked = is_asked || !is_flushing;

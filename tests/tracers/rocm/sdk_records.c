@@ -8,17 +8,48 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *const kinds_04[] = {
-    NULL, "HSA_CORE_API", "HSA_AMD_EXT_API", "HSA_IMAGE_EXT_API", "HSA_FINALIZE_EXT_API", "HIP_RUNTIME_API", "HIP_COMPILER_API",
-    "MARKER_CORE_API", "MARKER_CONTROL_API", "MARKER_NAME_API", "MEMORY_COPY", "KERNEL_DISPATCH", "PAGE_MIGRATION",
-    "SCRATCH_MEMORY", "CORRELATION_ID_RETIREMENT", "RCCL_API", "OMPT", "MEMORY_ALLOCATION", "RUNTIME_INITIALIZATION"};
-static const char *const kinds_10[] = {
-    NULL, "HSA_CORE_API", "HSA_AMD_EXT_API", "HSA_IMAGE_EXT_API", "HSA_FINALIZE_EXT_API", "HIP_RUNTIME_API", "HIP_COMPILER_API",
-    "MARKER_CORE_API", "MARKER_CONTROL_API", "MARKER_NAME_API", "MEMORY_COPY", "KERNEL_DISPATCH", "SCRATCH_MEMORY",
-    "CORRELATION_ID_RETIREMENT", "RCCL_API", "OMPT", "MEMORY_ALLOCATION", "RUNTIME_INITIALIZATION", "ROCDECODE_API",
-    "ROCJPEG_API", "HIP_STREAM"};
-static const char *const names[SDK_KINDS] = {"HIP_RUNTIME_API", "MEMORY_COPY", "KERNEL_DISPATCH", "SCRATCH_MEMORY",
-                                             "MEMORY_ALLOCATION", "CORRELATION_ID_RETIREMENT"};
+static const char *const kinds_04[] = {NULL,
+                                       "HSA_CORE_API",
+                                       "HSA_AMD_EXT_API",
+                                       "HSA_IMAGE_EXT_API",
+                                       "HSA_FINALIZE_EXT_API",
+                                       "HIP_RUNTIME_API",
+                                       "HIP_COMPILER_API",
+                                       "MARKER_CORE_API",
+                                       "MARKER_CONTROL_API",
+                                       "MARKER_NAME_API",
+                                       "MEMORY_COPY",
+                                       "KERNEL_DISPATCH",
+                                       "PAGE_MIGRATION",
+                                       "SCRATCH_MEMORY",
+                                       "CORRELATION_ID_RETIREMENT",
+                                       "RCCL_API",
+                                       "OMPT",
+                                       "MEMORY_ALLOCATION",
+                                       "RUNTIME_INITIALIZATION"};
+static const char *const kinds_10[] = {NULL,
+                                       "HSA_CORE_API",
+                                       "HSA_AMD_EXT_API",
+                                       "HSA_IMAGE_EXT_API",
+                                       "HSA_FINALIZE_EXT_API",
+                                       "HIP_RUNTIME_API",
+                                       "HIP_COMPILER_API",
+                                       "MARKER_CORE_API",
+                                       "MARKER_CONTROL_API",
+                                       "MARKER_NAME_API",
+                                       "MEMORY_COPY",
+                                       "KERNEL_DISPATCH",
+                                       "SCRATCH_MEMORY",
+                                       "CORRELATION_ID_RETIREMENT",
+                                       "RCCL_API",
+                                       "OMPT",
+                                       "MEMORY_ALLOCATION",
+                                       "RUNTIME_INITIALIZATION",
+                                       "ROCDECODE_API",
+                                       "ROCJPEG_API",
+                                       "HIP_STREAM"};
+static const char *const names[SDK_KINDS] = {"HIP_RUNTIME_API", "MEMORY_COPY",       "KERNEL_DISPATCH",
+                                             "SCRATCH_MEMORY",  "MEMORY_ALLOCATION", "CORRELATION_ID_RETIREMENT"};
 static bool traced[64];
 static bool traced_calls[SIMULATED_CALL_COUNT];
 
@@ -134,7 +165,7 @@ static void record_kernel(const struct simulated_work *work)
   put64(&text, CPU_AGENT + 1 + work->gpu);
   put64(&text, work->queue);
   put64(&text, work->kernel_id);
-  put64(&text, 1); // dispatch
+  put64(&text, 1);  // dispatch
   put32(&text, 16); // private bytes
   put32(&text, work->shared_bytes);
   for (int i = 0; i < 3; i++)

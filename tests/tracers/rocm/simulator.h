@@ -52,12 +52,24 @@ struct simulator_profiler {
   void (*leave)(enum simulated_call call);
   void (*enqueue)(struct simulated_work *work); // on the calling thread
   void (*complete)(const struct simulated_work *work);
+  // ROCTx: at the beginning and at the end of a call. `message` or `range`; `started_range` at the end of a start.
+  void (*mark)(uint32_t operation, uint32_t phase, const char *message, uint64_t range, uint64_t started_range);
   void (*load)(uint64_t kernel_id, const char *name);
   void (*scratch)(uint32_t gpu, uint64_t start_ns);
   void (*allocate)(uint32_t agent, const void *address, size_t bytes, bool is_release);
 };
 
 // What happened, in the file XSP_SIM_COUNTS: 64-bit numbers in this order.
-enum simulator_count { COUNT_KERNELS, COUNT_COPIES, COUNT_CALLS, COUNT_DROPPED, COUNT_WITHOUT_TIMES, COUNT_UNREADABLE, COUNT_FLUSHES, COUNT_CLIENTS, COUNTS };
+enum simulator_count {
+  COUNT_KERNELS,
+  COUNT_COPIES,
+  COUNT_CALLS,
+  COUNT_DROPPED,
+  COUNT_WITHOUT_TIMES,
+  COUNT_UNREADABLE,
+  COUNT_FLUSHES,
+  COUNT_CLIENTS,
+  COUNTS
+};
 
 #endif

@@ -28,8 +28,8 @@ static void must(hipError_t error, const char *what)
   exit(3);
 }
 
-static void tell(const char *api, const char *operation, const char *name, struct shape s, const char *copy, size_t bytes,
-                 hipStream_t stream)
+static void tell(const char *api, const char *operation, const char *name, struct shape s, const char *copy,
+                 size_t bytes, hipStream_t stream)
 {
   static unsigned launches;
   int device = -1;
@@ -39,8 +39,8 @@ static void tell(const char *api, const char *operation, const char *name, struc
           "{\"api\": \"%s\", \"operation\": \"%s\", \"name\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], "
           "\"shared\": %u, \"copy\": \"%s\", \"bytes\": %zu, \"device\": %d, \"stream\": \"%p\", \"process\": %d, "
           "\"thread\": %d, \"launch\": %u}\n",
-          api, operation, name, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2], s.shared_bytes, copy,
-          bytes, device, (void *)stream, getpid(), gettid(), ++launches);
+          api, operation, name, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2], s.shared_bytes,
+          copy, bytes, device, (void *)stream, getpid(), gettid(), ++launches);
   fflush(truth);
   pthread_mutex_unlock(&lock);
 }
@@ -127,7 +127,8 @@ static int simple(unsigned count)
   void *first = allocate(), *second = allocate(), *host = NULL;
   must(hipHostMalloc(&host, 2 * BYTES, 0), "hipHostMalloc");
   must(hipMemset(second, 1, BYTES), "hipMemset");
-  tell("hipMemset", "kernel", "__amd_rocclr_fillBufferAligned", (struct shape){{BYTES / 256, 1, 1}, {256, 1, 1}, 0}, "", 0, NULL);
+  tell("hipMemset", "kernel", "__amd_rocclr_fillBufferAligned", (struct shape){{BYTES / 256, 1, 1}, {256, 1, 1}, 0}, "",
+       0, NULL);
   copy(first, in, hipMemcpyHostToDevice, streams[0]);
   kernels(streams[0], count);
   copy(second, first, hipMemcpyDeviceToDevice, streams[0]);
@@ -195,11 +196,52 @@ static int errors(unsigned count)
 {
   struct kernel relu = find_kernel("relu");
   for (unsigned i = 0; i < count; i++) {
-    if (hipModuleLaunchKernel(relu.function, 0, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL) == hipSuccess || hipSetDevice(77) == hipSuccess)
+    if (hipModuleLaunchKernel(relu.function, 0, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL) == hipSuccess ||
+        hipSetDevice(77) == hipSuccess)
       return 3;
     launch(relu, small, NULL);
   }
   must(hipDeviceSynchronize(), "hipDeviceSynchronize");
+  return 0;
+}
+
+static void *stop_range(void *range)
+{
+  roctxRangeStop(*(unsigned long *)range);
+  return NULL;
+}
+
+// Kernels in ranges that nest; a range that another thread stops; marks; a name that is missing.
+static int ranges(unsigned count)
+{
+  struct kernel relu = find_kernel("relu");
+  unsigned long range = roctxRangeStartA("whole");
+  for (unsigned i = 0; i < count; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "step %u", i);
+    roctxRangePushA(text);
+    roctxRangePushA("aten::mm, seq = 3");
+    launch(relu, small, NULL);
+    roctxRangePop();
+    roctxMarkA("half");
+    roctxRangePop();
+  }
+  roctxRangePushA(NULL);
+  roctxRangePop();
+  roctxRangePop(); // of nothing
+  roctxRangeStop(range + 77);
+  pthread_t thread;
+  pthread_create(&thread, NULL, stop_range, &range);
+  pthread_join(thread, NULL);
+  must(hipDeviceSynchronize(), "hipDeviceSynchronize");
+  return 0;
+}
+
+// More open ranges than are kept.
+static int open_ranges(unsigned count)
+{
+  for (unsigned i = 0; i < count; i++)
+    roctxRangeStartA("open");
   return 0;
 }
 
@@ -247,6 +289,10 @@ int main(int argument_count, char **arguments)
     return many(count);
   if (strcmp(mode, "names") == 0)
     return names(count);
+  if (strcmp(mode, "ranges") == 0)
+    return ranges(count);
+  if (strcmp(mode, "open-ranges") == 0)
+    return open_ranges(count);
   if (strcmp(mode, "errors") == 0)
     return errors(count);
   if (strcmp(mode, "fork") == 0 || strcmp(mode, "fork-first") == 0)
