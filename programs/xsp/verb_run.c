@@ -95,6 +95,19 @@ struct request {
 };
 
 // ---- options --------------------------------------------------------------------------------------------------------------
+// Metrics are tags of spans, and the tracer learns at the program's start that they are wanted.
+static enum status check_metrics(const struct request *request, struct error *err)
+{
+  const struct run_experiment_options *experiment = &request->experiment;
+  bool has_metrics = false;
+  for (size_t i = 0; i < experiment->set_count; i++)
+    has_metrics |= experiment->sets[i].metrics;
+  const char *other = experiment->aggregate ? "--aggregate" : "--pid";
+  return !has_metrics || !(experiment->aggregate || invocation_has(request->invocation, "pid"))
+             ? STATUS_OK
+             : error_set(err, STATUS_USE, "wrong use", other, "one of the two", "it does not go with hardware metrics");
+}
+
 static enum status fill_sets(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
@@ -114,6 +127,7 @@ static enum status fill_sets(struct request *request, struct error *err)
   size_t before = experiment->set_count;
   XSP_TRY(option_metric_sets(experiment->run.cuda, has_metrics, experiment->sets, RUN_SETS_MAXIMUM,
                              &experiment->set_count, err));
+  XSP_TRY(check_metrics(request, err));
   experiment->metrics = experiment->set_count > before;
   is_leveled = is_leveled || experiment->set_count > 1;
   experiment->runs = is_leveled ? LEVELED_RUNS : 1;

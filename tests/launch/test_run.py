@@ -473,6 +473,8 @@ class WrongUse(RunTest):
         self.refuses("--levels", "M/L/K+metrics", "-t", "nvtx,fake", *echo, mentions="no tracer for hardware metrics")
         self.refuses("--cuda", "metrics=xsp", "-t", "nvtx", *echo, mentions="no tracer for hardware metrics")
         self.refuses("--cuda", "metrics=xsp", "--levels", "M,M/L", *echo, mentions="a level set with K")
+        self.refuses("--levels", "M/L/K+metrics", "--aggregate", *echo, mentions="--aggregate")
+        self.refuses("--levels", "M/L/K+metrics", "--pid", "1", mentions="--pid")
         self.refuses("--cuda", "metrics=a b", *echo, mentions="'metrics=a b'")
         self.refuses("--runs", "0", *echo, mentions="--runs=0")
         self.refuses("--delay", "-1", *echo, mentions="--delay=-1")
