@@ -7,10 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DRIVER_NOT_READY 600    // of event_query: what is before the event has not ended
-#define DRIVER_NON_BLOCKING 1   // streams that do not wait for the default stream
-#define DRIVER_CAPTURE_LOCAL 1  // only this thread's calls are captured
-#define DRIVER_COMPUTE_MAJOR 75 // attributes of a device
+#define DRIVER_NOT_READY 600   // of event_query: what is before the event has not ended
+#define DRIVER_NON_BLOCKING 1  // streams that do not wait for the default stream
+#define DRIVER_CAPTURE_LOCAL 1 // only this thread's calls are captured
+#define DRIVER_L2_BYTES 38     // attributes of a device
+#define DRIVER_COMPUTE_MAJOR 75
 #define DRIVER_COMPUTE_MINOR 76
 
 typedef struct driver_handle *driver_handle; // context, module, function, stream, event, graph
@@ -60,5 +61,5 @@ extern struct driver cuda;
 // Loads libcuda.so.1 into `cuda`. NULL, or why there is none (valid until the next call of dlerror).
 const char *driver_open(void);
 
-extern const char kernels_ptx[]; // saxpy, block_sum, spin
+extern const char kernels_ptx[]; // saxpy, block_sum, spin, counted_add
 #endif

@@ -15,7 +15,8 @@ struct launched {
   uint64_t event_ns; // 0: not timed
 };
 
-driver_handle streams[STREAMS], saxpy, block_sum, spin;
+driver_handle streams[STREAMS], saxpy, block_sum, spin, counted_add;
+size_t l2_bytes;
 static const char *layer_name;
 static struct launched captured[CAPTURED_MAXIMUM], timed[TIMED];
 static driver_handle events[TIMED + 1];
@@ -42,7 +43,7 @@ int start(void)
   const char *why = driver_open();
   if (why)
     return no_gpu(why, 0);
-  int device = 0, version = 0, major = 0, minor = 0, result = cuda.init(0);
+  int device = 0, version = 0, major = 0, minor = 0, cache = 0, result = cuda.init(0);
   if (result == 0)
     result = cuda.device(&device, 0);
   if (result != 0)
@@ -53,6 +54,8 @@ int start(void)
   must(cuda.device_name(name, sizeof name, device), "cuDeviceGetName");
   must(cuda.device_attribute(&major, DRIVER_COMPUTE_MAJOR, device), "cuDeviceGetAttribute");
   must(cuda.device_attribute(&minor, DRIVER_COMPUTE_MINOR, device), "cuDeviceGetAttribute");
+  must(cuda.device_attribute(&cache, DRIVER_L2_BYTES, device), "cuDeviceGetAttribute");
+  l2_bytes = (size_t)cache;
   printf("{\"what\": \"device\", \"name\": \"%s\", \"compute\": \"%d.%d\", \"cuda\": \"%d.%d\"}\n", name, major, minor,
          version / 1000, version % 1000 / 10);
   must(cuda.primary_context(&context, device), "cuDevicePrimaryCtxRetain");
@@ -61,6 +64,7 @@ int start(void)
   must(cuda.function(&saxpy, module, "saxpy"), "cuModuleGetFunction");
   must(cuda.function(&block_sum, module, "block_sum"), "cuModuleGetFunction");
   must(cuda.function(&spin, module, "spin"), "cuModuleGetFunction");
+  must(cuda.function(&counted_add, module, "counted_add"), "cuModuleGetFunction");
   for (unsigned i = 0; i < STREAMS; i++)
     must(cuda.stream(&streams[i], DRIVER_NON_BLOCKING), "cuStreamCreate");
   for (unsigned i = 0; i <= TIMED; i++)

@@ -11,7 +11,8 @@
 
 #define STREAMS 3
 
-extern driver_handle streams[STREAMS], saxpy, block_sum, spin;
+extern driver_handle streams[STREAMS], saxpy, block_sum, spin, counted_add;
+extern size_t l2_bytes; // of the GPU's last cache
 
 void must(int result, const char *call);
 // 3 and a line on stderr where there is no GPU, else 0. Prints a line about the device.

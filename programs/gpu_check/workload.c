@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu-check-workload check | loop STEPS: the program that gpu-check traces. `check` does a little of everything on the GPU, each
+// gpu-check-workload check | loop STEPS | counted ELEMENTS: the program that gpu-check traces. `check` does a little of everything on the GPU, each
 // part in a layer of its own, prints what it launched and whether results were right. `loop` prints the median time of a step
 // of many layers. Status 3: no GPU; 1: a wrong result, or an error of the driver.
 #include "launches.h"
@@ -184,17 +184,41 @@ static int loop(unsigned steps)
   return 0;
 }
 
+// One kernel of as many additions as there are elements, which reads two floats and writes one for each. With 0: arrays a hundred
+// times as large as the cache, so that the GPU's memory is read and written for all but one in a hundred.
+static int counted(size_t elements)
+{
+  driver_address from = 0, to = 0;
+  if (elements == 0)
+    elements = 100 * l2_bytes / sizeof(float) / THREADS * THREADS;
+  if (cuda.allocate(&from, elements * sizeof(float)) != 0 || cuda.allocate(&to, elements * sizeof(float)) != 0)
+    elements = 0;
+  if (elements > 0) {
+    must(cuda.set(from, 0, elements * sizeof(float), streams[0]), "cuMemsetD8Async");
+    must(cuda.set(to, 0, elements * sizeof(float), streams[0]), "cuMemsetD8Async");
+    must(cuda.launch(counted_add, (unsigned)(elements / THREADS), 1, 1, THREADS, 1, 1, 0, streams[0],
+                     (void *[]){&to, &from}, NULL),
+         "cuLaunchKernel");
+    must(cuda.wait(streams[0]), "cuStreamSynchronize");
+  }
+  printf("{\"what\": \"counted\", \"elements\": %zu}\n", elements);
+  return 0;
+}
+
 int main(int count, char **arguments)
 {
   bool is_check = count == 2 && strcmp(arguments[1], "check") == 0;
+  bool is_counted = count == 3 && strcmp(arguments[1], "counted") == 0;
   long steps = count == 3 && strcmp(arguments[1], "loop") == 0 ? strtol(arguments[2], NULL, 10) : 0;
-  if (!is_check && (steps < 1 || steps > STEPS_MAXIMUM)) {
-    fprintf(stderr, "usage: gpu-check-workload check | loop STEPS (1 to %d)\n", STEPS_MAXIMUM);
+  if (!is_check && !is_counted && (steps < 1 || steps > STEPS_MAXIMUM)) {
+    fprintf(stderr, "usage: gpu-check-workload check | loop STEPS (1 to %d) | counted ELEMENTS\n", STEPS_MAXIMUM);
     return 2;
   }
   int status = start();
   if (status != 0)
     return status;
+  if (is_counted)
+    return counted(strtoul(arguments[2], NULL, 10) / THREADS * THREADS);
   input = pinned(BYTES);
   output = pinned(BYTES);
   total = pinned(sizeof *total);

@@ -128,7 +128,9 @@ EXPORTED CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
 {
   (void)device;
   DRIVER_CALL(cuDeviceGetAttribute, NULL);
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
+           : attribute == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE          ? 65536
+                                                                     : 0;
   RETURN(CUDA_SUCCESS);
 }
 

@@ -22,11 +22,22 @@ static void block_sum(const struct simulator_operation *operation)
     *total += x[i];
 }
 
+static void counted_add(const struct simulator_operation *operation)
+{
+  float *y = (float *)operation->arguments[0];
+  const float *x = (const float *)operation->arguments[1];
+  for (uint64_t i = 0; i < (uint64_t)operation->grid[0] * operation->block[0]; i++)
+    y[i] += x[i];
+}
+
 static const struct kernel {
   const char *name;
   void (*run)(const struct simulator_operation *operation); // NULL: waits as many nanoseconds as its argument says
   uint8_t bytes[KERNEL_ARGUMENTS];
-} kernels[] = {{"saxpy", saxpy, {8, 8, 4, 4}}, {"block_sum", block_sum, {8, 8}}, {"spin", NULL, {8}}};
+} kernels[] = {{"saxpy", saxpy, {8, 8, 4, 4}},
+               {"block_sum", block_sum, {8, 8}},
+               {"counted_add", counted_add, {8, 8}},
+               {"spin", NULL, {8}}};
 
 static const struct kernel *find(const char *name)
 {

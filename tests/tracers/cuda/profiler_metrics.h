@@ -7,6 +7,7 @@
 //   gpu__time_duration.sum   nanoseconds that one pass took
 //   other sums               threads × weight
 //   percentages              weight
+// counted_add, one addition of floats a thread, has its true counts: 1 addition, 8 bytes read and 4 written; other sums are 0.
 // A range of several kernels has the sum of their sums and the mean of their percentages.
 #ifndef XSP_TESTS_PROFILER_METRICS_H
 #define XSP_TESTS_PROFILER_METRICS_H
