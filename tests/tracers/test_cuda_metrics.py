@@ -2,11 +2,12 @@
 """Hardware metrics of kernels on a simulated GPU: each kernel that the program launched has those that the simulator's formula
 (profiler_metrics.h) gives its name and shape, and no other. Where CUPTI refuses, the program runs as ever and a line says why."""
 import json
+import random
 import subprocess
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import DEMANGLED, MODES, TIMEOUT, UNSANITIZED, XSP, Counter, CudaTest
+from cuda_runs import DEMANGLED, MODES, SANITIZED, TIMEOUT, UNSANITIZED, XSP, Counter, CudaTest, executions_of
 
 INSTRUCTIONS, TENSOR = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum", "sm__ops_path_tensor_src_{}.sum"
 FLOPS = {"flops_single": "f", "flops_half": "h", "flops_double": "d"}
@@ -44,7 +45,7 @@ def text(shape):
 
 @UNSANITIZED
 class MetricsTest(CudaTest):
-    def measured(self, mode, version="13.1", faults="", levels=LEVELS, chip="GH100", count=None, command=(), **more):
+    def measured(self, mode, version="13.1", faults="", levels=LEVELS, chip="GH100", count=None, command=(), tracer="cuda", **more):
         """Runs the program with and without metrics: it must not notice."""
         self.count = count or MODES.get(mode, 3)
         environment = self.environment(version, faults, chip=chip, **more)
@@ -54,9 +55,9 @@ class MetricsTest(CudaTest):
             done = subprocess.run([*before, gpu.WORKLOAD, mode, self.truth, str(self.count)], env=environment,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
             self.said = done.stderr.decode()
-            return done.returncode, done.stdout
+            return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout
         plain = start()
-        self.assertEqual(start(XSP, "run", "-f", "-t", "cuda", *levels, *command, "-o", self.out, "--"), plain, self.said)
+        self.assertEqual(start(XSP, "run", "-f", "-t", tracer, *levels, *command, "-o", self.out, "--"), plain, self.said)
         self.made = [json.loads(line) for line in self.truth.read_text().splitlines()]
         self.counted = gpu.read_counts(self.counts)
 
@@ -177,6 +178,27 @@ class MetricsTest(CudaTest):
         kernels = self.sql("select count(*) as n from span where kind = 'execution' and category = 'kernel'")
         self.assertEqual(kernels, [{"n": sum(row["operation"] == "kernel" for row in self.made)}])  # recorded as ever
 
+    def test_random_faults(self):
+        """The program does not notice, however it ends, and no kernel has another's metrics."""
+        for seed in range(25):
+            dice = random.Random(seed)
+            mode, version = dice.choice(sorted(MODES) + ["chain", "layers", "leave", "abort"]), dice.choice(VERSIONS)
+            faults = dice.sample(("out-of-order", "flush-hangs", "subscriber", "ranges-dropped", "counters-busy", "enable-refused",
+                                  "kinds-refused"), dice.randrange(3))
+            with self.subTest(seed=seed, mode=mode, version=version, faults=faults):
+                self.measured(mode, version, ",".join(faults), seed=seed, count=300 if mode == "many" else None,
+                              kernel_ns=dice.choice((1000, 20000, 300000)), tracer="cuda:exit_wait_ms=300")
+                keys = ("name", "grid", "block", "device", "stream", "thread", *TAGS)
+                measured = Counter(tuple(row[key] for key in keys) for row in self.recorded() if row["flops_single"] is not None)
+                self.assertEqual(measured - self.kernels(), Counter())
+                if not faults and mode not in ("graph", "leave", "abort"):
+                    self.assertEqual(measured, self.kernels())
+
+    def test_what_an_abrupt_end_loses(self):
+        """A batch lasts 250 ms, and a kernel here 300 ms (5 passes): only the last of three is lost."""
+        self.measured("leave-at-once", kernel_ns=60000000)
+        self.assertEqual([row["flops_single"] is not None for row in self.recorded()], [True, True])
+
     # ---- analyses
     def test_analyses(self):
         """Latencies from M/L/K, metrics from M/L/K+metrics. By hand: matmul has 640 * 1 * 3 * 32 * 8 * 2 = 983,040 threads. The bytes
@@ -246,6 +268,20 @@ class MetricsTest(CudaTest):
             self.assertEqual([row[tag] for tag in TAGS if row[tag] is not None],
                              [expected[tag] for tag in TAGS if row[tag] is not None])
         self.assertEqual(self.said.count("this one is number 1 of them"), 1)  # a line for each group, once
+
+
+@unittest.skipUnless(SANITIZED, "the same, sanitized: without `xsp run`")
+class SanitizedTest(CudaTest):
+    def environment(self, *arguments, **more):
+        return {**super().environment(*arguments, **more), "XSP_METRICS": "0"}
+
+    def test_kernels_have_metrics(self):
+        for mode in ("simple", "threads", "chain", "contexts", "layers", "collective"):
+            with self.subTest(mode):
+                self.traced(mode)
+                kernels = sum(n for execution, n in executions_of(self.launches).items()
+                              if execution.category == "kernel" and not execution.name.startswith("nccl"))
+                self.assertEqual(self.sql("select count(*) as n from tag where key = 'flops_single'"), [{"n": kernels}])
 
 
 if __name__ == "__main__":

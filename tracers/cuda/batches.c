@@ -3,12 +3,14 @@
 // have the times of repetitions. Called by launches.c.
 #include "tracers/cuda/batches.h"
 
+#include "base/clock.h"
 #include "tracers/device/tracks.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define CONTEXTS_MOST 64u
+#define PERIOD_NS UINT64_C(250000000) // what a SIGKILL may lose, besides the last launch
 
 struct context {
   void *handle; // NULL: free
@@ -140,6 +142,12 @@ static struct context *context_of(void *handle, uint32_t id)
   return known;
 }
 
+static bool is_due(const struct context *context)
+{
+  return context->launch_count == RANGES_MOST ||
+         (context->launch_count > 0 && clock_now_ns(CLOCK_REALTIME) - context->launches[0].start >= PERIOD_NS);
+}
+
 bool batches_begin(void *handle, uint32_t id, size_t kernels)
 {
   struct context *context = context_of(handle, id);
@@ -148,7 +156,7 @@ bool batches_begin(void *handle, uint32_t id, size_t kernels)
   for (size_t i = 0; i < CONTEXTS_MOST; i++)
     if (contexts[i] != NULL && contexts[i]->is_open && contexts[i] != context && contexts[i]->device == context->device)
       end(contexts[i]);
-  if (context->range_count + kernels > ranges_most(context->ranges) || context->launch_count == RANGES_MOST)
+  if (is_due(context) || context->range_count + kernels > ranges_most(context->ranges))
     end(context);
   if (!context->is_open && !(context->is_open = ranges_start(context->ranges))) {
     ranges_close(context->ranges); // said once
@@ -162,7 +170,7 @@ void batches_add(void *handle, uint32_t id, const struct batch_launch *launch)
   struct context *context = context_of(handle, id);
   if (context == NULL)
     return;
-  if (context->launch_count == RANGES_MOST)
+  if (!launch->is_measured && is_due(context)) // else batches_begin has looked
     end(context);
   context->launches[context->launch_count++] = *launch;
   context->range_count += launch->is_measured ? launch->kernel_count : 0;
