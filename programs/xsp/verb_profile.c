@@ -27,7 +27,8 @@ static const struct option_description options[] = {
     {"batch", 'b', "N,N,...", "1", false,
      "Batch sizes to measure, in this order. A manifest may have others as default."},
     {"levels", 'l', "SET,SET,...", "M,M/L", false,
-     "Level sets to measure: levels A, M, L, Lib, K joined by '/'. Each set is measured in runs of its own, "
+     "Level sets to measure: levels A, M, L, Lib, K joined by '/', with K also +metrics after it: hardware metrics of "
+     "kernels. Each set is measured in runs of its own, "
      "interleaved with the others, so that the latency of a level is free of what the levels below it cost."},
     {"serialize", 0, NULL, NULL, false,
      "Also measure the deepest level set with launches one after the other (@serial), interleaved with the others: "

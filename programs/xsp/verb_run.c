@@ -25,8 +25,8 @@ static const struct option_description options[] = {
      "Tracers to put into the program, by name (xsp check lists them) or by path, with options as in "
      "PATH:OPTION=VALUE. auto: all that xsp has; which of them record anything depends on the program."},
     {"levels", 'l', "SET,SET,...", NULL, false,
-     "Level sets to record: levels A, M, L, Lib, K joined by '/'. One set: one execution with these levels. Several: "
-     "as --leveled. Default: all levels in one execution."},
+     "Level sets to record: levels A, M, L, Lib, K joined by '/', with K also +metrics after it: hardware metrics of "
+     "kernels. One set: one execution with these levels. Several: as --leveled. Default: all levels in one execution."},
     {"leveled", 0, NULL, NULL, false,
      "Run the program once per level set and repetition, interleaved, so that the figures of a level are free of what "
      "recording the levels below it costs. Without --levels a first execution finds out which levels this program has, "
