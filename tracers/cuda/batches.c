@@ -113,6 +113,14 @@ static struct context *find(const void *handle)
   return NULL;
 }
 
+static void open_ranges(struct context *context)
+{
+  batches_end(); // CUPTI does not say which counters there are while some are in use
+  ranges_close(context->ranges);
+  context->ranges = ranges_open(&wish, context->handle, context->device);
+  context->is_of_last_execution = false;
+}
+
 static struct context *add(void *handle, uint32_t id)
 {
   size_t place = 0;
@@ -125,7 +133,7 @@ static struct context *add(void *handle, uint32_t id)
   fresh->id = id;
   if (cupti->get_device_id == NULL || cupti->get_device_id(handle, &fresh->device) != CUPTI_OK)
     fresh->device = 0;
-  fresh->ranges = ranges_open(&wish, handle, fresh->device);
+  open_ranges(fresh);
   return contexts[place] = fresh;
 }
 
@@ -134,11 +142,8 @@ static struct context *context_of(void *handle, uint32_t id)
   struct context *known = find(handle);
   if (known == NULL)
     return handle == NULL ? NULL : add(handle, id);
-  if (known->is_of_last_execution) {
-    ranges_close(known->ranges);
-    known->ranges = ranges_open(&wish, handle, known->device);
-    known->is_of_last_execution = false;
-  }
+  if (known->is_of_last_execution)
+    open_ranges(known);
   return known;
 }
 

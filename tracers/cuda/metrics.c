@@ -77,6 +77,9 @@ static bool add_metric(const struct host_chip *chip, const struct row *row, stru
 {
   struct metric metric = {row->tag, plan->name_count, 0};
   size_t terms = 0;
+  for (size_t i = 0; i < plan->metric_count; i++)
+    if (strcmp(plan->metrics[i].tag, row->tag) == 0)
+      return true; // wished twice
   for (; terms < TERMS_MOST && row->terms[terms].name != NULL; terms++) {
     const char *name = row->terms[terms].name;
     size_t place = metric.first + metric.count;

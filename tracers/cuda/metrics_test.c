@@ -129,7 +129,7 @@ static void test_names_by_the_user(void **state)
   assert_string_equal(name_of("lts__t_bytes.sum", 0), "lts__t_bytes.sum");
   assert_non_null(measured("dram__bytes_read.sum"));
   assert_non_null(strstr(said, "GH100 has no metric: no__such.sum\n"));
-  assert_true(make_plan("GH100", "metrics=lts__t_bytes.sum+xsp", 0));
+  assert_true(make_plan("GH100", "metrics=lts__t_bytes.sum+xsp+lts__t_bytes.sum", 0)); // once
   assert_int_equal(plan.metric_count, 8);
   assert_false(make_plan("GH100", "metrics=no__such.sum", 0));
   assert_false(make_plan("GX999", NULL, 0)); // a chip that it does not know has none
