@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the reader of trace events share: trace_events.c walks the document, read.c reads one event, shapes.c
-// knows its bytes between values, json_time.c reads its times. Private to them.
+// knows its bytes between values. Private to them.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
 #define XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
 
@@ -140,14 +140,5 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
                              struct trace_value *ret_value);
 // A key, its colon, and the space around them. *ret_is_plain becomes false where the key was decoded.
 const char *trace_read_key(struct trace_reader_private *own, const char *at, struct slice *ret_key, bool *ret_is_plain);
-
-// ---- json_time.c: times as traces write them: decimal microseconds with any number of digits, read exactly. Pure.
-// Both texts must be JSON numbers. start = ⌊start µs⌋ and end = ⌊start µs + duration µs⌋ in ns, computed exactly;
-// `duration` NULL: end = start. False where one does not fit an int64.
-bool json_time(const char *start, size_t start_length, const char *duration, size_t duration_length,
-               int64_t *ret_start_ns, int64_t *ret_end_ns);
-
-// Whether all of the text is one JSON number.
-bool json_time_is_number(const char *text, size_t length);
 
 #endif

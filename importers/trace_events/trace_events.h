@@ -91,4 +91,13 @@ enum status event_track(struct event_tracks *tracks, const struct trace_event *e
 // true and false as 1 and 0, numbers that neither type holds as text; null gives no tag. False: it is another value.
 bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value);
 
+// ---- json_time.c: times as traces write them: decimal microseconds with any number of digits, read exactly. Pure.
+// Both texts must be JSON numbers. start = ⌊start µs⌋ and end = ⌊start µs + duration µs⌋ in ns, computed exactly;
+// `duration` NULL: end = start. False where one does not fit an int64.
+bool json_time(const char *start, size_t start_length, const char *duration, size_t duration_length,
+               int64_t *ret_start_ns, int64_t *ret_end_ns);
+
+// Whether all of the text is one JSON number.
+bool json_time_is_number(const char *text, size_t length);
+
 #endif

@@ -16,7 +16,7 @@ static const struct {
     {"analyze", "layer", "outermost innermost all module"},
     {"analyze", "by", "layer batch system framework experiment module"},
     {"analyze", "latency-basis", "host device"},
-    {"import", "format", "kineto ort nsys otlp otlp-proto chrome"},
+    {"import", "format", "kineto ort nsys nvprof otlp otlp-proto chrome"},
     {"import", "layer", "outermost innermost module"},
     {"help", "completion", "bash zsh fish"},
 };

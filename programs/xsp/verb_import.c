@@ -118,7 +118,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, false, "The file to write. It appears when it is complete."},
     {"format", 0, "FORMAT", NULL, false,
-     "What the files are, instead of looking: kineto, ort, nsys, otlp, otlp-proto or chrome."},
+     "What the files are, instead of looking: kineto, ort, nsys, nvprof, otlp, otlp-proto or chrome."},
     {"layer", 0, "WHICH", NULL, false,
      "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of the "
      "file."},
@@ -158,6 +158,7 @@ const struct verb verb_import = {
         "  kineto      PyTorch profiler (Kineto) Chrome JSON, NVIDIA and AMD\n"
         "  ort         ONNX Runtime profile JSON, of a session or of one run\n"
         "  nsys        Nsight Systems, exported by nsys export --type sqlite\n"
+        "  nvprof      CSV of nvprof, for NVIDIA's GPUs up to Volta\n"
         "  otlp        OpenTelemetry spans as JSON, an object a line\n"
         "  otlp-proto  the same as protobuf\n"
         "  chrome      any other Chrome trace event JSON\n\n"
