@@ -32,7 +32,7 @@ class VersionsTest(CudaTest):
         lanes = self.sql("select t.name from span s join track t using (run_id, track_id) where s.category = 'kernel' "
                          "group by 1 order by count(*) desc")
         self.assertGreaterEqual(len(lanes), 6)  # six nodes that overlap in one stream
-        self.assertEqual(self.sql("select count(*) as n from tag where key = 'graph_id'"), [{"n": 3 * 5 + 3 * 6}])
+        self.assertEqual(self.sql("select count(*) as n from tag where key = 'graph'"), [{"n": 3 * 5 + 3 * 6}])
 
     def test_several_contexts_and_devices(self):
         self.check("contexts")

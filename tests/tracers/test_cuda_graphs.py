@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executions of CUDA graphs have the call path of the code that made their nodes, in every version, on a simulated GPU."""
+import itertools
+import os
+import pathlib
 import re
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import MODES, UNSANITIZED, CudaTest
+from cuda_runs import MODES, UNSANITIZED, XSP, CudaTest
 
 NODES = """
     select s.name, f.name as layer, p.name as caller, p.line,
       (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'grid') as grid,
-      (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'graph_node_id') as node
+      (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'graph_node') as node
     from span s left join context c using (context_id) left join frame f using (frame_id)
       left join context up on up.context_id = c.parent_id left join frame p on p.frame_id = up.frame_id
     where s.kind = 'execution' and s.category <> 'sync' order by s.start_ns"""
+
+
+def documented(beginning):
+    """The SQL of docs/importers.md that begins so."""
+    lines = (pathlib.Path(os.environ["XSP_SOURCE"]) / "docs" / "importers.md").read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.strip().startswith(beginning))
+    return "\n".join(itertools.takewhile(str.strip, lines[first:]))
 
 
 class GraphsTest(CudaTest):
@@ -33,6 +43,16 @@ class GraphsTest(CudaTest):
                 by_hand = sorted((layer[node], row["grid"]) for node, row in nodes.items() if row["name"] == "vector_add")[-6:]
                 first = by_hand[0][0]
                 self.assertEqual(by_hand, [(first + i, f"[{i + 1},1,1]") for i in range(6)])
+
+    @UNSANITIZED
+    def test_nodes_are_made_in_layers(self):
+        """The statement of docs/importers.md: three launches of a graph with one, two and three kernels of a layer."""
+        for version in gpu.VERSIONS:
+            with self.subTest(version):
+                environment = self.environment(version, "")
+                self.start((XSP, "run", "-f", "-t", "cuda,nvtx", "-o", self.out, "--"), "captured", environment)
+                rows = self.sql(documented("with made as").replace("sum(k.duration_ns) as ns", "count(*) as kernels"))
+                self.assertEqual({row["name"]: row["kernels"] for row in rows}, {"layer 0": 3, "layer 1": 6, "layer 2": 9})
 
     def test_without_a_provider_there_is_none(self):
         self.traced("graph")

@@ -5,7 +5,8 @@
 
 #include "tracers/cuda/abi.h"
 
-// CUPTI's callback of the subscription: notes the call path of each node on the thread that makes it.
+// CUPTI's callback of the subscription: notes the call path of each node on the thread that makes it,
+// and publishes a span there.
 void graphs_callback(void *cupti, uint32_t domain, uint32_t cbid, const void *details);
 // Asks for these callbacks. A libcupti without them leaves the paths unknown.
 void graphs_start(const struct cupti *cupti, void *subscriber);

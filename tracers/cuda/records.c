@@ -45,8 +45,8 @@ static struct xsp_span emit(struct xsp_site *site, const struct execution *at, u
     context_device[at->context] = at->device + 1;
   struct xsp_span span = xsp_span_emit(site, &interval);
   if (at->graph_id != 0 && span.start != 0) {
-    xsp_span_tag_int(&span, "graph_id", at->graph_id);
-    xsp_span_tag_int(&span, "graph_node_id", (int64_t)at->graph_node_id);
+    xsp_span_tag_int(&span, "graph", at->graph_id);
+    xsp_span_tag_int(&span, "graph_node", (int64_t)at->graph_node_id);
   }
   return span;
 }

@@ -284,6 +284,27 @@ static int errors(unsigned count)
   return 0;
 }
 
+// A graph of the work of three layers: the first has one kernel, the second two, the third three.
+static int captured_layers(unsigned count)
+{
+  CUstream stream = new_stream();
+  CUgraph captured = NULL;
+  char name[32];
+  recording_begin();
+  must(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+  for (unsigned i = 0; i < 3; i++) {
+    snprintf(name, sizeof name, "layer %u, op_id = %u", i, i);
+    nvtxRangePushA(name);
+    for (unsigned k = 0; k <= i; k++)
+      launch(find_kernel("vector_add"), small, stream);
+    nvtxRangePop();
+  }
+  must(cuStreamEndCapture(stream, &captured), "cuStreamEndCapture");
+  recording_end();
+  launch_graph(captured, stream, count);
+  return 0;
+}
+
 // Kernels end after the ranges that they were launched in.
 static int ranges(unsigned count)
 {
@@ -381,6 +402,7 @@ int run_mode(const char *mode, unsigned count)
                {"names", names},
                {"errors", errors},
                {"ranges", ranges},
+               {"captured", captured_layers},
                {"chain", chain},
                {"collective", collective},
                {"layers", layers},
