@@ -25,7 +25,7 @@ DEMANGLED = {
         "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, "
         "at::native::FillFunctor<float>, std::array<char*, 1ul>)"}
 MODES = {"simple": 5, "runtime": 4, "graph": 3, "contexts": 4, "fork": 2, "fork-first": 2, "threads": 8, "names": 1,
-         "errors": 3, "many": 3000}  # with a count each
+         "errors": 3, "many": 3000, "pools": 8}  # with a count each
 # Faults by what they cost: nothing, the names of kernels, or records.
 HARMLESS = ("out-of-order", "empty-buffers", "many-threads", "unknown-kinds")
 NAMELESS = ("null-names", "long-names")

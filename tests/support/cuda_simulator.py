@@ -17,7 +17,7 @@ VERSIONS = {"11.8": (18, PLACE / "11.8" / "libcupti.so.11.8"), "12.4": (22, PLAC
             "13.1": (130101, PLACE / "13" / "libcupti.so.13"), "13.5": (130500, PLACE / "13" / "libcupti.so.13")}
 # As in simulator.h.
 COUNTS = ("kernels", "memcpys", "memsets", "calls", "syncs", "dropped", "without_times", "unknown", "cut", "requested",
-          "refused", "completed", "flushes", "subscriptions", "entries", "ranges", "ranges_dropped", "samples")
+          "refused", "completed", "flushes", "subscriptions", "entries", "peak_bytes", "ranges", "ranges_dropped", "samples")
 
 
 def environment(version="13.1", faults="", seed=1, counts=None, kernel_ns=None, chip=None):

@@ -9,6 +9,13 @@ import cuda_simulator as gpu
 from cuda_runs import Counter, CudaTest, executions_of, MODES, UNSANITIZED, XSP
 
 
+TAG = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = '{}') as {}"
+TAGS = {"pool": "pool", "bytes": "bytes", "pool_bytes": "pool_bytes", "pool_used_bytes": "used", "kept_bytes": "kept",
+        "total_bytes": "total"}
+MEMORY = f"select name, {', '.join(TAG.format(key, name) for key, name in TAGS.items())} from span s where " \
+         "category = 'memory' order by start_ns"
+
+
 class VersionsTest(CudaTest):
     def check(self, mode):
         for version in gpu.VERSIONS:
@@ -77,6 +84,32 @@ class VersionsTest(CudaTest):
                 self.assertEqual([(row["name"], row["bytes"], row["total"]) for row in rows],
                                  [("allocate", 4096, 4096), ("allocate", 4096, 8192), ("free", 4096, 4096), ("free", 4096, 0)])
                 self.assertRegex(self.said, r"cuda: CUPTI reports \d+\.\d+ ms asking for buffers")
+
+    def test_pools(self):
+        """The simulator's pools take memory in blocks of 2 MiB: 3 MiB are 4, 8 MiB are 8; 5 remain after the trim to 1."""
+        mib = 1 << 20
+        for version in gpu.VERSIONS:
+            with self.subTest(version):
+                self.traced("pools", version)
+                rows = self.sql(MEMORY)
+                pool = rows[0]["pool"]
+                self.assertEqual([(row["name"], row["pool_bytes"], row["used"], row["kept"]) for row in rows
+                                  if row["pool"] == pool],
+                                 [("create pool", 0, 0, None), ("allocate", 4 * mib, 3 * mib, None),
+                                  ("allocate", 8 * mib, 8 * mib, None), ("free", 8 * mib, 5 * mib, None),
+                                  ("trim pool", 5 * mib, 5 * mib, mib), ("free", 5 * mib, 0, None),
+                                  ("destroy pool", 5 * mib, 0, None)])
+
+    def test_the_peak_of_memory(self):
+        """Threads have buffers of their own; still, what is allocated is summed up in the order of time."""
+        self.traced("pools")
+        rows = [row for row in self.sql(MEMORY) if row["total"] is not None]
+        self.assertEqual(len(rows), 4 + 8 * 50 * 8)
+        total = 0
+        for row in rows:
+            total += row["bytes"] if row["name"] == "allocate" else -row["bytes"]
+            self.assertEqual(row["total"], total)
+        self.assertEqual(max(row["total"] for row in rows), self.counted["peak_bytes"])
 
     def test_waits(self):
         self.traced("simple")

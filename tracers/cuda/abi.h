@@ -26,6 +26,7 @@ enum cupti_kind {
   CUPTI_MEMCPY_PEER = 22,
   CUPTI_SYNCHRONIZATION = 38,
   CUPTI_MEMORY = 49,
+  CUPTI_MEMORY_POOL = 50,
 };
 
 enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOMAINS, CUPTI_DOMAIN_RESOURCE = 3 };
@@ -103,6 +104,17 @@ struct cupti_memory {
   uint32_t kind, operation, memory_kind, correlation_id; // operation 1: allocation, 2: release
   uint64_t address, bytes, timestamp, pc;
   uint32_t process_id, device_id, context_id, stream_id;
+  const char *name;
+  uint32_t is_async, padding;
+  uint32_t pool_kind, padding_2; // 0: of no pool; 1: of a pool of this process
+  uint64_t pool, pool_threshold, pool_bytes, pool_used_bytes;
+};
+
+struct cupti_memory_pool {
+  uint32_t kind, operation, pool_kind, correlation_id, process_id,
+      device_id;       // operation 1: created, 2: destroyed, 3: trimmed
+  uint64_t kept_bytes; // at least, of one that is trimmed
+  uint64_t pool, bytes, threshold, timestamp, used_bytes;
 };
 
 struct cupti_overhead {

@@ -140,6 +140,20 @@ SAME(cupti_memory, timestamp, CUpti_ActivityMemory3, timestamp);
 SAME(cupti_memory, device_id, CUpti_ActivityMemory3, deviceId);
 SAME(cupti_memory, stream_id, CUpti_ActivityMemory3, streamId);
 
+SAME(cupti_memory, is_async, CUpti_ActivityMemory3, isAsync);
+SAME(cupti_memory, pool_kind, CUpti_ActivityMemory3, memoryPoolConfig.memoryPoolType);
+SAME(cupti_memory, pool, CUpti_ActivityMemory3, memoryPoolConfig.address);
+SAME(cupti_memory, pool_bytes, CUpti_ActivityMemory3, memoryPoolConfig.pool.size);
+SAME(cupti_memory, pool_used_bytes, CUpti_ActivityMemory3, memoryPoolConfig.utilizedSize);
+
+SAME(cupti_memory_pool, operation, CUpti_ActivityMemoryPool2, memoryPoolOperationType);
+SAME(cupti_memory_pool, device_id, CUpti_ActivityMemoryPool2, deviceId);
+SAME(cupti_memory_pool, kept_bytes, CUpti_ActivityMemoryPool2, minBytesToKeep);
+SAME(cupti_memory_pool, pool, CUpti_ActivityMemoryPool2, address);
+SAME(cupti_memory_pool, bytes, CUpti_ActivityMemoryPool2, size);
+SAME(cupti_memory_pool, timestamp, CUpti_ActivityMemoryPool2, timestamp);
+SAME(cupti_memory_pool, used_bytes, CUpti_ActivityMemoryPool2, utilizedSize);
+
 SAME(cupti_overhead, overhead, CUpti_ActivityOverhead, overheadKind);
 SAME(cupti_overhead, start, CUpti_ActivityOverhead, start);
 SAME(cupti_overhead, end, CUpti_ActivityOverhead, end);

@@ -9,21 +9,10 @@ static struct call calls[CUPTI_DOMAINS][CALLS_MOST];
 
 // Beginnings of names after "cu", "cuda" or "__cuda".
 static const char *const launches[] = {"Launch", "GraphLaunch", "Memcpy", "Memset", "MemPrefetch", NULL};
-static const char *const others[] = {"Malloc",
-                                     "MemAlloc",
-                                     "MemHost",
-                                     "HostAlloc",
-                                     "HostRegister",
-                                     "Free",
-                                     "MemFree",
-                                     "MemCreate",
-                                     "MemMap",
-                                     "ModuleLoad",
-                                     "LibraryLoad",
-                                     "GraphInstantiate",
-                                     "StreamBeginCapture",
-                                     "StreamEndCapture",
-                                     NULL};
+static const char *const others[] = {
+    "Malloc",           "MemAlloc",           "MemHost",          "HostAlloc", "HostRegister", "Free",
+    "MemFree",          "MemCreate",          "MemMap",           "MemPool",   "ModuleLoad",   "LibraryLoad",
+    "GraphInstantiate", "StreamBeginCapture", "StreamEndCapture", NULL};
 
 static bool begins_with_one(const char *name, const char *const *beginnings)
 {

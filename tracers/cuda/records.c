@@ -5,6 +5,7 @@
 
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/graphs.h"
+#include "tracers/cuda/memory.h"
 #include "tracers/device/kernels.h"
 #include "tracers/device/tracks.h"
 
@@ -29,7 +30,6 @@ struct found {
 };
 
 static uint32_t context_device[CONTEXTS_MOST]; // device + 1, as executions have it; waits name the context alone
-static uint64_t allocated[CONTEXTS_MOST];      // by device, of its memory
 
 static struct xsp_span emit(struct xsp_site *site, const struct execution *at, uint16_t track)
 {
@@ -78,6 +78,11 @@ static const char *const waits[] = {"Sync", "Event Sync", "Stream Wait Event", "
 #define COUNT(names) (sizeof(names) / sizeof(names)[0])
 #define PLACE_IN(names, number) ((number) < COUNT(names) ? (number) : 0)
 #define NAME_OF(names, number) ((names)[PLACE_IN(names, number)])
+
+const char *memory_kind_name(uint32_t kind)
+{
+  return NAME_OF(memories, kind);
+}
 
 static struct xsp_site *site_named(const char *category, const char *format, const char *first, const char *second,
                                    const char *third)
@@ -165,28 +170,6 @@ static void publish_wait(const struct cupti *cupti, const void *record)
   emit(*site, &at, track_of(&at, " waits"));
 }
 
-static void publish_memory(const struct cupti *cupti, const void *record)
-{
-  const struct cupti_memory *memory = record;
-  XSP_SITE_FULL(allocation, XSP_LEVEL_LIBRARY, "allocate", "memory", CUDA_TRACER);
-  XSP_SITE_FULL(release, XSP_LEVEL_LIBRARY, "free", "memory", CUDA_TRACER);
-  bool is_release = memory->operation == 2;
-  struct xsp_interval interval = {
-      .size = sizeof interval,
-      .track = device_track(&(struct device_place){.device = memory->device_id, .what = " memory"}),
-      .clock = XSP_CLOCK_REALTIME,
-      .start = memory->timestamp,
-      .end = memory->timestamp};
-  struct xsp_span span = xsp_span_emit(is_release ? &release : &allocation, &interval);
-  xsp_span_tag_int(&span, "bytes", (int64_t)memory->bytes);
-  xsp_span_tag_int(&span, "address", (int64_t)memory->address);
-  xsp_span_tag_string(&span, "memory_kind", NAME_OF(memories, memory->memory_kind));
-  if (memory->memory_kind == 3 && memory->device_id < CONTEXTS_MOST) {
-    allocated[memory->device_id] += is_release ? -memory->bytes : memory->bytes;
-    xsp_span_tag_int(&span, "total_bytes", (int64_t)allocated[memory->device_id]);
-  }
-}
-
 static void publish_call(const struct cupti *cupti, const void *record)
 {
   const struct cupti_api *api = record;
@@ -232,7 +215,8 @@ static const struct kind {
                            publish_peer_copy},
     [CUPTI_SYNCHRONIZATION] = {sizeof(struct cupti_synchronization), offsetof(struct cupti_synchronization, start),
                                publish_wait},
-    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, publish_memory},
+    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, memory_keep},
+    [CUPTI_MEMORY_POOL] = {sizeof(struct cupti_memory_pool), 0, memory_keep_pool},
 };
 
 static const struct kind *kind_of(const void *record)

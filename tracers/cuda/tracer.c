@@ -74,6 +74,7 @@ static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
       {CUPTI_MEMSET, CUDA_MEMSET, "memsets"},
       {CUPTI_SYNCHRONIZATION, CUDA_SYNC, "waits"},
       {CUPTI_MEMORY, CUDA_MEMORY, "allocations"},
+      {CUPTI_MEMORY_POOL, CUDA_MEMORY, "pools of memory"},
       {CUPTI_OVERHEAD, 0, "its own overhead"},
   };
   char line[256];

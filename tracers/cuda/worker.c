@@ -2,6 +2,8 @@
 // What CUPTI calls for buffers, on the program's threads, and what the tracer's thread does with full ones.
 #include "tracers/cuda/worker.h"
 
+#include "base/clock.h"
+#include "tracers/cuda/memory.h"
 #include "tracers/cuda/records.h"
 #include "tracers/device/buffers.h"
 #include "tracers/device/worker.h"
@@ -50,8 +52,10 @@ static void look(bool is_ending)
   size_t dropped = 0;
   if (is_ending)
     finish();
+  uint64_t begin = clock_now_ns(CLOCK_REALTIME);
   cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
   publish_all();
+  memory_publish(is_ending ? UINT64_MAX : begin);
   if (cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
     worker_counts.dropped += dropped;
   uint64_t all = worker_counts.dropped + record_counts.without_times + record_counts.unreadable;

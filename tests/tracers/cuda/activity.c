@@ -77,10 +77,12 @@ static void synchronized(const struct simulator_call *call, int type, uint32_t s
 
 static void memory_changed(const struct simulator_memory *memory)
 {
-  if (!activity_is_enabled(CUPTI_ACTIVITY_KIND_MEMORY2))
+  bool is_pool = memory->change != SIMULATOR_ALLOCATED && memory->change != SIMULATOR_RELEASED;
+  count_most(COUNT_PEAK_BYTES, memory->allocated_bytes);
+  if (!activity_is_enabled(is_pool ? CUPTI_ACTIVITY_KIND_MEMORY_POOL : CUPTI_ACTIVITY_KIND_MEMORY2))
     return;
   uint64_t record[RECORD_MAXIMUM / 8];
-  buffers_put(record, layouts_memory(memory, record));
+  buffers_put(record, is_pool ? layouts_pool(memory, record) : layouts_memory(memory, record));
 }
 
 void *activity_connect(void)
@@ -143,7 +145,8 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, bool is_on)
   if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= KINDS)
     return CUPTI_ERROR_INVALID_KIND;
   bool is_optional = kind == CUPTI_ACTIVITY_KIND_MEMSET || kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION ||
-                     kind == CUPTI_ACTIVITY_KIND_MEMORY2 || kind == CUPTI_ACTIVITY_KIND_OVERHEAD;
+                     kind == CUPTI_ACTIVITY_KIND_MEMORY2 || kind == CUPTI_ACTIVITY_KIND_MEMORY_POOL ||
+                     kind == CUPTI_ACTIVITY_KIND_OVERHEAD;
   if (simulator_has_fault("kinds-refused") && is_optional)
     return CUPTI_ERROR_NOT_COMPATIBLE;
   if (simulator_has_fault("kernels-refused") && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)

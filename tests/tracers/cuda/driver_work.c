@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated libcuda: what gives the device work and what waits for it. Launches, copies, sets, memory, streams, events.
+// The simulated libcuda: what gives the device work and what waits for it. Launches, copies, sets, streams, events.
 #include "device.h"
 
 #include <cupti.h>
@@ -151,52 +151,6 @@ EXPORTED CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdevi
                                           .to_context_id = to_context->id,
                                           .correlation_id = call.correlation_id};
   RETURN(device_enqueue(stream, &operation));
-}
-
-static void tell_memory(const struct simulator_call *call, bool is_allocation, uint64_t address, uint64_t bytes)
-{
-  TELL(memory_changed, &(struct simulator_memory){.is_allocation = is_allocation,
-                                                  .address = address,
-                                                  .bytes = bytes,
-                                                  .correlation_id = call->correlation_id,
-                                                  .device = context_current()->device,
-                                                  .context_id = context_current()->id});
-}
-
-#define HEAD 64 // before the memory: its size, which is told again when it is freed
-
-EXPORTED CUresult cuMemAlloc(CUdeviceptr *pointer, size_t bytes)
-{
-  DRIVER_CALL(cuMemAlloc_v2, NULL);
-  if (!context_current())
-    RETURN(CUDA_ERROR_INVALID_CONTEXT);
-  uint64_t *memory = calloc(1, HEAD + bytes);
-  if (!memory)
-    RETURN(CUDA_ERROR_OUT_OF_MEMORY);
-  memory[0] = bytes;
-  *pointer = (CUdeviceptr)memory + HEAD;
-  tell_memory(&call, true, *pointer, bytes);
-  RETURN(CUDA_SUCCESS);
-}
-
-EXPORTED CUresult cuMemFree(CUdeviceptr pointer)
-{
-  DRIVER_CALL(cuMemFree_v2, NULL);
-  if (!context_current())
-    RETURN(CUDA_ERROR_INVALID_CONTEXT);
-  device_wait_context(context_current()); // as real ones do
-  uint64_t *memory = (uint64_t *)(pointer - HEAD);
-  tell_memory(&call, false, pointer, memory[0]);
-  free(memory);
-  RETURN(CUDA_SUCCESS);
-}
-
-EXPORTED CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
-{
-  (void)flags;
-  DRIVER_CALL(cuMemHostAlloc, NULL);
-  *memory = calloc(1, bytes);
-  RETURN(*memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 EXPORTED CUresult cuStreamCreate(CUstream *stream, unsigned flags)

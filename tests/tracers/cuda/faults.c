@@ -33,6 +33,14 @@ void count(enum simulator_count what)
   __atomic_fetch_add(&counts[what], 1, __ATOMIC_RELAXED);
 }
 
+void count_most(enum simulator_count what, uint64_t value)
+{
+  uint64_t most = __atomic_load_n(&counts[what], __ATOMIC_RELAXED);
+  while (value > most &&
+         !__atomic_compare_exchange_n(&counts[what], &most, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+}
+
 uint64_t now_ns(void)
 {
   struct timespec now;

@@ -31,11 +31,11 @@ _Static_assert(sizeof(struct memset_5) == 104 && offsetof(struct memset_5, sourc
 static const struct version {
   const char *name;
   uint32_t number;
-  uint8_t kernel, memcpy, memset, overhead, synchronization, memory;
+  uint8_t kernel, memcpy, memset, overhead, synchronization, memory, pool;
 } versions[] = {
-    {"11.8", 18, 200, 88, 88, 40, 40, 120},     {"12.4", 22, 208, 88, 88, 56, 40, 120},
-    {"12.9", 28, 208, 96, 88, 56, 56, 128},     {"13.0", 130001, 216, 96, 88, 56, 56, 128},
-    {"13.1", 130101, 224, 96, 88, 56, 56, 128}, {"13.5", 130500, 248, 112, 104, 56, 56, 128},
+    {"11.8", 18, 200, 88, 88, 40, 40, 120, 72},     {"12.4", 22, 208, 88, 88, 56, 40, 120, 72},
+    {"12.9", 28, 208, 96, 88, 56, 56, 128, 72},     {"13.0", 130001, 216, 96, 88, 56, 56, 128, 80},
+    {"13.1", 130101, 224, 96, 88, 56, 56, 128, 80}, {"13.5", 130500, 248, 112, 104, 56, 56, 128, 80},
 };
 
 static const struct version *chosen(void)
@@ -70,6 +70,8 @@ size_t layouts_size(CUpti_ActivityKind kind)
     return chosen()->synchronization;
   case CUPTI_ACTIVITY_KIND_MEMORY2:
     return chosen()->memory;
+  case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+    return chosen()->pool;
   case CUPTI_ACTIVITY_KIND_RUNTIME:
   case CUPTI_ACTIVITY_KIND_DRIVER:
     return sizeof(CUpti_ActivityAPI);
@@ -228,17 +230,46 @@ size_t layouts_call(const struct simulator_call *call, uint32_t thread_id, void 
 size_t layouts_memory(const struct simulator_memory *memory, void *ret_record)
 {
   CUpti_ActivityMemory4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
-                                  .memoryOperationType = memory->is_allocation
+                                  .memoryOperationType = memory->change == SIMULATOR_ALLOCATED
                                                              ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION
                                                              : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
                                   .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
                                   .correlationId = memory->correlation_id,
                                   .address = memory->address,
                                   .bytes = memory->bytes,
-                                  .timestamp = now_ns(),
+                                  .timestamp = memory->at_ns,
                                   .processId = (uint32_t)getpid(),
                                   .deviceId = memory->device,
-                                  .contextId = memory->context_id};
+                                  .contextId = memory->context_id,
+                                  .streamId = memory->stream_id,
+                                  .isAsync = memory->pool != 0};
+  if (memory->pool != 0) {
+    record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+    record.memoryPoolConfig.address = memory->pool;
+    record.memoryPoolConfig.pool.size = memory->pool_bytes;
+    record.memoryPoolConfig.utilizedSize = memory->pool_used_bytes;
+  }
+  memcpy(ret_record, &record, sizeof record);
+  return layouts_size(record.kind);
+}
+
+size_t layouts_pool(const struct simulator_memory *memory, void *ret_record)
+{
+  static const CUpti_ActivityMemoryPoolOperationType operations[] = {
+      [SIMULATOR_POOL_CREATED] = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED,
+      [SIMULATOR_POOL_TRIMMED] = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED,
+      [SIMULATOR_POOL_DESTROYED] = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED};
+  CUpti_ActivityMemoryPool3 record = {.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+                                      .memoryPoolOperationType = operations[memory->change],
+                                      .memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
+                                      .correlationId = memory->correlation_id,
+                                      .processId = (uint32_t)getpid(),
+                                      .deviceId = memory->device,
+                                      .minBytesToKeep = memory->bytes,
+                                      .address = memory->pool,
+                                      .size = memory->pool_bytes,
+                                      .timestamp = memory->at_ns,
+                                      .utilizedSize = memory->pool_used_bytes};
   memcpy(ret_record, &record, sizeof record);
   return layouts_size(record.kind);
 }

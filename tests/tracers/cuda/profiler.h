@@ -17,6 +17,7 @@
 // faults.c
 bool faults_hits(const char *fault, unsigned one_in); // at random; false without the fault
 void count(enum simulator_count what);
+void count_most(enum simulator_count what, uint64_t value);
 uint64_t now_ns(void); // CLOCK_REALTIME
 
 // layouts.c
@@ -25,6 +26,7 @@ size_t layouts_size(CUpti_ActivityKind kind); // 0: this version has no such kin
 size_t layouts_operation(const struct simulator_operation *operation, void *ret_record); // returns the record's size
 size_t layouts_call(const struct simulator_call *call, uint32_t thread_id, void *ret_record);
 size_t layouts_memory(const struct simulator_memory *memory, void *ret_record);
+size_t layouts_pool(const struct simulator_memory *memory, void *ret_record);
 size_t layouts_synchronization(const struct simulator_call *call, int type, uint32_t stream_id, uint32_t event_id,
                                uint64_t end_ns, void *ret_record);
 size_t layouts_overhead(uint64_t start_ns, uint64_t end_ns, void *ret_record); // of asking for a buffer

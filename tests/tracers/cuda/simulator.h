@@ -63,13 +63,23 @@ struct simulator_operation {
   uint32_t passes; // of a kernel that was replayed; 0 or 1: it ran once
 };
 
+enum simulator_memory_change {
+  SIMULATOR_ALLOCATED,
+  SIMULATOR_RELEASED,
+  SIMULATOR_POOL_CREATED,
+  SIMULATOR_POOL_TRIMMED,
+  SIMULATOR_POOL_DESTROYED
+};
 struct simulator_memory {
-  bool is_allocation;
-  uint64_t address, bytes;
-  uint32_t correlation_id, device, context_id;
+  enum simulator_memory_change change;
+  uint64_t address, bytes; // bytes of a pool that is trimmed: those that it keeps
+  uint64_t at_ns;          // CLOCK_REALTIME
+  uint32_t correlation_id, device, context_id, stream_id;
+  uint64_t allocated_bytes;                   // of the device, after it
+  uint64_t pool, pool_bytes, pool_used_bytes; // 0: of no pool
 };
 
-// All are called without locks of libcuda. Calls: on their thread; operations: on the device's thread.
+// All are called without locks of libcuda, but that of its memory. Calls: on their thread; operations: on the device's thread.
 struct simulator_profiler {
   void (*call_begins)(struct simulator_call *call);
   void (*call_ended)(struct simulator_call *call);
@@ -116,8 +126,9 @@ enum simulator_count {
   COUNT_COMPLETED,
   COUNT_FLUSHES,
   COUNT_SUBSCRIPTIONS,
-  COUNT_ENTRIES, // calls of libcupti
-  COUNT_RANGES,  // of the range profiler: collected, and those that were not
+  COUNT_ENTRIES,    // calls of libcupti
+  COUNT_PEAK_BYTES, // the most that was allocated on a device at once
+  COUNT_RANGES,     // of the range profiler: collected, and those that were not
   COUNT_RANGES_DROPPED,
   COUNT_SAMPLES, // of PM sampling, decoded
   COUNTS

@@ -30,6 +30,11 @@ void recording_end(void);
 void tell_recorded(CUstream stream, unsigned launches);
 void checksum(const char *what, const unsigned char *bytes, size_t count);
 
+CUstream new_stream(void);
+
+// workload_memory.c
+int pools(unsigned count);
+
 // workload_modes.c. The program's status, or -1: no such mode.
 int run_mode(const char *mode, unsigned count);
 

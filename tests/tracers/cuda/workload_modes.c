@@ -32,7 +32,7 @@ static bool start(void)
   return true;
 }
 
-static CUstream new_stream(void)
+CUstream new_stream(void)
 {
   CUstream stream = NULL;
   must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -403,6 +403,7 @@ int run_mode(const char *mode, unsigned count)
                {"errors", errors},
                {"ranges", ranges},
                {"captured", captured_layers},
+               {"pools", pools},
                {"chain", chain},
                {"collective", collective},
                {"layers", layers},
