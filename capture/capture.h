@@ -39,6 +39,7 @@ struct capture {
   uint32_t ticks; // atomic, enum session_tick_clock; 0: not decided
   struct session_head *session;
   struct session_control *control;
+  struct session_switches *switches;
   struct catalog_head *catalog;
   uint64_t catalog_window;           // bytes of the catalog that are mapped
   struct process_head *process;      // atomic; NULL until somebody needs it (after a fork)
@@ -159,6 +160,8 @@ void annotate(const struct xsp_span *span, uint32_t type, uint64_t start, uint32
 
 // ---- site.c
 uint32_t site_id(struct xsp_site *site); // after registering it where that has not happened; 0: it has none
+bool site_known(struct xsp_site *site);  // registered in a session
+bool site_has_id(struct xsp_site *site); // else what is lost is counted
 bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted
 int tracer_slot(const char *tracer);     // claims one where the name is new; -1: no room
 

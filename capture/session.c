@@ -132,6 +132,7 @@ static int map_session(bool may_make)
   }
   capture.session = head;
   capture.control = (struct session_control *)(memory + SESSION_CONTROL_OFFSET);
+  capture.switches = (struct session_switches *)(memory + SESSION_SWITCHES_OFFSET);
   __atomic_store_n(&capture.ticks, head->tick_clock, __ATOMIC_RELAXED);
   return 0;
 }

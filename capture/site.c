@@ -2,9 +2,13 @@
 // Sites, tracers and tracks: what spans refer to. Registered once, then only read. Lock-free and signal-safe.
 #include "capture/capture.h"
 
+#include "base/clock.h"
+#include "format/switches.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <xsp/tracer.h>
 
 #define SITES_MOST (UINT32_C(1) << 18) // made by xsp_site_create, in one process
 #define CLAIM_SPINS 10000
@@ -75,6 +79,7 @@ uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
     return 0;
   level_mask &= capture.session->levels;
   if (tracer != NULL && strcmp(tracer, "*") == 0) {
+    switches_note(capture.switches, SESSION_TRACERS, level_mask, (int64_t)clock_now_ns(CLOCK_REALTIME));
     for (uint32_t slot = 0; slot < SESSION_TRACERS; slot++)
       __atomic_store_n(&capture.control->levels[slot], level_mask, __ATOMIC_RELAXED);
     return level_mask;
@@ -82,8 +87,21 @@ uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
   int slot = tracer_slot(tracer);
   if (slot < 0)
     return 0;
+  switches_note(capture.switches, (uint32_t)slot, level_mask, (int64_t)clock_now_ns(CLOCK_REALTIME));
   __atomic_store_n(&capture.control->levels[slot], level_mask, __ATOMIC_RELAXED);
   return level_mask;
+}
+
+int xsp_site_was_on(struct xsp_site *site, uint64_t realtime_ns)
+{
+  if (!site_known(site))
+    return 0;
+  const volatile uint32_t *levels = __atomic_load_n(&site->levels, __ATOMIC_ACQUIRE);
+  if (levels == &never)
+    return 0;
+  return (switches_levels_at(capture.switches, (uint32_t)(levels - capture.control->levels), (int64_t)realtime_ns,
+                             capture.session->levels) &
+          site->mask) != 0;
 }
 
 // ---- sites
@@ -113,7 +131,7 @@ static void register_site(struct xsp_site *site, uint32_t variant)
     session_count_lost(1);
 }
 
-bool site_usable(struct xsp_site *site)
+bool site_known(struct xsp_site *site)
 {
   if (site == NULL)
     return false;
@@ -122,14 +140,21 @@ bool site_usable(struct xsp_site *site)
     if (levels == &capture_attach_block.before_session && *levels == 0)
       return false;
     register_site(site, 0);
-    levels = __atomic_load_n(&site->levels, __ATOMIC_ACQUIRE);
   }
-  if ((*levels & site->mask) == 0 || !capture_attached())
-    return false;
+  return capture_attached();
+}
+
+bool site_has_id(struct xsp_site *site)
+{
   if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0)
     return true;
   session_count_lost(1); // the catalog is full
   return false;
+}
+
+bool site_usable(struct xsp_site *site)
+{
+  return site_known(site) && (*__atomic_load_n(&site->levels, __ATOMIC_ACQUIRE) & site->mask) != 0 && site_has_id(site);
 }
 
 // Sites of xsp_site_create: a table of them, found by their catalog id, in memory that is touched as it fills.

@@ -18,15 +18,19 @@ void xsp_span_finish_call(struct xsp_span *span)
   xsp_span_finish(span);
 }
 
-// The thread has a ring and may write spans of `site`, or what is lost is counted.
-static bool ready(struct xsp_site *site)
+// Or what is lost is counted.
+static bool has_ring(void)
 {
-  if (!site_usable(site))
-    return false;
   if (__builtin_expect(capture_thread.ring != NULL, 1) || ring_acquire())
     return true;
   session_count_lost(1);
   return false;
+}
+
+// The thread has a ring and may write spans of `site`, or what is lost is counted.
+static bool ready(struct xsp_site *site)
+{
+  return site_usable(site) && has_ring();
 }
 
 // The steps and their order are those of the inline path; only the clock may be another.
@@ -98,7 +102,9 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
 {
   struct xsp_span span = {0, 0, 0};
   int saved_errno = errno;
-  struct xsp_ring_v1 *ring = ready(site) ? ring_own_producer() : NULL;
+  bool is_earlier = interval->size >= sizeof *interval && (interval->flags & XSP_INTERVAL_EARLIER) != 0;
+  bool is_ready = is_earlier ? site_known(site) && site_has_id(site) && has_ring() : ready(site);
+  struct xsp_ring_v1 *ring = is_ready ? ring_own_producer() : NULL;
   if (ring == NULL) {
     errno = saved_errno;
     return span;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handle on a session folder: made, adopted, calibrated, counted, closed. Called by the verbs that capture and by
 // `xsp recover`. The folder's making and finding is in folder.c, its rings are in rings.c.
+#include "base/clock.h"
 #include "base/debug.h"
 #include "base/hex.h"
 #include "base/memory.h"
@@ -8,6 +9,7 @@
 #include "collect/place.h"
 #include "collect/state.h"
 #include "format/session_clock.h"
+#include "format/switches.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -77,6 +79,7 @@ static struct collect_session *session_new(void)
 static void session_begin(struct collect_session *session)
 {
   session->control = (void *)((char *)session->head + SESSION_CONTROL_OFFSET);
+  session->switches = (void *)((char *)session->head + SESSION_SWITCHES_OFFSET);
   session->names.control = session->control;
   session->tick_clock =
       session->head->tick_clock == SESSION_TICKS_MONOTONIC ? SESSION_TICKS_MONOTONIC : SESSION_TICKS_TSC;
@@ -189,6 +192,7 @@ void collect_counts(const struct collect_session *session, struct collect_counts
 void collect_set_levels(struct collect_session *session, uint32_t level_mask)
 {
   level_mask &= session->head->levels;
+  switches_note(session->switches, SESSION_TRACERS, level_mask, (int64_t)clock_now_ns(CLOCK_REALTIME));
   for (uint32_t i = 0; i < SESSION_TRACERS; i++)
     __atomic_store_n(&session->control->levels[i], level_mask, __ATOMIC_RELAXED);
 }

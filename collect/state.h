@@ -86,7 +86,8 @@ struct collect_session {
   int folder; // descriptor of the directory (place.h)
   int lock;   // descriptor of DIR/session, flock'ed while this collector lives
   struct session_head *head;
-  struct session_control *control; // in the same mapping
+  struct session_control *control;   // in the same mapping
+  struct session_switches *switches; // likewise
   enum session_tick_clock tick_clock;
   bool flight_recorder;
   int64_t quiet_ns;

@@ -77,7 +77,20 @@ struct session_control { // offset SESSION_CONTROL_OFFSET: one page, mapped alon
   uint32_t levels[SESSION_TRACERS];
   struct session_tracer tracer[SESSION_TRACERS];
 };
-#define SESSION_FILE_SIZE (SESSION_CONTROL_OFFSET + 4096u)
+
+#define SESSION_SWITCHES 256u // the last ones
+#define SESSION_SWITCHES_OFFSET 8192u
+struct session_switch {
+  int64_t realtime_ns; // CLOCK_REALTIME
+  uint32_t tracer;     // slot; SESSION_TRACERS: all
+  uint32_t levels;
+  uint64_t sequence; // 1-based; written last (release). 0: being written
+};
+struct session_switches { // offset SESSION_SWITCHES_OFFSET; format/switches.h
+  uint64_t count;         // atomic
+  struct session_switch switched[SESSION_SWITCHES];
+};
+#define SESSION_FILE_SIZE (SESSION_SWITCHES_OFFSET + 8192u)
 
 // ---- catalog ---------------------------------------------------------------------------------------------------------
 struct catalog_head {
@@ -292,5 +305,6 @@ _Static_assert(sizeof(struct open_span) == 16, "open spans are 16 bytes");
 _Static_assert(sizeof(struct ring_head) <= RING_HEAD_SIZE, "ring head fits its page");
 _Static_assert(sizeof(struct session_head) <= SESSION_CONTROL_OFFSET, "session head fits its page");
 _Static_assert(sizeof(struct session_control) <= 4096u, "control fits one page");
+_Static_assert(SESSION_SWITCHES_OFFSET + sizeof(struct session_switches) <= SESSION_FILE_SIZE, "switches fit");
 
 #endif

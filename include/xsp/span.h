@@ -168,9 +168,10 @@ struct xsp_interval {
   struct xsp_context parent; // {0}: none named
   // --- version 1 ends here: `size` may be XSP_INTERVAL_SIZE_V1 ---
   uint32_t call_path; // xsp_call_path of <xsp/call_path.h>; 0: the site's, or none
-  uint32_t reserved;  // 0
+  uint32_t flags;     // XSP_INTERVAL_EARLIER, or 0
 };
 #define XSP_INTERVAL_SIZE_V1 40u
+#define XSP_INTERVAL_EARLIER 1u // it began while its level was on (xsp_site_was_on): published though that is off now
 // Records a finished interval in one call. Returns a handle for tags (valid until the thread's next span; do not finish
 // it), all zero if nothing was recorded.
 XSP_API struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *interval);

@@ -63,6 +63,10 @@ XSP_API const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host);
 // session.
 XSP_API int xsp_tracer_join(const struct xsp_tracer *tracer);
 
+// Whether spans of the site were recorded at this moment (CLOCK_REALTIME): for what a profiler reports later, which is kept or left
+// by when it began, whatever is on now. Beyond the last 256 switches: as at the first of them. Any thread.
+XSP_API int xsp_site_was_on(struct xsp_site *site, uint64_t realtime_ns);
+
 // What the tracers of this process have seen and not yet published becomes spans now: a device's work that has ended. For
 // programs that look at their trace while they run. Any thread, outside of callbacks of a profiler; may take milliseconds.
 XSP_API void xsp_tracers_flush(void);
