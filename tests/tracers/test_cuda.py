@@ -73,6 +73,14 @@ class VersionsTest(CudaTest):
                          [("of_step_0", "step 0"), ("of_step_1", "step 1"), ("of_step_2", "step 2")])
         self.assertEqual(rows[2]["is_over"], 1)
 
+    @UNSANITIZED
+    def test_a_capture_range(self):
+        """What is launched in the range is kept, though it runs, and is read, long after the range; nothing else is."""
+        environment = self.environment("13.1", "", kernel_ns=20000000)
+        self.start((XSP, "run", "-f", "-t", "cuda,nvtx", "--capture-range", "step 1", "-o", self.out, "--"), "ranges", environment)
+        self.assertEqual(self.sql("select name from span where category = 'kernel'"), [{"name": "of_step_1"}])
+        self.assertEqual(self.sql("select name from span where category = 'api'"), [{"name": "cuLaunchKernel"}])
+
     def test_memory_and_overhead(self):
         """simple allocates twice 4096 bytes and frees them; the simulator reports what asking for buffers took."""
         for version in gpu.VERSIONS:

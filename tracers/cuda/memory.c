@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xsp/tracer.h>
 
 #define KEPT_MOST (UINT32_C(1) << 16)
 #define DEVICES_MOST 256u
@@ -39,8 +40,11 @@ static void publish(const struct kept *one)
                                       device_track(&(struct device_place){.device = one->device, .what = " memory"}),
                                   .clock = XSP_CLOCK_REALTIME,
                                   .start = one->timestamp,
-                                  .end = one->timestamp};
-  struct xsp_span span = xsp_span_emit(sites[one->change], &interval);
+                                  .end = one->timestamp,
+                                  .flags = XSP_INTERVAL_EARLIER};
+  struct xsp_span span = {0};
+  if (xsp_site_was_on(sites[one->change], one->timestamp))
+    span = xsp_span_emit(sites[one->change], &interval);
   if (one->change == ALLOCATED || one->change == RELEASED) {
     xsp_span_tag_int(&span, "bytes", (int64_t)one->bytes);
     xsp_span_tag_int(&span, "address", (int64_t)one->address);

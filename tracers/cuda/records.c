@@ -6,12 +6,14 @@
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/graphs.h"
 #include "tracers/cuda/memory.h"
+#include "tracers/cuda/switched.h"
 #include "tracers/device/kernels.h"
 #include "tracers/device/tracks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xsp/tracer.h>
 
 #define CONTEXTS_MOST 256u
 #define NO_STREAM UINT32_MAX // as CUPTI writes it
@@ -40,9 +42,15 @@ static struct xsp_span emit(struct xsp_site *site, const struct execution *at, u
                                   .start = at->start,
                                   .end = at->end,
                                   .correlation_id = at->correlation_id,
+                                  .flags = XSP_INTERVAL_EARLIER,
                                   .call_path = at->graph_id != 0 ? graphs_path(at->graph_node_id) : 0};
   if (at->context < CONTEXTS_MOST)
     context_device[at->context] = at->device + 1;
+  bool is_on;
+  if (!switched_find(at->correlation_id, &is_on)) // by no call that is recorded
+    is_on = xsp_site_was_on(site, at->start);
+  if (!is_on)
+    return (struct xsp_span){0};
   struct xsp_span span = xsp_span_emit(site, &interval);
   if (at->graph_id != 0 && span.start != 0) {
     xsp_span_tag_int(&span, "graph", at->graph_id);
@@ -185,7 +193,12 @@ static void publish_call(const struct cupti *cupti, const void *record)
                                   .clock = XSP_CLOCK_REALTIME,
                                   .start = api->start,
                                   .end = api->end,
-                                  .correlation_id = api->correlation_id};
+                                  .correlation_id = api->correlation_id,
+                                  .flags = XSP_INTERVAL_EARLIER};
+  bool is_on = xsp_site_was_on(call->site, api->start);
+  switched_note(api->correlation_id, is_on);
+  if (!is_on)
+    return;
   struct xsp_span span = xsp_span_emit(call->site, &interval);
   if (api->return_value != 0)
     xsp_span_tag_int(&span, "error", api->return_value);
