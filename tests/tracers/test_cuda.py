@@ -224,6 +224,15 @@ class FaultsTest(CudaTest):
         self.traced("simple", "11.8", "subscriber")  # which does not say who
         self.assertRegex(self.said, "cuda: .*another tool")
 
+    def test_another_tool_that_takes_the_records(self):
+        """After a second without records a launch is watched for; the one that then brings none shows the thief."""
+        for version in ("11.8", "13.1"):
+            with self.subTest(version):
+                self.traced("thief", version)
+                self.assertIn("cuda: another tool took CUPTI's records", self.said)
+                self.assertEqual(self.sql("select name, count(*) as n from span where category = 'kernel' group by 1"),
+                                 [{"name": "vector_add", "n": 3}])
+
     def test_cupti_that_does_not_work(self):
         self.traced("simple", faults="subscribe-fails")
         self.assertRegex(self.said, "cuda: .*999")

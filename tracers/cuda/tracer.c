@@ -9,6 +9,7 @@
 #include "tracers/cuda/library.h"
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
+#include "tracers/cuda/stolen.h"
 #include "tracers/cuda/worker.h"
 #include "tracers/device/host.h"
 #include "tracers/device/worker.h"
@@ -44,6 +45,7 @@ static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *de
 {
   graphs_callback(cupti, domain, cbid, details);
   launches_callback(domain, cbid, details);
+  stolen_callback(domain, cbid, details);
 }
 
 // To subscribe is also what keeps two tools from taking each other's buffers: so it comes first.
@@ -164,8 +166,11 @@ static void record(void)
   recording = getpid();
   graphs_start(&cupti, subscriber);
   const struct cuda_choice *choice = read_choice();
-  if (!measure(&cupti, file, subscriber, choice))
+  if (!measure(&cupti, file, subscriber, choice)) {
     enable(&cupti, choice);
+    if ((choice->activities & CUDA_KERNEL) != 0)
+      stolen_start(&cupti, subscriber);
+  }
   atexit(at_exit); // before CUPTI's own, which were registered earlier
 }
 
@@ -227,6 +232,10 @@ static void stop(void)
     return;
   if (is_cut)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
+  if (records_are_stolen())
+    host_say(
+        host,
+        "another tool took CUPTI's records while the program ran (torch.profiler?): kernels are missing from then on");
   host_say_count(host, worker_counts.dropped,
                  "records were dropped by CUPTI: the program launches faster than they are read");
   host_say_count(host, worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");

@@ -5,12 +5,14 @@
 #include "base/clock.h"
 #include "tracers/cuda/memory.h"
 #include "tracers/cuda/records.h"
+#include "tracers/cuda/stolen.h"
 #include "tracers/device/buffers.h"
 #include "tracers/device/worker.h"
 
 #include <stdio.h>
 
 static struct buffers buffers;
+static uint64_t buffer_uses; // atomic
 static struct cupti cupti;
 static void (*lost)(uint64_t records);
 static void (*finish)(void);
@@ -19,6 +21,7 @@ struct worker_counts worker_counts;
 // ---- what CUPTI calls
 static void request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records)
 {
+  __atomic_add_fetch(&buffer_uses, 1, __ATOMIC_RELAXED);
   *ret_buffer = buffers_take(&buffers);
   *ret_size = *ret_buffer == NULL ? 0 : buffers.size;
   *ret_most_records = 0; // as many as fit
@@ -27,6 +30,7 @@ static void request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_m
 static void complete_buffer(void *context, uint32_t stream_id, uint8_t *buffer, size_t size, size_t valid)
 {
   (void)context, (void)stream_id, (void)size;
+  __atomic_add_fetch(&buffer_uses, 1, __ATOMIC_RELAXED);
   buffers_fill(&buffers, buffer, valid);
   if (valid != 0)
     device_worker_wake();
@@ -53,8 +57,10 @@ static void look(bool is_ending)
   if (is_ending)
     finish();
   uint64_t begin = clock_now_ns(CLOCK_REALTIME);
-  cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
+  if (!records_are_stolen()) // else another's buffers would be flushed
+    cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
   publish_all();
+  stolen_look(__atomic_load_n(&buffer_uses, __ATOMIC_ACQUIRE), is_ending);
   memory_publish(is_ending ? UINT64_MAX : begin);
   if (cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
     worker_counts.dropped += dropped;

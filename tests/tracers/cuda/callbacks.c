@@ -90,6 +90,12 @@ EXPORTED CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t 
   return *name ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
+// Of the simulator's own: whether the client wants callbacks of this call.
+EXPORTED int cuptiSimulatorWants(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+  return __atomic_load_n(&wanted[domain][cbid], __ATOMIC_RELAXED);
+}
+
 static void call_back(CUpti_CallbackDomain domain, uint32_t cbid, const void *data)
 {
   CUpti_CallbackFunc function = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);

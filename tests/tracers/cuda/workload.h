@@ -35,6 +35,9 @@ CUstream new_stream(void);
 // workload_memory.c
 int pools(unsigned count);
 
+// workload_thief.c
+int thief(unsigned count);
+
 // workload_modes.c. The program's status, or -1: no such mode.
 int run_mode(const char *mode, unsigned count);
 

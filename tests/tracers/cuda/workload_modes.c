@@ -393,21 +393,14 @@ int run_mode(const char *mode, unsigned count)
   static const struct {
     const char *name;
     int (*run)(unsigned count);
-  } modes[] = {{"simple", simple},
-               {"graph", graph},
-               {"contexts", contexts},
-               {"fork", forks},
-               {"many", many},
-               {"threads", threads},
-               {"names", names},
-               {"errors", errors},
-               {"ranges", ranges},
-               {"captured", captured_layers},
-               {"pools", pools},
-               {"chain", chain},
-               {"collective", collective},
-               {"layers", layers},
-               {"observations", observations}};
+  } modes[] = {{"simple", simple},     {"graph", graph},
+               {"contexts", contexts}, {"fork", forks},
+               {"many", many},         {"threads", threads},
+               {"names", names},       {"errors", errors},
+               {"ranges", ranges},     {"captured", captured_layers},
+               {"pools", pools},       {"thief", thief},
+               {"chain", chain},       {"collective", collective},
+               {"layers", layers},     {"observations", observations}};
   if (strcmp(mode, "runtime") == 0)
     return runtime(count);
   if (strcmp(mode, "fork-first") == 0)
