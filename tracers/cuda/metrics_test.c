@@ -14,6 +14,8 @@
 // cmocka wants the four above first
 #include <cmocka.h>
 
+#define PAGE_MOST (1u << 16)
+
 static struct cupti_profiler profiler;
 static char said[4096];
 static struct metric_plan plan;
@@ -158,6 +160,66 @@ static void test_one_pass_an_execution(void **state)
     assert_int_equal(seen[i], 2); // once in each round
 }
 
+// The row of the table in docs/cuda.md that names the chip, from its second column on.
+static const char *documented(const char *name, char *page)
+{
+  const char *source = getenv("XSP_SOURCE");
+  char path[512], word[32];
+  snprintf(path, sizeof path, "%s/docs/cuda.md", source == NULL ? "." : source);
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  page[fread(page, 1, PAGE_MOST - 1, file)] = '\0';
+  fclose(file);
+  for (int i = 0; i < 2; i++) { // followed by another chip, or the last of its row
+    snprintf(word, sizeof word, "%s%s", name, i == 0 ? "," : " |");
+    char *table = strstr(page, "\n| chips |"), *place = table == NULL ? NULL : strstr(table, word);
+    if (place != NULL)
+      return strchr(place, '|') + 1;
+  }
+  fail_msg("docs/cuda.md has no row for %s", name);
+  return NULL;
+}
+
+static void test_passes_are_those_of_the_documentation(void **state)
+{
+  (void)state;
+  static char page[PAGE_MOST];
+  struct cupti_host_chips chips = {.size = sizeof chips};
+  assert_int_equal(profiler.host_chips(&chips), CUPTI_OK);
+  const char *before = NULL;
+  for (size_t i = 0; i < chips.count; i++) {
+    char *rest;
+    const char *row = documented(chips.names[i], page);
+    assert_true(make_plan(chips.names[i], NULL, 0));
+    assert_int_equal(config.passes, strtoul(row, &rest, 10));
+    if (row == before) // to divide takes long
+      continue;
+    before = row;
+    assert_true(make_plan(chips.names[i], "collect=application", 0));
+    assert_int_equal(plan.groups, strtoul(strchr(rest, '|') + 1, &rest, 10));
+    bool is_without = strncmp(rest, ", without `flops_tensor`", 24) == 0;
+    assert_int_equal(strstr(said, "take further passes: flops_tensor;") != NULL, is_without);
+  }
+}
+
+// PM sampling has neither instructions by kind nor operations of tensor cores, on no chip; what is left fits into its one pass.
+static void test_what_each_chip_samples(void **state)
+{
+  (void)state;
+  struct cupti_host_chips chips = {.size = sizeof chips};
+  assert_int_equal(profiler.host_chips(&chips), CUPTI_OK);
+  chip.type = CUPTI_PM_SAMPLES;
+  for (size_t i = 0; i < chips.count; i++) {
+    char last = chips.names[i][strlen(chips.names[i]) - 1];
+    assert_true(make_plan(chips.names[i], NULL, 0));
+    assert_int_equal(plan.metric_count, last == 'B' || last == 'C' ? 1 : 3);
+    assert_non_null(measured("achieved_occupancy_pct"));
+    assert_int_equal(config.passes, 1);
+    assert_non_null(strstr(said, "has no metric: flops_single, flops_half, flops_double, flops_tensor"));
+  }
+  chip.type = CUPTI_RANGES;
+}
+
 static void test_a_libcupti_without_profilers(void **state)
 {
   (void)state;
@@ -183,6 +245,8 @@ int main(void)
       cmocka_unit_test(test_names_by_the_user),
       cmocka_unit_test(test_one_pass_an_execution),
       cmocka_unit_test(test_a_libcupti_without_profilers),
+      cmocka_unit_test(test_what_each_chip_samples),
+      cmocka_unit_test(test_passes_are_those_of_the_documentation),
   };
   return cmocka_run_group_tests(tests, load, unload);
 }
