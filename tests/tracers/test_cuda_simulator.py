@@ -145,6 +145,9 @@ class SimulatorTest(unittest.TestCase):
                 self.assertEqual(self.said["back"], 7)  # set, copied to the peer, copied out
                 self.assertEqual((self.said["enters"], self.said["exits"]), (6, 6))
                 self.assertEqual((self.said["created"], self.said["cloned"], self.said["executables"]), (2, 2, 1))
+                self.assertEqual((self.said["contexts"], self.said["devices"]), (2, 0b11))
+                self.assertEqual(self.said["blocks"], 1 + 2 + 3 + 9 + 9 + 5)  # by the calls' parameters
+                self.assertEqual(self.said["streams"], 1 << kernels[0]["stream"])
                 self.assertEqual((self.said["dropped"], self.counted["dropped"]), (0, 0))
                 self.assertEqual((self.counted["kernels"], self.counted["calls"]), (6, len(calls)))
 

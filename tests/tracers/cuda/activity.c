@@ -91,8 +91,9 @@ void *activity_connect(void)
   void *found = __atomic_load_n(&driver, __ATOMIC_ACQUIRE);
   if (found)
     return found;
-  static const struct simulator_profiler profiler = {call_begins,    call_ended,     operation_ended, synchronized,
-                                                     memory_changed, ranges_replays, callbacks_graph};
+  static const struct simulator_profiler profiler = {call_begins,     call_ended,       operation_ended,
+                                                     synchronized,    memory_changed,   ranges_replays,
+                                                     callbacks_graph, callbacks_context};
   found = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   __typeof__(&simulator_set_profiler) set =
       found ? (__typeof__(&simulator_set_profiler))dlsym(found, "simulator_set_profiler") : NULL;

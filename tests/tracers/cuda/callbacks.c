@@ -134,6 +134,12 @@ void callbacks_graph(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode orig
   call_back(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid, &data);
 }
 
+void callbacks_context(int cbid, CUcontext context)
+{
+  CUpti_ResourceData data = {.context = context};
+  call_back(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid, &data);
+}
+
 #define NAME(result)                                                                                                   \
   case result:                                                                                                         \
     *text = #result;                                                                                                   \

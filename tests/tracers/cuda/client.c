@@ -14,7 +14,7 @@
 
 static void *cupti;
 static FILE *dump;
-static unsigned buffers, enters, exits, created, cloned, executables;
+static unsigned buffers, enters, exits, created, cloned, executables, contexts, blocks, devices, streams;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define CUPTI(function) ((__typeof__(&function))dlsym(cupti, #function))
@@ -104,15 +104,25 @@ static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_
 static void called(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *about)
 {
   (void)data;
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+  const CUpti_CallbackData *call = about;
+  uint32_t device = 0, stream = 0;
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+    contexts++;
+    MUST(CUPTI(cuptiGetDeviceId)(((const CUpti_ResourceData *)about)->context, &device));
+    devices |= 1u << device;
+  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const CUpti_GraphData *graph = ((const CUpti_ResourceData *)about)->resourceDescriptor;
     uint64_t node = 0;
-    created += cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED &&
+    created += cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && graph->nodeType == CU_GRAPH_NODE_TYPE_KERNEL &&
                CUPTI(cuptiGetGraphNodeId)(graph->node, &node) == CUPTI_SUCCESS && node > 0;
     cloned += cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED && graph->originalNode != NULL;
     executables += cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED;
-  } else if (((const CUpti_CallbackData *)about)->callbackSite == CUPTI_API_ENTER) {
+  } else if (call->callbackSite == CUPTI_API_ENTER) {
+    const cuLaunchKernel_params *launch = call->functionParams;
     enters++;
+    blocks += launch->gridDimX;
+    MUST(CUPTI(cuptiGetStreamIdEx)(call->context, launch->hStream, 0, &stream));
+    streams |= 1u << (stream & 31);
   } else {
     exits++;
   }
@@ -192,7 +202,7 @@ int main(int count, char **arguments)
   MUST(CUPTI(cuptiActivityGetNumDroppedRecords)(NULL, 0, &dropped));
   MUST(CUPTI(cuptiGetVersion)(&version));
   printf("{\"dropped\": %zu, \"version\": %u, \"enters\": %u, \"exits\": %u, \"created\": %u, \"cloned\": %u, "
-         "\"executables\": %u}\n",
-         dropped, version, enters, exits, created, cloned, executables);
+         "\"executables\": %u, \"contexts\": %u, \"blocks\": %u, \"devices\": %u, \"streams\": %u}\n",
+         dropped, version, enters, exits, created, cloned, executables, contexts, blocks, devices, streams);
   return fclose(dump);
 }

@@ -159,10 +159,13 @@ EXPORTED CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
   if (device < 0 || device >= DEVICES)
     RETURN(CUDA_ERROR_INVALID_DEVICE);
   pthread_mutex_lock(&primaries_lock);
-  if (!primaries[device])
+  bool is_new = !primaries[device];
+  if (is_new)
     primaries[device] = context_create((uint32_t)device, true);
   *context = primaries[device];
   pthread_mutex_unlock(&primaries_lock);
+  if (is_new)
+    TELL(context_changed, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, *context);
   RETURN(CUDA_SUCCESS);
 }
 
@@ -188,12 +191,14 @@ EXPORTED CUresult cuCtxCreate(CUcontext *context, CUctxCreateParams *parameters,
   if (device < 0 || device >= DEVICES)
     RETURN(CUDA_ERROR_INVALID_DEVICE);
   *context = context_create((uint32_t)device, false);
+  TELL(context_changed, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, *context);
   RETURN(push(*context));
 }
 
 EXPORTED CUresult cuCtxDestroy(CUcontext context)
 {
   DRIVER_CALL(cuCtxDestroy_v2, NULL);
+  TELL(context_changed, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context);
   device_wait_context(context);
   if (context_current() == context)
     depth--;

@@ -45,6 +45,7 @@ void disorder_flush(void);
 // callbacks.c
 void callbacks_call(CUpti_ApiCallbackSite site, struct simulator_call *call);
 void callbacks_graph(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode original, CUgraphExec executable);
+void callbacks_context(int cbid, CUcontext context);
 const char *callbacks_name(CUpti_CallbackDomain domain, uint32_t cbid); // NULL: none
 
 // activity.c

@@ -92,6 +92,7 @@ struct simulator_profiler {
   unsigned (*replays)(CUcontext context, const char *kernel);
   // `cbid`: CUpti_CallbackIdResource; those not given are NULL
   void (*graph_changed)(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode original, CUgraphExec executable);
+  void (*context_changed)(int cbid, CUcontext context);
 };
 
 // libcuda's own, for libcudart and libcupti.
