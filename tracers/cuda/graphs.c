@@ -54,7 +54,8 @@ void graphs_callback(void *data, uint32_t domain, uint32_t cbid, const void *det
 {
   const struct cupti *cupti = data;
   const struct cupti_resource *resource = details;
-  const struct cupti_graph *graph = domain == CUPTI_DOMAIN_RESOURCE && resource != NULL ? resource->descriptor : NULL;
+  bool is_of_node = domain == CUPTI_DOMAIN_RESOURCE && (cbid == CUPTI_NODE_CREATED || cbid == CUPTI_NODE_CLONED);
+  const struct cupti_graph *graph = is_of_node && resource != NULL ? resource->descriptor : NULL;
   uint64_t id = 0, original_id = 0;
   if (graph == NULL || cupti->get_graph_node_id(graph->node, &id) != CUPTI_OK)
     return;
