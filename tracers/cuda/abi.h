@@ -30,7 +30,12 @@ enum cupti_kind {
 };
 
 enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOMAINS, CUPTI_DOMAIN_RESOURCE = 3 };
-enum cupti_resource_callback { CUPTI_CONTEXT_ENDS = 2, CUPTI_NODE_CREATED = 13, CUPTI_NODE_CLONED = 20 };
+enum cupti_resource_callback {
+  CUPTI_CONTEXT_BEGINS = 1,
+  CUPTI_CONTEXT_ENDS = 2,
+  CUPTI_NODE_CREATED = 13,
+  CUPTI_NODE_CLONED = 20
+};
 
 // ---- records. Times are nanoseconds of CLOCK_REALTIME; both 0: the device's buffers were full
 struct cupti_api {

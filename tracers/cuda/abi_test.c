@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -220,4 +221,30 @@ _Static_assert(CUPTI_SIZE_TO(cupti_range_config, target_nesting_level) ==
                    CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE,
                "the size without padding");
 _Static_assert(CUPTI_SIZE_TO(cupti_range_stop, is_complete) == CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE,
+               "the size without padding");
+
+EQUAL(CUPTI_CONTEXT_BEGINS, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+EQUAL(CUPTI_SAMPLES_BY_TIME, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
+EQUAL(CUPTI_SAMPLES_COUNTERS_FULL, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL);
+SAME(cupti_sampling_availability, device, CUpti_PmSampling_GetCounterAvailability_Params, deviceIndex);
+SAME(cupti_sampling_availability, image, CUpti_PmSampling_GetCounterAvailability_Params, pCounterAvailabilityImage);
+SAME(cupti_sampling_enable, device, CUpti_PmSampling_Enable_Params, deviceIndex);
+SAME(cupti_sampling_enable, sampling, CUpti_PmSampling_Enable_Params, pPmSamplingObject);
+SAME(cupti_sampling_object, sampling, CUpti_PmSampling_Start_Params, pPmSamplingObject);
+SAME(cupti_sampling_config, config, CUpti_PmSampling_SetConfig_Params, pConfig);
+SAME(cupti_sampling_config, buffer_size, CUpti_PmSampling_SetConfig_Params, hardwareBufferSize);
+SAME(cupti_sampling_config, interval, CUpti_PmSampling_SetConfig_Params, samplingInterval);
+SAME(cupti_sampling_config, trigger, CUpti_PmSampling_SetConfig_Params, triggerMode);
+SAME(cupti_sampling_counters_size, names, CUpti_PmSampling_GetCounterDataSize_Params, pMetricNames);
+SAME(cupti_sampling_counters_size, most_samples, CUpti_PmSampling_GetCounterDataSize_Params, maxSamples);
+SAME(cupti_sampling_counters_size, counters_size, CUpti_PmSampling_GetCounterDataSize_Params, counterDataSize);
+SAME(cupti_sampling_counters, counters, CUpti_PmSampling_CounterDataImage_Initialize_Params, pCounterData);
+SAME(cupti_sampling_decode, counters, CUpti_PmSampling_DecodeData_Params, pCounterDataImage);
+SAME(cupti_sampling_decode, stop_reason, CUpti_PmSampling_DecodeData_Params, decodeStopReason);
+SAME(cupti_sampling_decode, overflow, CUpti_PmSampling_DecodeData_Params, overflow);
+SAME(cupti_sampling_info, completed, CUpti_PmSampling_GetCounterDataInfo_Params, numCompletedSamples);
+SAME(cupti_sample, place, CUpti_PmSampling_CounterData_GetSampleInfo_Params, sampleIndex);
+SAME(cupti_sample, start, CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp);
+SAME(cupti_sample, end, CUpti_PmSampling_CounterData_GetSampleInfo_Params, endTimestamp);
+_Static_assert(CUPTI_SIZE_TO(cupti_sampling_decode, overflow) == CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE,
                "the size without padding");

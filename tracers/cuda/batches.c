@@ -4,9 +4,9 @@
 #include "tracers/cuda/batches.h"
 
 #include "base/clock.h"
+#include "tracers/cuda/metric_tags.h"
 #include "tracers/device/tracks.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define CONTEXTS_MOST 64u
@@ -47,17 +47,6 @@ static struct xsp_span emit(struct xsp_site *site, enum xsp_kind kind, uint16_t 
   return xsp_span_emit(site, &interval);
 }
 
-static void tag(const struct xsp_span *span, const struct metric_plan *plan, const double *values)
-{
-  for (size_t i = 0; i < plan->metric_count; i++) {
-    double value = metric_value(plan, &plan->metrics[i], values);
-    if (fabs(value) < 0x1p53 && value == floor(value))
-      xsp_span_tag_int(span, plan->metrics[i].tag, (int64_t)value);
-    else if (isfinite(value))
-      xsp_span_tag_double(span, plan->metrics[i].tag, value);
-  }
-}
-
 // The kernel ended when the call did, and began as much before as it ran, if that was measured.
 static void publish_kernels(struct context *context, const struct batch_launch *launch, size_t range, bool is_matched)
 {
@@ -74,7 +63,7 @@ static void publish_kernels(struct context *context, const struct batch_launch *
     const struct device_place place = {context->device, context->id, launch->stream, "stream", ""};
     struct xsp_span span = emit(site, XSP_KIND_EXECUTION, device_track_at(&place, start, end), start, end);
     if (plan != NULL)
-      tag(&span, plan, values);
+      metric_tags(&span, plan, values);
     end = start;
   }
 }

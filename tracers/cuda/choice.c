@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define INTERVAL_US_LEAST 10u
+#define INTERVAL_US_MOST 1000000u
+
 struct word {
   const char *name;
   uint32_t value;
@@ -14,7 +17,10 @@ static const struct word calls[] = {{"some", CUDA_CALLS_SOME}, {"all", CUDA_CALL
 static const struct word activities[] = {{"kernel", CUDA_KERNEL}, {"memcpy", CUDA_MEMCPY}, {"memset", CUDA_MEMSET},
                                          {"sync", CUDA_SYNC},     {"memory", CUDA_MEMORY}, {0}};
 
-static const struct word collects[] = {{"kernel", CUDA_COLLECT_KERNEL}, {"application", CUDA_COLLECT_APPLICATION}, {0}};
+static const struct word collects[] = {{"kernel", CUDA_COLLECT_KERNEL},
+                                       {"application", CUDA_COLLECT_APPLICATION},
+                                       {"sampling", CUDA_COLLECT_SAMPLING},
+                                       {0}};
 
 static const struct word *find(const struct word *words, const char *text, size_t length)
 {
@@ -75,6 +81,17 @@ static bool parse_collect(const char *text, size_t length, struct cuda_choice *c
   return found != NULL;
 }
 
+static bool parse_interval(const char *text, size_t length, struct cuda_choice *choice)
+{
+  choice->interval_us = 0;
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] < '0' || text[i] > '9' || choice->interval_us > INTERVAL_US_MOST)
+      return false;
+    choice->interval_us = choice->interval_us * 10 + (uint32_t)(text[i] - '0');
+  }
+  return choice->interval_us >= INTERVAL_US_LEAST && choice->interval_us <= INTERVAL_US_MOST;
+}
+
 static const struct key {
   const char *name;
   bool (*parse)(const char *text, size_t length, struct cuda_choice *choice);
@@ -83,13 +100,15 @@ static const struct key {
     {"api=", parse_calls, "some, all or none"},
     {"activities=", parse_activities, "of kernel, memcpy, memset, sync, memory, with + between them"},
     {"metrics=", parse_metrics, "xsp, and at most 64 names of CUPTI's metrics, with + between them"},
-    {"collect=", parse_collect, "kernel or application"},
+    {"collect=", parse_collect, "kernel, application or sampling"},
+    {"interval_us=", parse_interval, "10 to 1000000, microseconds between two samples"},
     {0},
 };
 
 bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *why, size_t why_size)
 {
-  *ret_choice = (struct cuda_choice){.activities = CUDA_KERNEL | CUDA_MEMCPY | CUDA_MEMSET | CUDA_SYNC | CUDA_MEMORY};
+  *ret_choice = (struct cuda_choice){.activities = CUDA_KERNEL | CUDA_MEMCPY | CUDA_MEMSET | CUDA_SYNC | CUDA_MEMORY,
+                                     .interval_us = 100};
   while (text != NULL) {
     size_t length = strcspn(text, ",");
     int shown = length < 60 ? (int)length : 60;
@@ -97,7 +116,8 @@ bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *w
     while (key->name != NULL && strncmp(text, key->name, strlen(key->name)) != 0)
       key++;
     if (key->name == NULL) {
-      snprintf(why, why_size, "'%.*s' is none of api=…, activities=…, metrics=…, collect=…", shown, text);
+      snprintf(why, why_size, "'%.*s' is none of api=…, activities=…, metrics=…, collect=…, interval_us=…", shown,
+               text);
       return false;
     }
     size_t begin = strlen(key->name);

@@ -18,6 +18,7 @@ enum cuda_activity {
 enum cuda_collect {
   CUDA_COLLECT_KERNEL,      // each kernel is repeated until all metrics are known
   CUDA_COLLECT_APPLICATION, // each execution of the program measures what one pass can
+  CUDA_COLLECT_SAMPLING,    // kernels run as they are, and the device's counters are read at an interval
 };
 #define CUDA_METRICS_MOST 64u
 #define CUDA_METRIC_NAME_MOST 150u // bytes; the longest of 13.1 has 108
@@ -25,6 +26,7 @@ struct cuda_choice {
   enum cuda_calls calls;
   uint32_t activities; // of enum cuda_activity
   enum cuda_collect collect;
+  uint32_t interval_us;  // of sampling
   const char *metrics;   // of the text: names with '+' between them; NULL: "xsp"
   size_t metrics_length; // in bytes
   bool wants_metrics;    // a key of metrics was given

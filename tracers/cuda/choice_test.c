@@ -53,7 +53,12 @@ static void test_refused(void **state)
   check_refused("metrics=", "xsp");
   check_refused("metrics=xsp+", "'metrics=xsp+'");
   check_refused("metrics=a b", "'metrics=a b'");
-  check_refused("collect=", "kernel or application");
+  check_refused("collect=", "kernel, application or sampling");
+  check_refused("interval_us=", "10 to 1000000");
+  check_refused("interval_us=9", "10 to 1000000");
+  check_refused("interval_us=1000001", "10 to 1000000");
+  check_refused("interval_us=99999999999999999999", "10 to 1000000");
+  check_refused("interval_us=1e3", "10 to 1000000");
   check_refused("collect=kernels", "'collect=kernels'");
   char many[3 * CUDA_METRICS_MOST + 16] = "metrics=m";
   for (uint32_t i = 1; i < CUDA_METRICS_MOST; i++)
@@ -76,6 +81,10 @@ static void test_metrics(void **state)
   assert_int_equal(choice.collect, CUDA_COLLECT_APPLICATION);
   assert_int_equal(choice.metrics_length, strlen("xsp+dram__bytes_read.sum"));
   assert_memory_equal(choice.metrics, "xsp+dram__bytes_read.sum", choice.metrics_length);
+  assert_int_equal(choice.interval_us, 100);
+  assert_true(cuda_choice_parse("collect=sampling,interval_us=1000000", &choice, why, sizeof why));
+  assert_int_equal(choice.collect, CUDA_COLLECT_SAMPLING);
+  assert_int_equal(choice.interval_us, 1000000);
   assert_true(cuda_choice_parse("collect=kernel", &choice, why, sizeof why));
   assert_true(choice.wants_metrics);
 }

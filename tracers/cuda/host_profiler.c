@@ -36,7 +36,7 @@ bool host_profiler_load(const char *file, struct cupti_profiler *ret_profiler, c
     return false;
   }
 #define FIND(field, name, parameters) &&find(library, #name, &ret_profiler->field, why, why_size)
-  if (!(true CUPTI_HOST_FUNCTIONS(FIND) CUPTI_RANGE_FUNCTIONS(FIND)))
+  if (!(true CUPTI_HOST_FUNCTIONS(FIND) CUPTI_RANGE_FUNCTIONS(FIND) CUPTI_SAMPLING_FUNCTIONS(FIND)))
     return false;
 #undef FIND
   open_helper(file);

@@ -128,11 +128,12 @@ static void drop_last(struct metric_plan *plan)
 
 // Into groups of one pass each, in their order; the plan gets that of the execution. Flops are added up for each execution, so those
 // that are not in the first flops' group are not measured.
-static void divide(const struct host_chip *chip, size_t execution, struct metric_plan *plan, struct line *too_long)
+static void divide(const struct host_chip *chip, const struct cuda_choice *choice, size_t execution,
+                   struct metric_plan *plan, struct line *too_long)
 {
   static struct metric_plan all; // of one thread: contexts are made ready under a lock
   uint8_t group_of[METRICS_MOST] = {0};
-  size_t groups = 0, placed = 0, flops_group = 0;
+  size_t groups = 0, flops_group = 0;
   all = *plan;
   for (bool is_any = true; is_any; groups += is_any) {
     is_any = false;
@@ -146,13 +147,14 @@ static void divide(const struct host_chip *chip, size_t execution, struct metric
         group_of[i] = (uint8_t)(groups + 1);
         flops_group = is_flops ? groups + 1 : flops_group;
         is_any = true;
-        placed++;
       } else
         drop_last(plan);
     }
   }
-  for (size_t i = 0; i < all.metric_count && placed < all.metric_count; i++)
-    if (group_of[i] == 0)
+  if (choice->collect == CUDA_COLLECT_SAMPLING && groups > 1)
+    groups = 1; // there is one pass
+  for (size_t i = 0; i < all.metric_count; i++)
+    if (group_of[i] == 0 || group_of[i] > groups)
       add_word(too_long, all.metrics[i].tag);
   plan->groups = groups;
   plan->group = groups == 0 ? 0 : execution % groups;
@@ -180,15 +182,17 @@ static uint32_t configure(const struct host_chip *chip, struct metric_plan *plan
   return CUPTI_OK;
 }
 
-static void say_plan(const struct host_chip *chip, const struct metric_plan *plan, size_t passes,
-                     void (*say)(const char *line))
+static void say_plan(const struct host_chip *chip, const struct cuda_choice *choice, const struct metric_plan *plan,
+                     size_t passes, void (*say)(const char *line))
 {
   struct line tags = {.length = 0};
   char before[200], after[160];
   for (size_t i = 0; i < plan->metric_count; i++)
     add_word(&tags, plan->metrics[i].tag);
   snprintf(before, sizeof before, "%s: %zu metrics of each kernel: ", chip->name, plan->metric_count);
-  if (plan->groups > 1)
+  if (choice->collect == CUDA_COLLECT_SAMPLING)
+    snprintf(after, sizeof after, "; sampled every %u us, kernels run once", choice->interval_us);
+  else if (plan->groups > 1)
     snprintf(after, sizeof after, "; %zu executions complete the metrics, this one is number %zu of them", plan->groups,
              plan->group + 1);
   else if (passes > 1)
@@ -208,8 +212,8 @@ bool metrics_plan(const struct host_chip *chip, const struct cuda_choice *choice
   ret_plan->groups = 1;
   ret_plan->group = 0;
   choose(chip, choice, ret_plan, &left_out);
-  if (choice->collect == CUDA_COLLECT_APPLICATION)
-    divide(chip, execution, ret_plan, &too_long);
+  if (choice->collect != CUDA_COLLECT_KERNEL)
+    divide(chip, choice, execution, ret_plan, &too_long);
   snprintf(before, sizeof before, "%s has no metric: ", chip->name);
   say_words(say, before, &left_out, "");
   say_words(say, "not measured, as they take further passes: ", &too_long,
@@ -218,7 +222,7 @@ bool metrics_plan(const struct host_chip *chip, const struct cuda_choice *choice
     return false;
   uint32_t error = configure(chip, ret_plan, ret_config);
   if (error == CUPTI_OK)
-    say_plan(chip, ret_plan, ret_config->passes, say);
+    say_plan(chip, choice, ret_plan, ret_config->passes, say);
   else if (say != NULL) {
     snprintf(before, sizeof before, "no metrics: CUPTI cannot configure %s for them: error %u", chip->name, error);
     say(before);

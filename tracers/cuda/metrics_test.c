@@ -217,6 +217,12 @@ static void test_what_each_chip_samples(void **state)
     assert_int_equal(config.passes, 1);
     assert_non_null(strstr(said, "has no metric: flops_single, flops_half, flops_double, flops_tensor"));
   }
+  assert_true(make_plan("GH100", "collect=sampling,interval_us=50", 3));
+  assert_non_null(strstr(said, "; sampled every 50 us, kernels run once\n"));
+  // A throughput of many units does not fit into the pass of the others.
+  assert_true(make_plan("GH100", "collect=sampling,metrics=xsp+sm__throughput.avg.pct_of_peak_sustained_elapsed", 0));
+  assert_int_equal(plan.metric_count, 3);
+  assert_non_null(strstr(said, "take further passes: sm__throughput"));
   chip.type = CUPTI_RANGES;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's interface for hardware metrics, since 12.6: its host half (names, configurations, values; needs no driver) and its
-// range profiler. Parameters begin with their size and a private pointer, which stays NULL. Each is declared up to the last
+// CUPTI's interface for hardware metrics, since 12.6: its host half (names, configurations, values; needs no driver), its
+// range profiler and PM sampling. Parameters begin with their size and a private pointer, which stays NULL. Each is declared up to the last
 // field of 12.6: later versions append. abi_test.c compares it with the vendor's headers.
 #ifndef XSP_TRACERS_CUDA_PROFILER_ABI_H
 #define XSP_TRACERS_CUDA_PROFILER_ABI_H
@@ -143,6 +143,68 @@ struct cupti_range_info {
   size_t ranges; // out
 };
 
+// ---- PM sampling, of a device
+#define CUPTI_SAMPLES_BY_TIME 1u       // the interval is in nanoseconds; not on Turing and GA100
+#define CUPTI_SAMPLES_COUNTERS_FULL 1u // why decoding stopped: there may be more
+struct cupti_sampling_availability {
+  CUPTI_HEAD;
+  size_t device, image_size; // the size in, out
+  uint8_t *image;            // NULL: asks for the size
+};
+struct cupti_sampling_enable {
+  CUPTI_HEAD;
+  size_t device;
+  void *sampling; // out
+};
+struct cupti_sampling_object {
+  CUPTI_HEAD;
+  void *sampling;
+};
+struct cupti_sampling_config {
+  CUPTI_HEAD;
+  void *sampling;
+  size_t config_size;
+  const uint8_t *config;
+  size_t buffer_size; // of the hardware's buffer, in bytes
+  uint64_t interval;
+  uint32_t trigger; // the last of 12.6; later ones say what a full buffer keeps: the oldest, where it is not given
+};
+struct cupti_sampling_counters_size {
+  CUPTI_HEAD;
+  void *sampling;
+  const char **names;
+  size_t count;
+  uint32_t most_samples;
+  size_t counters_size; // out
+};
+struct cupti_sampling_counters {
+  CUPTI_HEAD;
+  void *sampling;
+  size_t counters_size;
+  uint8_t *counters;
+};
+struct cupti_sampling_decode {
+  CUPTI_HEAD;
+  void *sampling;
+  uint8_t *counters;
+  size_t counters_size;
+  uint32_t stop_reason; // out
+  uint8_t overflow;     // out: samples were lost; the last, padding follows
+};
+struct cupti_sampling_info {
+  CUPTI_HEAD;
+  const uint8_t *counters;
+  size_t counters_size;
+  size_t total, populated, completed; // out: samples
+};
+struct cupti_sample {
+  CUPTI_HEAD;
+  void *sampling;
+  const uint8_t *counters;
+  size_t counters_size, place;
+  uint64_t start, end; // out: CLOCK_REALTIME, converted as the times of records are
+};
+
 #define CUPTI_SIZE_TO(type, last) (offsetof(struct type, last) + sizeof(((struct type *)0)->last))
 
 // X(field, exported name, parameters)
@@ -168,11 +230,24 @@ struct cupti_range_info {
   X(range_stop, cuptiRangeProfilerStop, (struct cupti_range_stop *))                                                   \
   X(range_decode, cuptiRangeProfilerDecodeData, (struct cupti_range_decode *))                                         \
   X(range_info, cuptiRangeProfilerGetCounterDataInfo, (struct cupti_range_info *))
+#define CUPTI_SAMPLING_FUNCTIONS(X)                                                                                    \
+  X(sampling_availability, cuptiPmSamplingGetCounterAvailability, (struct cupti_sampling_availability *))              \
+  X(sampling_enable, cuptiPmSamplingEnable, (struct cupti_sampling_enable *))                                          \
+  X(sampling_disable, cuptiPmSamplingDisable, (struct cupti_sampling_object *))                                        \
+  X(sampling_configure, cuptiPmSamplingSetConfig, (struct cupti_sampling_config *))                                    \
+  X(sampling_counters_size, cuptiPmSamplingGetCounterDataSize, (struct cupti_sampling_counters_size *))                \
+  X(sampling_clear_counters, cuptiPmSamplingCounterDataImageInitialize, (struct cupti_sampling_counters *))            \
+  X(sampling_start, cuptiPmSamplingStart, (struct cupti_sampling_object *))                                            \
+  X(sampling_stop, cuptiPmSamplingStop, (struct cupti_sampling_object *))                                              \
+  X(sampling_decode, cuptiPmSamplingDecodeData, (struct cupti_sampling_decode *))                                      \
+  X(sampling_info, cuptiPmSamplingGetCounterDataInfo, (struct cupti_sampling_info *))                                  \
+  X(sampling_sample, cuptiPmSamplingCounterDataGetSampleInfo, (struct cupti_sample *))
 
 struct cupti_profiler {
 #define CUPTI_FIELD(field, name, parameters) uint32_t(*field) parameters;
   CUPTI_HOST_FUNCTIONS(CUPTI_FIELD)
   CUPTI_RANGE_FUNCTIONS(CUPTI_FIELD)
+  CUPTI_SAMPLING_FUNCTIONS(CUPTI_FIELD)
 #undef CUPTI_FIELD
 };
 

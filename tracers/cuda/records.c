@@ -6,6 +6,7 @@
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/graphs.h"
 #include "tracers/cuda/memory.h"
+#include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/switched.h"
 #include "tracers/device/kernels.h"
 #include "tracers/device/tracks.h"
@@ -127,7 +128,9 @@ static void publish_kernel(const struct cupti *cupti, const void *record)
     shape.block[i] = (uint32_t)kernel->block[i];
     shape.cluster[i] = kernel->cluster[i];
   }
-  emit_in_stream(kernel_site(CUDA_TRACER, kernel->name, &shape), EXECUTION(kernel));
+  struct xsp_span span = emit_in_stream(kernel_site(CUDA_TRACER, kernel->name, &shape), EXECUTION(kernel));
+  if (pm_sampling_is_on())
+    pm_sampling_tag(&span, kernel->device_id, kernel->start, kernel->end);
 }
 
 static void publish_copy(const struct cupti *cupti, const void *record)
@@ -213,23 +216,24 @@ static void note_overhead(const struct cupti *cupti, const void *record)
 }
 
 // ---- a batch
+#define EXECUTED(type) sizeof(struct type), offsetof(struct type, start)
+#define ON_DEVICE(type) offsetof(struct type, device_id)
 static const struct kind {
-  size_t size;  // that is read; 0: of no interest
-  size_t times; // of executions: where start and end are, one after the other; 0: published as it is found
+  size_t size;   // that is read; 0: of no interest
+  size_t times;  // of executions: where start and end are, one after the other; 0: published as it is found
+  size_t device; // of executions that use it: where its number is; 0: of others
   void (*publish)(const struct cupti *cupti, const void *record);
 } kinds[] = {
-    [CUPTI_MEMCPY] = {sizeof(struct cupti_memcpy), offsetof(struct cupti_memcpy, start), publish_copy},
-    [CUPTI_MEMSET] = {sizeof(struct cupti_memset), offsetof(struct cupti_memset, start), publish_set},
-    [CUPTI_DRIVER] = {sizeof(struct cupti_api), 0, publish_call},
-    [CUPTI_RUNTIME] = {sizeof(struct cupti_api), 0, publish_call},
-    [CUPTI_KERNEL] = {sizeof(struct cupti_kernel), offsetof(struct cupti_kernel, start), publish_kernel},
-    [CUPTI_OVERHEAD] = {sizeof(struct cupti_overhead), 0, note_overhead},
-    [CUPTI_MEMCPY_PEER] = {sizeof(struct cupti_memcpy_peer), offsetof(struct cupti_memcpy_peer, start),
-                           publish_peer_copy},
-    [CUPTI_SYNCHRONIZATION] = {sizeof(struct cupti_synchronization), offsetof(struct cupti_synchronization, start),
-                               publish_wait},
-    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, memory_keep},
-    [CUPTI_MEMORY_POOL] = {sizeof(struct cupti_memory_pool), 0, memory_keep_pool},
+    [CUPTI_MEMCPY] = {EXECUTED(cupti_memcpy), ON_DEVICE(cupti_memcpy), publish_copy},
+    [CUPTI_MEMSET] = {EXECUTED(cupti_memset), ON_DEVICE(cupti_memset), publish_set},
+    [CUPTI_DRIVER] = {sizeof(struct cupti_api), 0, 0, publish_call},
+    [CUPTI_RUNTIME] = {sizeof(struct cupti_api), 0, 0, publish_call},
+    [CUPTI_KERNEL] = {EXECUTED(cupti_kernel), ON_DEVICE(cupti_kernel), publish_kernel},
+    [CUPTI_OVERHEAD] = {sizeof(struct cupti_overhead), 0, 0, note_overhead},
+    [CUPTI_MEMCPY_PEER] = {EXECUTED(cupti_memcpy_peer), ON_DEVICE(cupti_memcpy_peer), publish_peer_copy},
+    [CUPTI_SYNCHRONIZATION] = {EXECUTED(cupti_synchronization), 0, publish_wait},
+    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, 0, memory_keep},
+    [CUPTI_MEMORY_POOL] = {sizeof(struct cupti_memory_pool), 0, 0, memory_keep_pool},
 };
 
 static const struct kind *kind_of(const void *record)
@@ -274,6 +278,14 @@ static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer
   return count;
 }
 
+static void note(const uint8_t *record)
+{
+  const struct kind *kind = kind_of(record);
+  const uint64_t *times = (const void *)(record + kind->times);
+  if (kind->device != 0)
+    pm_sampling_note(*(const uint32_t *)(const void *)(record + kind->device), times[0], times[1]);
+}
+
 void records_publish(const struct cupti *cupti, struct buffer *const *buffers, uint32_t count)
 {
   size_t most = 0, executions = 0;
@@ -284,6 +296,8 @@ void records_publish(const struct cupti *cupti, struct buffer *const *buffers, u
     executions += read_buffer(cupti, buffers[i], found == NULL ? NULL : found + executions);
   if (found != NULL)
     qsort(found, executions, sizeof *found, by_start);
+  for (size_t i = 0; i < executions && pm_sampling_is_on(); i++)
+    note(found[i].record);
   for (size_t i = 0; i < executions; i++)
     kind_of(found[i].record)->publish(cupti, found[i].record);
   free(found);

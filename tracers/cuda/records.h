@@ -6,7 +6,7 @@
 #include "tracers/cuda/abi.h"
 #include "tracers/device/buffers.h"
 
-#define RECORDS_BUFFERS_MOST 16u // in one call of records_publish
+#define RECORDS_BUFFERS_MOST 16u // in one call of records_publish, but with PM sampling
 
 // Publishes what is in the buffers, executions by their start; memory's changes are kept (memory.h). Buffers stay the caller's.
 void records_publish(const struct cupti *cupti, struct buffer *const *buffers, uint32_t count);

@@ -7,6 +7,7 @@
 #include "tracers/cuda/graphs.h"
 #include "tracers/cuda/launches.h"
 #include "tracers/cuda/library.h"
+#include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/stolen.h"
@@ -15,6 +16,7 @@
 #include "tracers/device/worker.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,7 @@ static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *de
   graphs_callback(cupti, domain, cbid, details);
   launches_callback(domain, cbid, details);
   stolen_callback(domain, cbid, details);
+  pm_sampling_callback(domain, cbid, details);
 }
 
 // To subscribe is also what keeps two tools from taking each other's buffers: so it comes first.
@@ -105,20 +108,24 @@ static const struct cuda_choice *read_choice(void)
   return &choice;
 }
 
-// Each line once: most are the same for several contexts, and for several executions in one process. Under the lock of launches.
+// Each line once: most are the same for several contexts, and for several executions in one process. Any thread.
 static void say_once(const char *line)
 {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static char *said[32];
   size_t i = 0;
+  pthread_mutex_lock(&lock);
   while (i < 32 && said[i] != NULL && strcmp(said[i], line) != 0)
     i++;
-  if (i == 32 || said[i] != NULL)
-    return;
-  said[i] = strdup(line);
-  say(line);
+  bool is_new = i < 32 && said[i] == NULL;
+  if (is_new)
+    said[i] = strdup(line);
+  pthread_mutex_unlock(&lock);
+  if (is_new)
+    say(line);
 }
 
-// At a level set with metrics. False: there are none, and kernels are recorded as ever.
+// At a level set with metrics. False: there are none, or they are sampled, and kernels are recorded as ever.
 static bool measure(const struct cupti *cupti, const char *file, void *subscriber, const struct cuda_choice *choice)
 {
   static struct cupti_profiler profiler;
@@ -129,6 +136,10 @@ static bool measure(const struct cupti *cupti, const char *file, void *subscribe
   if (cupti->enable_callback == NULL || !host_profiler_load(file, &profiler, why, sizeof why)) {
     snprintf(line, sizeof line, "no metrics: %s", why);
     say(line);
+    return false;
+  }
+  if (choice->collect == CUDA_COLLECT_SAMPLING) {
+    pm_sampling_start(cupti, subscriber, &(struct pm_wish){&profiler, choice, say_once});
     return false;
   }
   struct ranges_wish wish = {&profiler, choice, strtoul(execution, NULL, 10), say_once};
@@ -226,6 +237,24 @@ static void say_overhead(void)
     }
 }
 
+static void say_samples(void)
+{
+  char line[200];
+  if (pm_counts.kernels != 0) {
+    snprintf(line, sizeof line, "%llu of %llu kernels have metrics%s", (unsigned long long)pm_counts.sampled,
+             (unsigned long long)pm_counts.kernels,
+             pm_counts.sampled == pm_counts.kernels
+                 ? ""
+                 : ": during the others there was no sample in which nothing else ran (--cuda interval_us)");
+    say(line);
+  }
+  host_say_count(host, pm_counts.overflows,
+                 "times samples were lost: the device's buffer for them was full (--cuda interval_us)");
+  host_say_count(host, pm_counts.foreign, "samples were not used: their times are not of this run");
+  host_say_count(host, pm_counts.late,
+                 "samples are in metrics of a kernel though another ran beside it, whose end came later");
+}
+
 static void stop(void)
 {
   if (recording != getpid())
@@ -251,6 +280,7 @@ static void stop(void)
   host_say_count(host, launch_counts.unknown_graphs,
                  "launches of graphs have no metrics: which kernels they run, or in which order, is not known");
   host_say_count(host, launch_counts.in_capture, "kernels have no metrics: they ran while a stream was captured");
+  say_samples();
   say_overhead();
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "tracers/cuda/memory.h"
+#include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/stolen.h"
 #include "tracers/device/buffers.h"
@@ -37,17 +38,25 @@ static void complete_buffer(void *context, uint32_t stream_id, uint8_t *buffer, 
 }
 
 // ---- the thread
+// Samples are of a kernel if nothing else ran beside it: then all that a flush has brought is published at once.
 static void publish_all(void)
 {
+  uint32_t most = pm_sampling_is_on() ? BUFFERS_MOST : RECORDS_BUFFERS_MOST;
   for (;;) {
-    struct buffer *filled[RECORDS_BUFFERS_MOST];
-    uint32_t count = buffers_next_some(&buffers, filled, RECORDS_BUFFERS_MOST);
+    struct buffer *filled[BUFFERS_MOST];
+    uint32_t count = buffers_next_some(&buffers, filled, most);
     if (count == 0)
       return;
     records_publish(&cupti, filled, count);
     for (uint32_t i = 0; i < count; i++)
       buffers_release(filled[i]);
   }
+}
+
+static void publish(void)
+{
+  if (!pm_sampling_is_on())
+    publish_all();
 }
 
 static void look(bool is_ending)
@@ -59,6 +68,8 @@ static void look(bool is_ending)
   uint64_t begin = clock_now_ns(CLOCK_REALTIME);
   if (!records_are_stolen()) // else another's buffers would be flushed
     cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
+  if (pm_sampling_is_on())
+    pm_sampling_decode(is_ending);
   publish_all();
   stolen_look(__atomic_load_n(&buffer_uses, __ATOMIC_ACQUIRE), is_ending);
   memory_publish(is_ending ? UINT64_MAX : begin);
@@ -72,7 +83,7 @@ static void look(bool is_ending)
 
 bool worker_start(const struct cupti *used, const struct worker_options *wishes, char *why, size_t why_size)
 {
-  const struct device_worker_options options = {"xsp-cuda", wishes->exit_wait_ns, publish_all, look};
+  const struct device_worker_options options = {"xsp-cuda", wishes->exit_wait_ns, publish, look};
   cupti = *used;
   lost = wishes->lost;
   finish = wishes->finish;

@@ -49,6 +49,13 @@ struct counter_image {
   if (!(given) || (given)->structSize != type##_STRUCT_SIZE)                                                           \
   return CUPTI_ERROR_INVALID_PARAMETER
 
+// Parameters with a field that a version has added: it takes both sizes, earlier versions the shorter one. Measured with 13.1.
+#define PARAMETERS_SINCE(since, given, type, field)                                                                    \
+  count(COUNT_ENTRIES);                                                                                                \
+  if (!(given) || ((given)->structSize != offsetof(type, field) &&                                                     \
+                   ((given)->structSize != type##_STRUCT_SIZE || layouts_version() < (since))))                        \
+  return CUPTI_ERROR_INVALID_PARAMETER
+
 const char *metrics_chip(void);             // the device's
 int metrics_chip_index(const char *chip);   // -1: there is none of this name
 const char *const *metrics_chips(size_t *); // all

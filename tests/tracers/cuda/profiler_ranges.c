@@ -88,13 +88,6 @@ void ranges_kernel_ended(const struct simulator_operation *operation)
 }
 
 // ---- the target's other calls
-// Parameters with a field that 13.1 has added: 13.1 takes both sizes, earlier versions the shorter one.
-#define PARAMETERS_13_1(given, type, field)                                                                            \
-  count(COUNT_ENTRIES);                                                                                                \
-  if (!(given) || ((given)->structSize != offsetof(type, field) &&                                                     \
-                   ((given)->structSize != type##_STRUCT_SIZE || layouts_version() < 130101)))                         \
-  return CUPTI_ERROR_INVALID_PARAMETER
-
 EXPORTED CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *given)
 {
   count(COUNT_ENTRIES);
@@ -129,7 +122,7 @@ EXPORTED CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *giv
 
 EXPORTED CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *given)
 {
-  PARAMETERS_13_1(given, CUpti_Profiler_DeviceSupported_Params, sku);
+  PARAMETERS_SINCE(130101, given, CUpti_Profiler_DeviceSupported_Params, sku);
   bool is_virtual = simulator_has_fault("counters-virtual");
   given->architecture = given->sli = given->confidentialCompute = given->cmp = given->wsl =
       CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
@@ -141,7 +134,7 @@ EXPORTED CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported
 // The image has no contents: all counters are there.
 EXPORTED CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *given)
 {
-  PARAMETERS_13_1(given, CUpti_Profiler_GetCounterAvailability_Params, bAllowDeviceLevelCounters);
+  PARAMETERS_SINCE(130101, given, CUpti_Profiler_GetCounterAvailability_Params, bAllowDeviceLevelCounters);
   if (!is_initialized)
     return CUPTI_ERROR_NOT_INITIALIZED;
   return metrics_availability(&given->counterAvailabilityImageSize, given->pCounterAvailabilityImage);

@@ -87,9 +87,11 @@ EXPORTED CUptiResult cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params *giv
 
 EXPORTED CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *given)
 {
-  OBJECT(given, CUpti_PmSampling_SetConfig_Params);
+  PARAMETERS_SINCE(26, given, CUpti_PmSampling_SetConfig_Params, hwBufferAppendMode);
+  CUpti_PmSampling_Object *object = given->pPmSamplingObject;
+  bool is_short = given->structSize < CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE;
   const struct config_image *config = config_of(given->pConfig, given->configSize);
-  if (!config || config->profiler != CUPTI_PROFILER_TYPE_PM_SAMPLING || given->samplingInterval == 0 ||
+  if (!object || !config || config->profiler != CUPTI_PROFILER_TYPE_PM_SAMPLING || given->samplingInterval == 0 ||
       given->triggerMode != CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL ||
       given->hardwareBufferSize < BYTES_OF_SAMPLE)
     return CUPTI_ERROR_INVALID_PARAMETER;
@@ -100,7 +102,8 @@ EXPORTED CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params 
   memcpy(&object->config, config, offsetof(struct config_image, metrics) + config->count);
   object->interval_ns = given->samplingInterval;
   object->most = given->hardwareBufferSize / BYTES_OF_SAMPLE;
-  object->keeps_latest = given->hwBufferAppendMode == CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_LATEST;
+  object->keeps_latest =
+      !is_short && given->hwBufferAppendMode == CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_LATEST;
   return CUPTI_SUCCESS;
 }
 
