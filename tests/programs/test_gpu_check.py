@@ -82,11 +82,13 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual({name for name, check in self.checks.items() if check["status"] == "not checked"}, {"torch.profiler", "nsys"})
         passed = {name for name, check in self.checks.items() if check["status"] == "passed"}
         self.assertLessEqual({"kernels", "grids", "copies", "layers", "order", "durations", "dropped", "metrics, collect=kernel",
-                              "metrics, collect=application"}, passed)
+                              "metrics, collect=application", "metrics, collect=sampling"}, passed)
         # Of 65,536 elements, and of arrays a hundred times as large as the simulator's cache of 64 KiB: 1,638,400 elements.
         self.assertIn("flops_single 65536", self.checks["metrics, collect=kernel"]["text"])
         for figure in ("flops_single 1638400", "dram_read_bytes 13107200", "dram_write_bytes 6553600"):
             self.assertIn(figure, self.checks["metrics, collect=application"]["text"])
+            if "dram" in figure:  # 20 µs have at least one sample of 10
+                self.assertIn(figure, self.checks["metrics, collect=sampling"]["text"])
         # saxpy: 1 in "sum", 3 streams * 4, 3 replays * 2; block_sum: 1; spin: 5, and 5 for each time that they came too late
         count = int(self.checks["kernels"]["text"].split()[0])
         self.assertEqual((count - 20) % 5, 0)
@@ -127,10 +129,10 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual((self.check(faults="long-times"), self.failed()), (1, {"durations"}), self.said)
 
     def test_metrics(self):
-        both = {"metrics, collect=kernel", "metrics, collect=application"}
-        self.assertEqual((self.check(faults="wrong-counts"), self.failed()), (1, both), self.said)
+        each = {f"metrics, collect={how}" for how in ("kernel", "application", "sampling")}
+        self.assertEqual((self.check(faults="wrong-counts"), self.failed()), (1, each), self.said)
         self.assertEqual((self.check(faults="enable-refused"), self.failed()), (0, set()), self.said)
-        for name in both:
+        for name in each:
             self.assertEqual(self.checks[name]["status"], "not checked")
             self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", self.checks[name]["text"])
 
