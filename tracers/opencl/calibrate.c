@@ -5,60 +5,16 @@
 #include "tracers/opencl/calibrate.h"
 
 #include "base/clock.h"
+#include "tracers/device/host_clock.h"
 
 #define MARKERS 24
 #define TIMER_INTERVAL_NS 100e6
 #define HOST_CLOCK_INTERVAL_NS 10e6
 #define RATE_ERROR_OF_HOST_CLOCK 5e-5 // of what start measured over milliseconds; then it is measured again
-// Until it is measured: a clock that is steered (NTP) runs at most 500 ppm off, and no quartz is worse than 100 ppm.
-#define RATE_ERROR_FIRST 6e-4
-#define RATE_ERROR_LEAST 5e-6
-#define RATE_ERROR_LEAST_OF_RAW 1e-7 // nobody steers it: the same counter as our ticks, in other units
-
-struct reading {
-  uint64_t ticks, raw_ns;
-};
-static struct reading first;
+#define RATE_ERROR_LEAST_OF_RAW 1e-7  // nobody steers it: the same counter as our ticks, in other units
 
 static const clockid_t host_clocks[] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME};
 #define HOST_CLOCKS (sizeof host_clocks / sizeof host_clocks[0])
-
-// Of a few readings the closest: an interrupt in between would be an error of microseconds.
-static struct clock_observation read_closely(clockid_t clock)
-{
-  struct clock_observation best = {0, 0, 0, UINT64_MAX};
-  for (int i = 0; i < 5; i++) {
-    uint64_t before = xsp_clock_ticks();
-    uint64_t ns = clock_now_ns(clock);
-    uint64_t after = xsp_clock_ticks();
-    if (after - before < best.ticks_high - best.ticks_low)
-      best = (struct clock_observation){ns, before, ns, after};
-  }
-  return best;
-}
-
-static struct reading read_both(void)
-{
-  struct clock_observation seen = read_closely(CLOCK_MONOTONIC_RAW);
-  return (struct reading){seen.ticks_low + (seen.ticks_high - seen.ticks_low) / 2, seen.device_low};
-}
-
-void calibrate_start(void)
-{
-  first = read_both();
-}
-
-// Ticks a nanosecond. Right to some 100 ns over the time since start, which loading a driver makes long enough.
-static double measure_tick_rate(void)
-{
-  struct reading now = read_both();
-  const struct timespec pause = {0, 1000000};
-  while (now.raw_ns - first.raw_ns < 2000000) {
-    nanosleep(&pause, NULL);
-    now = read_both();
-  }
-  return (double)(now.ticks - first.ticks) / (double)(now.raw_ns - first.raw_ns);
-}
 
 static cl_command_queue make_queue(cl_context context, cl_device_id device)
 {
@@ -134,7 +90,7 @@ static void measure(struct device *device, cl_command_queue queue)
   }
   device->has_host_clock = find_host_clock(markers, count, &device->host_clock);
   if (device->has_host_clock) {
-    struct clock_observation seen = read_closely(device->host_clock);
+    struct clock_observation seen = host_clock_read(device->host_clock);
     device_clock_start(&device->clock, device->clock.first_rate, RATE_ERROR_OF_HOST_CLOCK,
                        device->host_clock == CLOCK_MONOTONIC_RAW ? RATE_ERROR_LEAST_OF_RAW : RATE_ERROR_LEAST);
     device_clock_observe(&device->clock, &seen);
@@ -146,7 +102,7 @@ static void measure(struct device *device, cl_command_queue queue)
 
 void calibrate_device(struct device *device, cl_context context)
 {
-  device_clock_start(&device->clock, measure_tick_rate(), RATE_ERROR_FIRST, RATE_ERROR_LEAST);
+  device_clock_start(&device->clock, host_clock_rate(), RATE_ERROR_FIRST, RATE_ERROR_LEAST);
   cl_ulong device_ns = 0, host_ns = 0;
   device->has_timer = layer_next.clGetDeviceAndHostTimer != NULL &&
                       layer_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) == CL_SUCCESS;
@@ -182,6 +138,6 @@ void calibrate_by_host_clock(struct device *device, uint64_t now_ticks)
 {
   if (!device->has_host_clock || !is_due(device, now_ticks, HOST_CLOCK_INTERVAL_NS))
     return;
-  const struct clock_observation seen = read_closely(device->host_clock);
+  const struct clock_observation seen = host_clock_read(device->host_clock);
   device_clock_observe(&device->clock, &seen);
 }

@@ -6,7 +6,6 @@
 
 #include "tracers/opencl/queues.h"
 
-void calibrate_start(void); // once, early: the session's ticks against CLOCK_MONOTONIC_RAW are measured from here
 void calibrate_device(struct device *device, cl_context context);
 // Reads it again, where that is due and there is a way. `now_ticks`: about now.
 void calibrate_by_timer(struct device *device, uint64_t now_ticks);      // asks the device: not from a callback

@@ -3,8 +3,8 @@
 #ifndef XSP_TRACERS_OPENCL_QUEUES_H
 #define XSP_TRACERS_OPENCL_QUEUES_H
 
+#include "tracers/device/device_clock.h"
 #include "tracers/device/lanes.h"
-#include "tracers/opencl/device_clock.h"
 #include "tracers/opencl/layer.h"
 
 #include <time.h>

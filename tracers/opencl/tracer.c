@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture's entry point: options, the report at the end, and the start that both entry points share. A layer that the OpenCL loader brought
 // (OPENCL_LAYERS) joins the session by itself.
+#include "tracers/device/host_clock.h"
 #include "tracers/opencl/calibrate.h"
 #include "tracers/opencl/commands.h"
 #include "tracers/opencl/drain.h"
@@ -52,7 +53,7 @@ void opencl_initialise(void)
   commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0 && xsp_session_levels() != 0;
   may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0 || commands_serialize;
   if (may_record) {
-    calibrate_start();
+    host_clock_start();
     commands_start();
     kernels_start();
     drain_start(exit_wait_ms() * 1000000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The map from a device's clock to ticks against simulated clocks whose truth is known.
-#include "tracers/opencl/device_clock.h"
+#include "tracers/device/device_clock.h"
 
 #include <pthread.h>
 #include <setjmp.h>

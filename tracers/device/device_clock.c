@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock of one device. Observed and read on the driver's threads when a command has completed; pure arithmetic: what
 // the clocks show is given by the caller. Differences are taken in integers first: doubles hold 53 bits.
-#include "tracers/opencl/device_clock.h"
+#include "tracers/device/device_clock.h"
 
 #define WINDOW_FIRST_NS UINT64_C(1000000)
 #define WINDOW_LAST_NS UINT64_C(50000000)

@@ -3,8 +3,8 @@
 // ticks_low and device_high not after ticks_high. (The device's time at which a command was queued is within the call
 // that queued it.) The map is piecewise linear; it is bent where an observation proves it wrong, and from time to time
 // to the middle of what all observations since the last time allow. Any thread; nothing waits.
-#ifndef XSP_TRACERS_OPENCL_DEVICE_CLOCK_H
-#define XSP_TRACERS_OPENCL_DEVICE_CLOCK_H
+#ifndef XSP_TRACERS_DEVICE_DEVICE_CLOCK_H
+#define XSP_TRACERS_DEVICE_DEVICE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
