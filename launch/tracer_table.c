@@ -47,6 +47,11 @@ const struct known_tracer known_tracers[] = {
      .level_mask = A | L | LIB | K,
      .is_annotations = true,
      .variables = {{"ROCP_TOOL_LIBRARIES", PREPEND_ENDED, VALUE_TRACER, 0, NULL}}},
+    {.name = "levelzero",
+     .door = DOOR_FRAMEWORK,
+     .level_mask = K,
+     .library = "levelzero",
+     .variables = {{"ZE_ENABLE_TRACING_LAYER", IF_ABSENT, VALUE_TEXT, K, "1"}}},
     EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
     {.name = "functions",      // comes with --functions
      .is_not_automatic = true,

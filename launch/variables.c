@@ -10,6 +10,7 @@ const struct fixed_variable serial_variables[] = {
     {"CUDA_LAUNCH_BLOCKING", "1", "CUDA"},         // a launch returns when its kernel has ended
     {"HIP_LAUNCH_BLOCKING", "1", "HIP"},           // the same
     {"AMD_SERIALIZE_KERNEL", "3", "HIP"},          // waits before and after each kernel
+    {"UR_L0_SERIALIZE", "2", "SYCL"},              // on Level Zero: each submission waits for its end
     {"OMP_NUM_THREADS", "1", "OpenMP"},            // operators in teams of threads
     {"TF_NUM_INTEROP_THREADS", "1", "TensorFlow"}, // operators side by side
     {"MXNET_ENGINE_TYPE", "NaiveEngine", "MXNet"}, // the same

@@ -9,6 +9,7 @@
 // clang-format off
 #define FRAMEWORKS(PREDICTOR, DOOR, TRACER) \
   PREDICTOR(onnxruntime) DOOR(onnxruntime) TRACER(onnxruntime, FRAMEWORK, M | L) \
+  DOOR(levelzero) \
   PREDICTOR(litert) \
   PREDICTOR(mxnet) DOOR(mxnet) TRACER(mxnet, FRAMEWORK, M | L) \
   PREDICTOR(openvino) TRACER(openvino, PART, M | L) \

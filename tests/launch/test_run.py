@@ -337,7 +337,7 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cuda", "itt", "mxnet", "nvtx", "onnxruntime", "opencl",
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cuda", "itt", "levelzero", "mxnet", "nvtx", "onnxruntime", "opencl",
                                                               "pytorch", "rocm", "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["CUDA_INJECTION64_PATH"], str(self.TRACERS / "cuda.so"))
@@ -372,10 +372,10 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime")
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
         self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt", "rocm"})
-        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cuda", "opencl", "rocm"})
+        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cuda", "levelzero", "opencl", "rocm"})
         self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt", "pytorch", "rocm"})
         self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt", "rocm"})
-        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "opencl", "rocm", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "levelzero", "opencl", "rocm", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
         self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))
         self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("--levels", "M", "-m", "x", "-t", "itt"))

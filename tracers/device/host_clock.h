@@ -13,7 +13,7 @@
 #define RATE_ERROR_FIRST 6e-4
 #define RATE_ERROR_LEAST 5e-6
 
-void host_clock_start(void); // once, early: the rate is measured from here
+void host_clock_start(void);  // once, early: the rate is measured from here
 double host_clock_rate(void); // ticks a nanosecond of CLOCK_MONOTONIC_RAW
 // The closest of a few readings of `clock`, in ns, between two of the ticks.
 struct clock_observation host_clock_read(clockid_t clock);

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracer of Level Zero between a program and a simulated driver, below the real loader: what the devices did is there
+exactly once, with the devices' times, and the program sees what it sees without xsp."""
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
+XSP, TRACERS, PLACE = BUILD / "xsp", BUILD / "tracers", BUILD / "test-programs" / "levelzero"
+WORKLOAD, DRIVER = PLACE / "levelzero_workload", PLACE / "simulated_levelzero.so"
+TIMEOUT = 120
+SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
+UNSANITIZED = unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
+CYCLE_NS = 1e9 / 19.2e6  # of the simulated devices
+
+Execution = collections.namedtuple("Execution", "category name grid block bytes device queue")
+
+
+@unittest.skipIf(not WORKLOAD.exists(), "built without Level Zero's headers and loader (make setup)")
+class LevelZeroTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="xsp-levelzero-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.out, self.truth = self.folder / "out.xsp", self.folder / "truth"
+
+    def environment(self, **more):
+        plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "ZE_"))}
+        return {**plain, "ZE_ENABLE_ALT_DRIVERS": str(DRIVER), "XSP_SIM_TRUTH": str(self.truth),
+                "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "atexit_sleep_ms=0", **more}
+
+    def start(self, command, mode, environment):
+        """Status and output of the program. Whatever it does wrong in the driver's eyes is an error."""
+        self.truth.unlink(missing_ok=True)
+        done = subprocess.run([*command, WORKLOAD, mode], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT)
+        self.said = done.stderr.decode()
+        self.assertNotIn("VIOLATION", self.said)
+        return done.returncode, done.stdout.decode()
+
+    def traced(self, mode, options="", **more):
+        """Runs the program with and without xsp: it must not notice."""
+        environment = self.environment(**more)
+        plain = self.start((), mode, environment)
+        if SANITIZED:
+            self.record_without_run(mode, options, environment, plain)
+        else:
+            command = (XSP, "run", "-f", "-t", f"levelzero{options}", "-o", self.out, "--")
+            self.assertEqual(self.start(command, mode, environment), plain, self.said)
+        truth = self.truth.read_text() if self.truth.exists() else ""
+        self.done = [json.loads(line) for line in truth.splitlines()]
+        self.assertNotRegex(self.said, r"[1-9]\d* (overwritten|torn)")
+        return plain
+
+    def record_without_run(self, mode, options, environment, plain):
+        """The door is preloaded, and brings libxsp.so; the sanitizers' runtime is the program's."""
+        session, tracer = self.folder / "session", TRACERS / "levelzero.so"
+        shutil.rmtree(session, ignore_errors=True)
+        environment = {**environment, "XSP_SESSION": str(session), "XSP_TRACERS": f"@{tracer}{options}",
+                       "ZE_ENABLE_TRACING_LAYER": "1", "XSP_SESSION_JOIN": "1",
+                       "LD_PRELOAD": f"{self.runtime()}:{TRACERS / 'frameworks.so'}"}
+        self.assertEqual(self.start((), mode, environment), plain, self.said)
+        said = self.said
+        done = subprocess.run([XSP, "recover", session, "--force", "-o", self.out], stderr=subprocess.PIPE, timeout=TIMEOUT)
+        self.said = said + done.stderr.decode()
+        self.assertEqual(done.returncode, 0, self.said)
+
+    @staticmethod
+    def runtime():
+        listed = subprocess.run(["ldd", WORKLOAD], stdout=subprocess.PIPE, timeout=TIMEOUT).stdout.decode()
+        return next(iter(re.findall(r"=> (\S*lib(?:a|t|ub)san\S*)", listed)), "")
+
+    def sql(self, query):
+        done = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=TIMEOUT, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    def executions(self):
+        """With start and end, in ns of CLOCK_REALTIME."""
+        tag = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = '{}') as {}"
+        tags = ", ".join(tag.format(key, f"{key}_") for key in ("grid", "block", "bytes"))
+        rows = self.sql(f"select s.category, s.name, s.start_ns, s.end_ns, t.device_id, t.stream_id, {tags} from span s join "
+                        "track t using (run_id, track_id) where s.kind = 'execution' and category != 'sync'")
+        return [(Execution(row["category"], row["name"] if row["category"] == "kernel" else "", row["grid_"], row["block_"],
+                           None if row["bytes_"] is None else int(row["bytes_"]), row["device_id"], row["stream_id"]),
+                 row["start_ns"], row["end_ns"]) for row in rows]
+
+    @staticmethod
+    def execution_of(row):
+        is_kernel = row["kind"] == "kernel"
+        grid, block = (json.dumps(row[key], separators=(",", ":")) if is_kernel else None for key in ("grid", "block"))
+        return Execution(row["kind"], row["name"], grid, block, None if is_kernel else row["bytes"], row["device"], row["queue"])
+
+    def check(self, mode, has_queues=True, **more):
+        """All that the devices did was recorded, when they did it. Queues that threads make together have any numbers."""
+        plain = self.traced(mode, **more)
+        found, wanted = self.executions(), [(self.execution_of(row), row["start"], row["end"]) for row in self.done]
+        if not has_queues:
+            found, wanted = ([(what._replace(queue=0), *times) for what, *times in rows] for rows in (found, wanted))
+        self.assertEqual(collections.Counter(e for e, *_ in found), collections.Counter(e for e, *_ in wanted))
+        self.check_times(found, wanted)
+        return plain
+
+    def check_times(self, found, wanted):
+        """As long to a cycle at either end, and at the same time as far as the clocks can be compared: to 5 ms on a busy
+        machine, where a wrap of the kernels' clock would be 224 s."""
+        key = lambda row: (str(row[0]), row[1])
+        for (what, start, end), (_, wanted_start, wanted_end) in zip(sorted(found, key=key), sorted(wanted, key=key)):
+            length = wanted_end - wanted_start
+            self.assertAlmostEqual(end - start, length, delta=2 * CYCLE_NS + 0.001 * length + 2, msg=what)
+            self.assertAlmostEqual(start, wanted_start, delta=5e6, msg=what)
+
+    def said_count(self, pattern):
+        found = re.search(rf"levelzero: (\d+) {pattern}", self.said)
+        return int(found[1]) if found else 0
+
+
+class CommandsTest(LevelZeroTest):
+    def test_ordered_lists_with_and_without_events(self):
+        self.check("ordered")
+        calls = self.sql("select name, kind, count(*) as n from span where category = 'api' group by 1, 2 order by 1")
+        self.assertIn({"name": "zeCommandListAppendLaunchKernel", "kind": "launch", "n": 8}, calls)
+
+    def test_executions_have_launches(self):
+        """By correlation, each after its launch began."""
+        self.check("ordered")
+        rows = self.sql("select count(*) as n from span l join span e on l.run_id = e.run_id and l.correlation_id = "
+                        "e.correlation_id where l.kind = 'launch' and e.kind = 'execution' and e.start_ns >= l.start_ns - 5000000")
+        self.assertEqual(rows, [{"n": 8}])
+
+    def test_unordered_lists_stay_unordered(self):
+        """The long kernel still runs when the last one is done, and they are on lanes of one queue."""
+        self.check("unordered")
+        lanes = self.sql("select distinct t.name from span s join track t using (run_id, track_id) where s.category = 'kernel'")
+        self.assertEqual({lane["name"] for lane in lanes} - {"Simulated GPU A queue 1"}, {"Simulated GPU A queue 1 lane 2",
+                                                                                        "Simulated GPU A queue 1 lane 3"})
+
+    def test_nothing_waits_that_did_not(self):
+        self.check("interlocked")
+
+    def test_events_of_the_program_with_times(self):
+        self.check("times")
+
+    def test_copies(self):
+        self.check("copies")
+        rows = self.sql("select name, count(*) as n from span where kind = 'execution' group by 1 order by 1")
+        self.assertEqual({row["name"]: row["n"] for row in rows}, {"Barrier": 2, "Memcpy HtoD": 2, "Memcpy DtoH": 2, "Memset": 2})
+
+    def test_lists_executed_again_and_again(self):
+        self.check("lists")
+        launches = self.sql("select count(*) as n from span where name = 'zeCommandQueueExecuteCommandLists' and kind = 'launch'")
+        self.assertEqual(launches, [{"n": 6}])
+        per_launch = self.sql("select count(*) as n from span where kind = 'execution' group by correlation_id order by 1")
+        self.assertEqual([row["n"] for row in per_launch], [1, 4, 4, 4, 4, 4])
+
+    def test_lists_in_flight_many_times(self):
+        """Of 80 runs 64 are followed; the others, two kernels and two barriers each, are counted."""
+        self.traced("pipelined")
+        rows = self.sql("select name, count(*) as n from span where kind = 'execution' group by 1 order by 1")
+        self.assertEqual({row["name"]: row["n"] for row in rows}, {"Barrier": 128, "first_10000": 64, "second_1000": 64})
+        self.assertEqual(self.said_count("commands were more than can be followed"), 64)
+        self.check_times(self.executions(), [(self.execution_of(row), row["start"], row["end"]) for row in self.done
+                                             if row in self.first_runs(64)])
+
+    def first_runs(self, count):
+        return [row for name in ("first_10000", "second_1000")
+                for row in [row for row in self.done if row["name"] == name][:count]]
+
+    def test_large_lists(self):
+        self.check("large")
+
+    def test_events_that_the_device_resets(self):
+        """What was in the event may be gone when it is read: such commands are counted, not guessed."""
+        self.traced("resets")
+        self.assertEqual(self.executions(), [])
+        self.assertEqual(self.said_count("commands whose event the program used again"), 4)
+
+    def test_many_threads(self):
+        self.check("threads", has_queues=False)
+
+    def test_many_launches_before_a_wait(self):
+        self.check("many")
+
+    def test_objects_that_come_and_go(self):
+        self.check("contexts")
+
+    def test_a_program_that_polls(self):
+        self.check("polls")
+
+    def test_the_wrap_of_the_kernels_clock(self):
+        self.check("late")
+
+    def test_calls_that_fail(self):
+        self.check("errors")
+        rows = self.sql("select name, value from span join tag using (run_id, span_id) where key = 'error' order by 1, 2")
+        invalid, memory, kind = 0x78000004, 0x70000003, 0x78000019
+        self.assertEqual([(row["name"], int(row["value"])) for row in rows],
+                         [("zeCommandListAppendLaunchKernel", invalid)] * 2 + [("zeCommandListAppendLaunchKernel", kind)] +
+                         [("zeCommandQueueExecuteCommandLists", memory)])
+
+    def test_memory(self):
+        self.traced("memory")
+        tag = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = '{}')"
+        rows = self.sql(f"select name, {tag.format('bytes')} as bytes, {tag.format('memory_kind')} as kind, "
+                        f"{tag.format('total_bytes')} as total from span s where category = 'memory' order by start_ns")
+        self.assertEqual([(row["name"], row["bytes"], row["kind"], row["total"]) for row in rows],
+                         [("allocate", 1000, "Device", 1000), ("allocate", 500, "Device", 1500), ("allocate", 300, "Host", None),
+                          ("allocate", 200, "Shared", None), ("free", 1000, "Device", 500), ("free", 500, "Device", 0),
+                          ("free", 300, "Host", None), ("free", 200, "Shared", None)])
+
+
+class EndsTest(LevelZeroTest):
+    def test_an_exit_without_waiting(self):
+        self.assertEqual(self.check("leave"), (7, "left\n"))
+
+    def test_an_exit_that_may_not_wait(self):
+        self.assertEqual(self.traced("leave", options=":exit_wait_ms=0"), (7, "left\n"))
+        self.assertEqual(self.said_count("commands or lists had not ended at exit"), 2)
+
+    def test_an_abrupt_exit(self):
+        self.assertEqual(self.traced("abrupt"), (8, "left\n"))
+        self.assertEqual(self.sql("select count(*) as n from span where kind = 'launch'"), [{"n": 2}])
+
+    def test_a_fork(self):
+        self.check("fork")
+
+
+@UNSANITIZED
+class RunTest(LevelZeroTest):
+    def test_a_program_that_looks_functions_up(self):
+        """As runtimes do that load the loader themselves."""
+        program = ("import ctypes; ze = ctypes.CDLL('libze_loader.so.1'); assert ze.zeInit(0) == 0; n = ctypes.c_uint32(0); "
+                   "assert ze.zeDriverGet(ctypes.byref(n), None) == 0 and n.value == 1; print('found')")
+        done = subprocess.run([XSP, "run", "-f", "-t", "levelzero", "-o", self.out, "--", os.environ["XSP_PYTHON"], "-c", program],
+                              env=self.environment(XSP_DEBUG="launch"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=TIMEOUT)
+        self.assertEqual((done.returncode, done.stdout), (0, b"found\n"), done.stderr)
+
+    def test_levels_without_kernels(self):
+        """Nothing of the tracer is in the process."""
+        environment = self.environment()
+        plain = self.start((), "ordered", environment)
+        command = (XSP, "run", "-f", "--levels", "M", "-t", "levelzero", "-o", self.out, "--")
+        self.assertEqual(self.start(command, "ordered", environment), plain)
+        self.assertEqual(self.sql("select count(*) as n from span where tracer = 'levelzero'"), [{"n": 0}])
+
+    def test_a_tracing_layer_that_is_switched_off(self):
+        self.traced("ordered", ZE_ENABLE_TRACING_LAYER="0")
+        self.assertEqual(self.executions(), [])
+        self.assertRegex(self.said, "levelzero: kernels are not recorded: .*ZE_ENABLE_TRACING_LAYER")
+
+    def check_probe(self, *options, **environment):
+        done = subprocess.run([XSP, "check", "levelzero", "--json", *options], env=self.environment(**environment),
+                              stdout=subprocess.PIPE, timeout=TIMEOUT)
+        return [row for row in json.loads(done.stdout) if row.get("tracer") == "levelzero"][0]
+
+    def test_check(self):
+        found = self.check_probe()
+        self.assertTrue(found["usable"], found)
+        self.assertRegex(found["version"], r"loader \d+\.\d+\.\d+, tracing layer \d+.*2 devices: Simulated GPU A, Simulated GPU B")
+
+    def test_check_without_a_driver(self):
+        found = self.check_probe(ZE_ENABLE_ALT_DRIVERS="/nowhere.so")
+        self.assertFalse(found["usable"], found)
+        self.assertIn("no device", found["reason"])
+
+    def test_check_of_another_loader(self):
+        found = self.check_probe("--library", "levelzero=/nowhere.so")
+        self.assertFalse(found["usable"], found)
+        self.assertIn("/nowhere.so", found["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a command gets the device's times, on the program's threads. The program's events are never changed:
+//   no event           one of ours
+//   an event           one of ours; then a command of ours signals the program's
+//   one with times     it has what we need; read before the program resets it or uses it again
+#include "tracers/levelzero/commands.h"
+
+#include "tracers/levelzero/lists.h"
+
+#include <stdlib.h>
+
+// Above the 32-bit numbers of other tracers and OpenCL's, below 2^40, up to which collect keeps ids as they are.
+#define CORRELATION_BASE (UINT64_C(3) << 33)
+
+void call_begin(struct call *call, struct xsp_site *site)
+{
+  *call = (struct call){.is_open = true, .span = xsp_span_start(site), .launch = {.ticks = xsp_clock_ticks()}};
+}
+
+void call_end(struct call *call, uint32_t result)
+{
+  if (call->span.start == 0)
+    return;
+  if (result != ZE_OK && result != ZE_NOT_READY)
+    xsp_span_tag_int(&call->span, "error", result);
+  xsp_span_finish(&call->span);
+}
+
+static void correlate(struct call *call)
+{
+  call->launch.correlation_id = CORRELATION_BASE + __atomic_fetch_add(&flight_counts.launches, 1, __ATOMIC_RELAXED);
+  xsp_span_correlate(&call->span, XSP_KIND_LAUNCH, call->launch.correlation_id);
+}
+
+// ---- one command
+// With the lock. NULL: it has no times.
+static struct slot *choose(struct call *call, void **event)
+{
+  struct list *list = call->list;
+  struct event *given = event_of(*event);
+  if ((*event != NULL && given == NULL) || (list->queue == NULL && !list->is_compute)) {
+    count(&flight_counts.untimed, 1);
+    return NULL;
+  }
+  bool has_times = given != NULL && given->has_times;
+  if (has_times) {
+    flight_settle(given);
+    if (given->is_reset_by_device) {
+      count(&flight_counts.lost_times, 1);
+      return NULL;
+    }
+  }
+  struct slot *slot = slot_take(list->context);
+  if (slot == NULL)
+    return NULL;
+  if (has_times) {
+    slot->of_program = given;
+    slot->watched = call->of_program = *event;
+  } else {
+    call->to_signal = *event;
+    *event = slot->event;
+  }
+  return slot;
+}
+
+void command_begin(struct call *call, struct xsp_site *site, void *list, void **event, struct work work)
+{
+  call_begin(call, site);
+  call->list = list_of(list);
+  if (call->span.start == 0 || call->list == NULL)
+    return;
+  if (call->list->queue != NULL)
+    correlate(call);
+  call->work = work;
+  pthread_mutex_lock(&levelzero_lock);
+  call->slot = choose(call, event);
+  pthread_mutex_unlock(&levelzero_lock);
+}
+
+// In an unordered list a barrier would hold back what follows, and wait for what comes before: there, the copy of the times
+// waits for the command alone. Lists for copies cannot do that; what runs them is ordered.
+static void signal_for_program(struct call *call)
+{
+  struct slot *slot = call->slot;
+  void *list = call->list->handle;
+  if (!call->list->is_in_order && call->list->is_compute &&
+      ze.CommandListAppendQueryKernelTimestamps(list, 1, &slot->event, slot->snapshot, NULL, call->to_signal, 1,
+                                                &slot->event) == ZE_OK)
+    slot->is_by_snapshot = call->list->queue != NULL;
+  else
+    ze.CommandListAppendBarrier(list, call->to_signal, 0, NULL);
+}
+
+// With the lock.
+static void record(struct call *call)
+{
+  struct slot *slot = call->slot;
+  struct recorded command = {slot, NULL, call->work};
+  if (slot->of_program != NULL) {
+    command = (struct recorded){NULL, call->of_program, call->work};
+    slot_give(slot);
+  }
+  if (!list_record(call->list, &command))
+    count(&flight_counts.without_slot, 1);
+}
+
+void command_end(struct call *call, uint32_t result)
+{
+  struct slot *slot = call->slot;
+  if (slot != NULL && result == ZE_OK && call->to_signal != NULL)
+    signal_for_program(call);
+  call_end(call, result);
+  if (slot == NULL)
+    return;
+  pthread_mutex_lock(&levelzero_lock);
+  if (result != ZE_OK) {
+    slot_give(slot);
+  } else if (call->list->queue == NULL) {
+    record(call);
+  } else {
+    slot->work = call->work;
+    slot->launch = call->launch;
+    flight_start(call->list->queue, slot);
+  }
+  pthread_mutex_unlock(&levelzero_lock);
+}
+
+// ---- lists
+void execute_begin(struct call *call, struct xsp_site *site, struct queue *queue, uint32_t *count, void ***lists)
+{
+  call_begin(call, site);
+  uint32_t wanted = *count, given = 0;
+  if (call->span.start != 0) {
+    correlate(call);
+    call->queue = queue;
+  }
+  call->lists = *lists == NULL ? NULL : malloc((size_t)wanted * 2 * sizeof *call->lists);
+  if (call->lists == NULL)
+    return;
+  pthread_mutex_lock(&levelzero_lock);
+  for (uint32_t i = 0; i < wanted; i++) {
+    struct list *list = list_of((*lists)[i]);
+    call->lists[given++] = (*lists)[i];
+    void *ours = list == NULL || list->queue != NULL ? NULL : list_follow(list, call->queue, &call->launch);
+    if (ours != NULL)
+      call->lists[given++] = ours;
+  }
+  pthread_mutex_unlock(&levelzero_lock);
+  *count = given;
+  *lists = call->lists;
+}
+
+void execute_end(struct call *call, uint32_t result)
+{
+  call_end(call, result);
+  free(call->lists);
+  if (result == ZE_OK || call->queue == NULL)
+    return;
+  pthread_mutex_lock(&levelzero_lock);
+  flights_cancel(call->queue, call->launch.correlation_id);
+  pthread_mutex_unlock(&levelzero_lock);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an event that is signalled to an execution. Looked at where the program has waited, now and then when it launches, and
+// at exit: a device's times do not change. Never waits.
+#include "tracers/levelzero/flights.h"
+
+#include "tracers/levelzero/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SLOTS 64u
+#define BLOCKS_MOST 1024u // 65,536 commands in flight or in lists
+#define LOOK_EVERY 256u   // launches
+#define UNWRITTEN UINT64_MAX
+
+struct block {
+  struct block *next;
+  void *pool, *memory;
+  struct slot slots[BLOCK_SLOTS];
+};
+
+struct flight_counts flight_counts;
+static uint32_t block_count;
+
+void count(uint64_t *counter, uint64_t by)
+{
+  __atomic_add_fetch(counter, by, __ATOMIC_RELAXED);
+}
+
+// ---- slots
+static void destroy_block(struct context *context, struct block *block)
+{
+  for (uint32_t i = 0; i < BLOCK_SLOTS && block->slots[i].event != NULL; i++)
+    ze.EventDestroy(block->slots[i].event);
+  if (block->pool != NULL)
+    ze.EventPoolDestroy(block->pool);
+  if (block->memory != NULL)
+    ze.MemFree(context->handle, block->memory);
+  free(block);
+  block_count--;
+}
+
+static bool fill_block(struct context *context, struct block *block)
+{
+  const struct ze_event_pool_desc pool = {
+      {ZE_EVENT_POOL_DESC, NULL}, ZE_POOL_IS_HOST_VISIBLE | ZE_POOL_HAS_TIMESTAMPS, BLOCK_SLOTS};
+  const struct ze_host_memory_desc memory = {{ZE_HOST_MEMORY_DESC, NULL}, 0};
+  struct ze_timestamps *snapshots;
+  if (ze.EventPoolCreate(context->handle, &pool, 0, NULL, &block->pool) != ZE_OK ||
+      ze.MemAllocHost(context->handle, &memory, BLOCK_SLOTS * sizeof *snapshots, 64, &block->memory) != ZE_OK)
+    return false;
+  snapshots = block->memory;
+  for (uint32_t i = 0; i < BLOCK_SLOTS; i++) {
+    const struct ze_event_desc desc = {{ZE_EVENT_DESC, NULL}, i, ZE_SCOPE_IS_HOST, ZE_SCOPE_IS_HOST};
+    block->slots[i].context = context;
+    block->slots[i].snapshot = &snapshots[i];
+    if (ze.EventCreate(block->pool, &desc, &block->slots[i].event) != ZE_OK)
+      return false;
+  }
+  return true;
+}
+
+static void add_block(struct context *context)
+{
+  struct block *block = block_count < BLOCKS_MOST ? calloc(1, sizeof *block) : NULL;
+  if (block == NULL)
+    return;
+  block_count++;
+  if (!fill_block(context, block)) {
+    destroy_block(context, block);
+    return;
+  }
+  block->next = context->blocks;
+  context->blocks = block;
+  for (uint32_t i = 0; i < BLOCK_SLOTS; i++) {
+    block->slots[i].next = context->free;
+    context->free = &block->slots[i];
+  }
+}
+
+struct slot *slot_take(struct context *context)
+{
+  if (context->free == NULL)
+    flights_look();
+  if (context->free == NULL)
+    add_block(context);
+  struct slot *slot = context->free;
+  if (slot == NULL) {
+    count(&flight_counts.without_slot, 1);
+    return NULL;
+  }
+  context->free = slot->next;
+  *slot = (struct slot){.context = context, .event = slot->event, .snapshot = slot->snapshot, .watched = slot->event};
+  slot->snapshot->context_end = UNWRITTEN;
+  return slot;
+}
+
+void slot_give(struct slot *slot)
+{
+  ze.EventHostReset(slot->event);
+  slot->next = slot->context->free;
+  slot->context->free = slot;
+}
+
+// ---- flights
+void flight_start(struct queue *queue, struct slot *slot)
+{
+  slot->next = NULL;
+  if (queue->first == NULL)
+    queue->first = slot;
+  else
+    queue->last->next = slot;
+  queue->last = slot;
+  if (slot->of_program != NULL)
+    slot->of_program->watched = slot;
+  count(&flight_counts.in_flight, 1);
+  static uint32_t started;
+  if (++started % LOOK_EVERY == 0)
+    flights_look();
+}
+
+void flights_cancel(struct queue *queue, uint64_t correlation_id)
+{
+  for (struct slot *slot = queue->first; slot != NULL; slot = slot->next)
+    slot->is_void = slot->is_void || slot->launch.correlation_id == correlation_id;
+}
+
+static bool has_ended(const struct slot *slot)
+{
+  if (slot->is_void)
+    return true;
+  if (slot->is_by_snapshot)
+    return __atomic_load_n(&slot->snapshot->context_end, __ATOMIC_ACQUIRE) != UNWRITTEN;
+  return ze.EventQueryStatus(slot->watched) == ZE_OK;
+}
+
+void flight_publish(struct queue *queue, const struct work *work, const struct launch *launch,
+                    const struct ze_timestamps *times, uint64_t now)
+{
+  struct xsp_interval interval = {.size = sizeof interval,
+                                  .kind = XSP_KIND_EXECUTION,
+                                  .clock = XSP_CLOCK_TICKS,
+                                  .correlation_id = launch->correlation_id};
+  if (work->site == NULL)
+    return; // names are full
+  if (!clock_convert(&queue->device->clock, times, launch->ticks, now, &interval.start, &interval.end)) {
+    count(&flight_counts.implausible, 1);
+    return;
+  }
+  interval.track = queue_track(queue, interval.start, interval.end);
+  struct xsp_span span = xsp_span_emit(work->site, &interval);
+  if (span.start != 0 && work->bytes >= 0)
+    xsp_span_tag_int(&span, "bytes", work->bytes);
+}
+
+static void publish(struct queue *queue, const struct slot *slot, uint64_t now)
+{
+  struct ze_timestamps times;
+  if (slot->run != NULL)
+    run_publish(queue, slot->run, &slot->launch, now);
+  else if (ze.EventQueryKernelTimestamp(slot->watched, &times) == ZE_OK)
+    flight_publish(queue, &slot->work, &slot->launch, &times, now);
+  else
+    count(&flight_counts.lost_times, 1);
+}
+
+static void end(struct queue *queue, struct slot *slot, uint64_t now)
+{
+  if (!slot->is_void)
+    publish(queue, slot, now);
+  if (slot->of_program != NULL && slot->of_program->watched == slot)
+    slot->of_program->watched = NULL;
+  if (slot->run != NULL)
+    run_ended(slot->run); // keeps its slot
+  else
+    slot_give(slot);
+  __atomic_sub_fetch(&flight_counts.in_flight, 1, __ATOMIC_RELAXED);
+}
+
+static void look_at(struct queue *queue)
+{
+  if (queue->first == NULL || !has_ended(queue->first))
+    return;
+  clock_read(queue->device);
+  uint64_t now = xsp_clock_ticks();
+  do {
+    struct slot *slot = queue->first;
+    queue->first = slot->next;
+    end(queue, slot, now);
+  } while (queue->first != NULL && has_ended(queue->first));
+}
+
+void flights_look(void)
+{
+  queues_each(look_at);
+}
+
+// Its place in the queue is left to flights_look.
+static void lose(struct slot *slot)
+{
+  slot->is_void = true;
+  count(&flight_counts.lost_times, 1);
+}
+
+void flight_settle(struct event *event)
+{
+  if (event->watched != NULL)
+    flights_look();
+  if (event->watched == NULL)
+    return;
+  lose(event->watched);
+  event->watched = NULL;
+}
+
+// ---- a context's end
+static struct context *leaving;
+
+static void leave_queue(struct queue *queue)
+{
+  struct slot **place = &queue->first, *last = NULL;
+  while (*place != NULL) {
+    struct slot *slot = *place;
+    if (slot->context != leaving) {
+      last = slot;
+      place = &slot->next;
+      continue;
+    }
+    *place = slot->next;
+    if (slot->of_program != NULL && slot->of_program->watched == slot)
+      slot->of_program->watched = NULL;
+    count(&flight_counts.lost_times, !slot->is_void);
+    __atomic_sub_fetch(&flight_counts.in_flight, 1, __ATOMIC_RELAXED);
+  }
+  queue->last = last;
+}
+
+void flights_leave(struct context *context)
+{
+  flights_look();
+  leaving = context;
+  queues_each(leave_queue);
+  context->free = NULL;
+  while (context->blocks != NULL) {
+    struct block *block = context->blocks;
+    context->blocks = block->next;
+    destroy_block(context, block);
+  }
+  __atomic_store_n(&context->handle, NULL, __ATOMIC_RELAXED);
+}

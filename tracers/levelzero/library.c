@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loader's functions, by name. Called once in a traced process, and by `xsp check`.
+#include "tracers/levelzero/probe.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool find(void *library, const char *name, void *ret_function, char *why, size_t why_size)
+{
+  void *symbol = dlsym(library, name);
+  memcpy(ret_function, &symbol, sizeof symbol);
+  if (symbol == NULL)
+    snprintf(why, why_size, "the loader has no function %s", name);
+  return symbol != NULL;
+}
+
+bool library_find(void *library, struct ze *ret_ze, char *why, size_t why_size)
+{
+  bool is_complete = true;
+#define X(name, parameters) is_complete = is_complete && find(library, "ze" #name, &ret_ze->name, why, why_size);
+  ZE_FUNCTIONS(X)
+#undef X
+  return is_complete;
+}
+
+void *library_trace(void *library, char *why, size_t why_size)
+{
+  static char data;
+  const struct zel_tracer_desc desc = {{ZEL_TRACER_DESC, NULL}, &data};
+  zel_create *create;
+  void *tracer = NULL;
+  if (!find(library, "zelTracerCreate", &create, why, why_size))
+    return NULL;
+  uint32_t error = create(&desc, &tracer);
+  if (error != ZE_OK) {
+    snprintf(why, why_size,
+             "the loader has no tracing layer (error 0x%x): libze_tracing_layer.so.1 must be installed next to it, and "
+             "ZE_ENABLE_TRACING_LAYER must be 1",
+             error);
+    return NULL;
+  }
+  return tracer;
+}
+
+bool library_enable(void *library, void *tracer)
+{
+  char why[64];
+  zel_enable *enable;
+  return find(library, "zelTracerSetEnabled", &enable, why, sizeof why) && enable(tracer, 1) == ZE_OK;
+}
