@@ -27,10 +27,12 @@ static bool is_same(const void *entry, const void *key)
   return memcmp(&left->shape, &right->shape, sizeof left->shape) == 0 && strcmp(left->name, right->name) == 0;
 }
 
-static void tag_three(struct xsp_site *site, const char *key, int64_t x, int64_t y, int64_t z)
+static void tag_three(struct xsp_site *site, const char *key, const uint32_t values[3])
 {
-  char text[72];
-  snprintf(text, sizeof text, "[%lld,%lld,%lld]", (long long)x, (long long)y, (long long)z);
+  char text[48];
+  if (values[0] == 0)
+    return;
+  snprintf(text, sizeof text, "[%u,%u,%u]", values[0], values[1], values[2]);
   xsp_site_tag_string(site, key, text);
 }
 
@@ -41,10 +43,9 @@ static struct xsp_site *make_site(const char *tracer, const struct known_kernel 
       xsp_site_create_variant(tracer, XSP_LEVEL_KERNEL, kernel->name, "kernel", (uint32_t)(hash >> 32 ^ hash) | 1);
   if (site == NULL)
     return NULL;
-  tag_three(site, "grid", shape->grid[0], shape->grid[1], shape->grid[2]);
-  tag_three(site, "block", shape->block[0], shape->block[1], shape->block[2]);
-  if (shape->cluster[0] != 0)
-    tag_three(site, "cluster", shape->cluster[0], shape->cluster[1], shape->cluster[2]);
+  tag_three(site, "grid", shape->grid);
+  tag_three(site, "block", shape->block);
+  tag_three(site, "cluster", shape->cluster);
   if (shape->registers != 0) {
     xsp_site_tag_int(site, "registers", shape->registers);
     xsp_site_tag_int(site, "shared_bytes", shape->shared_bytes);
@@ -68,12 +69,15 @@ struct xsp_site *kernel_site(const char *tracer, const char *name, const struct 
   const struct known_kernel *known = guest_find(sites, SITES_CAPACITY, (uint32_t)hash, is_same, &key);
   if (known != NULL)
     return known->site;
-  struct known_kernel *fresh = site_count < SITES_CAPACITY / 2 ? malloc(sizeof *fresh + length + 1) : NULL;
+  struct known_kernel *fresh =
+      __atomic_load_n(&site_count, __ATOMIC_RELAXED) < SITES_CAPACITY / 2 ? malloc(sizeof *fresh + length + 1) : NULL;
   if (fresh == NULL)
     return xsp_site_create(tracer, XSP_LEVEL_KERNEL, key.name, "kernel");
   *fresh = key;
   fresh->name = memcpy(fresh + 1, key.name, length + 1);
   fresh->site = make_site(tracer, fresh, hash);
-  guest_add(sites, SITES_CAPACITY, &site_count, (uint32_t)hash, is_same, fresh, fresh);
-  return fresh->site;
+  known = guest_add(sites, SITES_CAPACITY, &site_count, (uint32_t)hash, is_same, fresh, fresh);
+  if (known != fresh) // another thread was faster
+    free(fresh);
+  return known->site;
 }

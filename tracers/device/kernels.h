@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sites of kernels: one for a name and shape, so that a kernel's tags cost nothing each time that it runs. One thread.
+// Sites of kernels: one for a name and shape, so that a kernel's tags cost nothing each time that it runs. Any thread; no lock.
 #ifndef XSP_TRACERS_DEVICE_KERNELS_H
 #define XSP_TRACERS_DEVICE_KERNELS_H
 
@@ -8,7 +8,7 @@
 
 // What a launch says of its kernel; becomes tags of this name. Only uint32_t: compared as bytes.
 struct device_kernel_shape {
-  uint32_t grid[3], block[3]; // in blocks, in threads
+  uint32_t grid[3], block[3]; // in blocks, in threads; [0] 0: not known, no tag
   uint32_t cluster[3];        // in blocks; [0] 0: none, no tag
   uint32_t registers;         // of a thread; 0: not known, and shared_bytes neither: no tags
   uint32_t scalar_registers;  // of a wave; 0: no tag

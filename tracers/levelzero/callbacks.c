@@ -46,7 +46,7 @@ static bool is_off(void)
 #define KERNEL(grid, block)                                                                                            \
   (struct work)                                                                                                        \
   {                                                                                                                    \
-    kernel_site(ARGUMENT(void *, 1), grid, block), -1                                                                  \
+    launched_site(ARGUMENT(void *, 1), grid, block), -1                                                                \
   }
 #define COPY(bytes) copy_work(ARGUMENT(const void *, 1), ARGUMENT(const void *, 2), call_context(argument), bytes)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by handle, and their sites by name and shape. Any thread; no lock.
+// Kernels by handle, and the sites of their launches. Any thread; no lock.
 #ifndef XSP_TRACERS_LEVELZERO_KERNELS_H
 #define XSP_TRACERS_LEVELZERO_KERNELS_H
 
@@ -9,6 +9,6 @@
 void kernel_made(void *handle, const char *name);
 void kernel_sized(void *handle, const uint32_t block[3]);
 // `grid`: of groups; NULL: only the device knows. `block`: NULL: as it was set.
-struct xsp_site *kernel_site(void *handle, const uint32_t *grid, const uint32_t *block);
+struct xsp_site *launched_site(void *handle, const uint32_t *grid, const uint32_t *block);
 
 #endif
