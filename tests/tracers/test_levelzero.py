@@ -63,7 +63,7 @@ class LevelZeroTest(unittest.TestCase):
         session, tracer = self.folder / "session", TRACERS / "levelzero.so"
         shutil.rmtree(session, ignore_errors=True)
         environment = {**environment, "XSP_SESSION": str(session), "XSP_TRACERS": f"@{tracer}{options}",
-                       "ZE_ENABLE_TRACING_LAYER": "1", "XSP_SESSION_JOIN": "1",
+                       "ZE_ENABLE_TRACING_LAYER": "1",
                        "LD_PRELOAD": f"{self.runtime()}:{TRACERS / 'frameworks.so'}"}
         self.assertEqual(self.start((), mode, environment), plain, self.said)
         said = self.said
