@@ -106,6 +106,7 @@ void slot_give(struct slot *slot)
 void flight_start(struct queue *queue, struct slot *slot)
 {
   slot->next = NULL;
+  slot->queue = queue;
   if (queue->first == NULL)
     queue->first = slot;
   else
@@ -153,21 +154,22 @@ void flight_publish(struct queue *queue, const struct work *work, const struct l
     xsp_span_tag_int(&span, "bytes", work->bytes);
 }
 
-static void publish(struct queue *queue, const struct slot *slot, uint64_t now)
+static void publish(const struct slot *slot, uint64_t now)
 {
   struct ze_timestamps times;
   if (slot->run != NULL)
-    run_publish(queue, slot->run, &slot->launch, now);
+    run_publish(slot->queue, slot->run, &slot->launch, now);
   else if (ze.EventQueryKernelTimestamp(slot->watched, &times) == ZE_OK)
-    flight_publish(queue, &slot->work, &slot->launch, &times, now);
+    flight_publish(slot->queue, &slot->work, &slot->launch, &times, now);
   else
     count(&flight_counts.lost_times, 1);
 }
 
-static void end(struct queue *queue, struct slot *slot, uint64_t now)
+// It has its place in the queue no longer.
+static void end(struct slot *slot, uint64_t now)
 {
   if (!slot->is_void)
-    publish(queue, slot, now);
+    publish(slot, now);
   if (slot->of_program != NULL && slot->of_program->watched == slot)
     slot->of_program->watched = NULL;
   if (slot->run != NULL)
@@ -186,7 +188,7 @@ static void look_at(struct queue *queue)
   do {
     struct slot *slot = queue->first;
     queue->first = slot->next;
-    end(queue, slot, now);
+    end(slot, now);
   } while (queue->first != NULL && has_ended(queue->first));
 }
 
@@ -195,21 +197,19 @@ void flights_look(void)
   queues_each(look_at);
 }
 
-// Its place in the queue is left to flights_look.
-static void lose(struct slot *slot)
-{
-  slot->is_void = true;
-  count(&flight_counts.lost_times, 1);
-}
-
 void flight_settle(struct event *event)
 {
-  if (event->watched != NULL)
-    flights_look();
-  if (event->watched == NULL)
+  struct slot *slot = event->watched;
+  if (slot == NULL)
     return;
-  lose(event->watched);
   event->watched = NULL;
+  if (has_ended(slot)) {
+    clock_read(slot->queue->device);
+    publish(slot, xsp_clock_ticks());
+  } else {
+    count(&flight_counts.lost_times, 1);
+  }
+  slot->is_void = true; // flights_look takes it from its queue: earlier ones may still run
 }
 
 // ---- a context's end

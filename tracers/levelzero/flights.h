@@ -23,7 +23,8 @@ struct slot {
   bool is_void;             // has no times to wait for
   struct event *of_program; // which has the times instead of `event`
   void *watched;            // the event to ask
-  struct run *run;          // of a list with many commands (lists.c); NULL: one command
+  struct queue *queue;
+  struct run *run; // of a list with many commands (lists.c); NULL: one command
   struct work work;
   struct launch launch;
 };

@@ -125,8 +125,20 @@ void mode_times(void)
     DO(zeEventHostReset(event));
     DO(zeEventHostReset(other));
   }
+  ze_command_list_handle_t unordered = immediate(0, 0, false);
+  launch(unordered, make_kernel("long_300000", 1, 1, 1), 1, NULL, NULL);
+  for (int round = 0; round < 3; round++) { // each is reset while the long one runs
+    launch(unordered, first, 2, event, NULL);
+    wait_for(event);
+    DO(zeEventHostReset(event));
+  }
+  launch(unordered, first, 3, other, NULL);
+  wait_for(other);
   launch(list, first, 1, plain, NULL);
   wait_for(plain);
+  DO(zeCommandListAppendBarrier(unordered, event, 0, NULL));
+  wait_for(event);
+  DO(zeCommandListDestroy(unordered));
   ze_kernel_timestamp_result_t times;
   printf("without times: 0x%x\n", zeEventQueryKernelTimestamp(plain, &times));
   DO(zeEventDestroy(event));
