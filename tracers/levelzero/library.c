@@ -47,5 +47,8 @@ bool library_enable(void *library, void *tracer)
 {
   char why[64];
   zel_enable *enable;
+  uint32_t (*switch_on)(void); // the layer, where the variable has not; newer loaders
+  if (find(library, "zelEnableTracingLayer", &switch_on, why, sizeof why))
+    switch_on();
   return find(library, "zelTracerSetEnabled", &enable, why, sizeof why) && enable(tracer, 1) == ZE_OK;
 }
