@@ -108,12 +108,13 @@ class LevelZeroTest(unittest.TestCase):
         return plain
 
     def check_times(self, found, wanted):
-        """As long to a cycle at either end, and at the same time as far as the clocks can be compared: to 5 ms on a busy
-        machine, where a wrap of the kernels' clock would be 224 s."""
+        """As long to a cycle and the stated error of the clock at either end, and at the same time as far as the clocks can be
+        compared: to 5 ms on a busy machine, where a wrap of the kernels' clock would be 224 s."""
         key = lambda row: (str(row[0]), row[1])
+        error_ns = CYCLE_NS + 1000 * max((float(us) for us in re.findall(r"known to \+-([\d.]+) us", self.said)), default=0)
         for (what, start, end), (_, wanted_start, wanted_end) in zip(sorted(found, key=key), sorted(wanted, key=key)):
             length = wanted_end - wanted_start
-            self.assertAlmostEqual(end - start, length, delta=2 * CYCLE_NS + 0.001 * length + 2, msg=what)
+            self.assertAlmostEqual(end - start, length, delta=2 * error_ns + 2, msg=what)
             self.assertAlmostEqual(start, wanted_start, delta=5e6, msg=what)
 
     def said_count(self, pattern):
@@ -154,6 +155,7 @@ class CommandsTest(LevelZeroTest):
 
     def test_lists_executed_again_and_again(self):
         self.check("lists")
+        self.check_order("first_100", "second_200")
         launches = self.sql("select count(*) as n from span where name = 'zeCommandQueueExecuteCommandLists' and kind = 'launch'")
         self.assertEqual(launches, [{"n": 6}])
         per_launch = self.sql("select count(*) as n from span where kind = 'execution' group by correlation_id order by 1")
@@ -162,15 +164,26 @@ class CommandsTest(LevelZeroTest):
     def test_lists_in_flight_many_times(self):
         """Of 80 runs 64 are followed; the others, two kernels and two barriers each, are counted."""
         self.traced("pipelined")
+        self.check_order("first_10000", "second_1000")
         rows = self.sql("select name, count(*) as n from span where kind = 'execution' group by 1 order by 1")
         self.assertEqual({row["name"]: row["n"] for row in rows}, {"Barrier": 128, "first_10000": 64, "second_1000": 64})
         self.assertEqual(self.said_count("commands were more than can be followed"), 64)
         self.check_times(self.executions(), [(self.execution_of(row), row["start"], row["end"]) for row in self.done
                                              if row in self.first_runs(64)])
 
+    def check_order(self, first, second):
+        """In each run the second kernel waits for the first: with xsp, too."""
+        ends, starts = ([row[key] for row in self.done if row["name"] == name and row["grid"][0] == grid]
+                        for key, name, grid in (("end", first, 1), ("start", second, 2)))
+        self.assertEqual(len(ends), len(starts))
+        self.assertTrue(all(end <= start for end, start in zip(ends, starts)), (ends, starts))
+
     def first_runs(self, count):
         return [row for name in ("first_10000", "second_1000")
                 for row in [row for row in self.done if row["name"] == name][:count]]
+
+    def test_lists_that_go_at_once(self):
+        self.check("hasty")
 
     def test_large_lists(self):
         self.check("large")
@@ -218,6 +231,7 @@ class CommandsTest(LevelZeroTest):
 class EndsTest(LevelZeroTest):
     def test_an_exit_without_waiting(self):
         self.assertEqual(self.check("leave"), (7, "left\n"))
+        self.assertEqual(len(self.done), 2)
 
     def test_an_exit_that_may_not_wait(self):
         self.assertEqual(self.traced("leave", options=":exit_wait_ms=0"), (7, "left\n"))

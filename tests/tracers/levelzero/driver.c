@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct device sim_devices[DEVICES] = {{0}, {1}};
 static int the_driver;
 static bool is_up, was_up;
+static pid_t owner;
 
 // ---- the driver and its devices
 API(init, ze_init_flags_t flags)
@@ -17,12 +19,13 @@ API(init, ze_init_flags_t flags)
   if (!is_up)
     sim_start();
   is_up = was_up = true;
+  owner = getpid();
   return OK;
 }
 
 __attribute__((destructor)) static void down(void)
 {
-  if (is_up)
+  if (is_up && owner == getpid()) // a fork's child has no thread to stop
     sim_stop();
   is_up = false;
 }
@@ -31,6 +34,8 @@ static void check_up(void)
 {
   if (was_up && !is_up)
     sim_violation("a call after the driver's end");
+  if (was_up && owner != getpid())
+    sim_violation("a call in a fork's child");
 }
 
 API(driver_get, uint32_t *count, ze_driver_handle_t *drivers)

@@ -215,7 +215,7 @@ API(append_query, ze_command_list_handle_t list, uint32_t events, ze_event_handl
     const size_t *offsets, EVENTS)
 {
   struct command command = {
-      .kind = QUERY, .query_count = events, .queried = (struct event **)queried, .to = to, .length_ns = 2000};
+      .kind = QUERY, .query_count = events, .queried = (struct event **)queried, .to = to, .length_ns = 500000};
   if (((struct list *)list)->ordinal != 0)
     sim_violation("a list for copies cannot query times");
   return append(list, &command, signal, count, waits);

@@ -242,15 +242,46 @@ void mode_pipelined(void)
   ze_command_queue_handle_t queue = make_queue(0);
   ze_command_list_handle_t list = recorded(0);
   ze_kernel_handle_t first = make_kernel("first_10000", 1, 1, 1), second = make_kernel("second_1000", 4, 1, 1);
-  launch(list, first, 1, NULL, NULL);
+  ze_event_pool_handle_t pool = make_pool(1, 0);
+  ze_event_handle_t between = make_event(pool, 0);
+  DO(zeCommandListAppendEventReset(list, between));
   DO(zeCommandListAppendBarrier(list, NULL, 0, NULL));
-  launch(list, second, 2, NULL, NULL);
+  launch(list, first, 1, between, NULL);
+  launch(list, second, 2, NULL, between);
   DO(zeCommandListAppendBarrier(list, NULL, 0, NULL));
   DO(zeCommandListClose(list));
   for (int round = 0; round < 80; round++)
     DO(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
   DO(zeCommandQueueSynchronize(queue, UINT64_MAX));
   DO(zeCommandListDestroy(list));
+  DO(zeEventDestroy(between));
+  DO(zeEventPoolDestroy(pool));
+  DO(zeCommandQueueDestroy(queue));
+  tear_down();
+}
+
+// A list is destroyed, and another reset, as soon as its own last event is signalled.
+void mode_hasty(void)
+{
+  set_up();
+  ze_command_queue_handle_t queue = make_queue(0);
+  ze_command_list_handle_t kept = recorded(0);
+  ze_event_pool_handle_t pool = make_pool(1, 0);
+  ze_event_handle_t done = make_event(pool, 0);
+  ze_kernel_handle_t kernel = make_kernel("kernel_100", 1, 1, 1);
+  for (int round = 0; round < 20; round++) {
+    ze_command_list_handle_t list = round % 2 == 0 ? kept : recorded(0);
+    launch(list, kernel, 1, done, NULL);
+    DO(zeCommandListClose(list));
+    DO(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+    wait_for(done);
+    DO(list == kept ? zeCommandListReset(list) : zeCommandListDestroy(list));
+    DO(zeEventHostReset(done));
+  }
+  DO(zeCommandQueueSynchronize(queue, UINT64_MAX));
+  DO(zeCommandListDestroy(kept));
+  DO(zeEventDestroy(done));
+  DO(zeEventPoolDestroy(pool));
   DO(zeCommandQueueDestroy(queue));
   tear_down();
 }
@@ -260,17 +291,20 @@ void mode_resets(void)
 {
   set_up();
   ze_command_list_handle_t list = immediate(0, 0, true);
-  ze_event_pool_handle_t pool = make_pool(1, TIMES);
-  ze_event_handle_t event = make_event(pool, 0);
+  ze_event_pool_handle_t pool = make_pool(1, TIMES), plain_pool = make_pool(1, 0);
+  ze_event_handle_t event = make_event(pool, 0), gate = make_event(plain_pool, 0);
   ze_kernel_handle_t kernel = make_kernel("kernel_100", 1, 1, 1);
   for (int round = 0; round < 3; round++) {
-    launch(list, kernel, 1, event, NULL);
+    launch(list, kernel, 1, event, gate);
     DO(zeCommandListAppendEventReset(list, event));
   }
   launch(list, kernel, 2, event, NULL);
+  DO(zeEventHostSignal(gate));
   wait_for(event);
   DO(zeEventDestroy(event));
+  DO(zeEventDestroy(gate));
   DO(zeEventPoolDestroy(pool));
+  DO(zeEventPoolDestroy(plain_pool));
   DO(zeCommandListDestroy(list));
   tear_down();
 }

@@ -179,7 +179,7 @@ void mode_fork(void)
   launch(list, kernel, 1, event, NULL);
   pid_t child = fork();
   if (child == 0)
-    _exit(5);
+    exit(5);
   waitpid(child, &status, 0);
   printf("child: %d\n", WEXITSTATUS(status));
   wait_for(event);
