@@ -194,6 +194,11 @@ class CommandsTest(LevelZeroTest):
         self.assertEqual(self.executions(), [])
         self.assertEqual(self.said_count("commands whose event the program used again"), 4)
 
+    def test_events_that_xsp_has_not_seen_made(self):
+        self.traced("foreign")
+        self.assertEqual(self.executions(), [])
+        self.assertEqual(self.said_count("commands with events of another process or an extension"), 1)
+
     def test_many_threads(self):
         self.check("threads", has_queues=False)
 
@@ -240,6 +245,10 @@ class EndsTest(LevelZeroTest):
     def test_an_abrupt_exit(self):
         self.assertEqual(self.traced("abrupt"), (8, "left\n"))
         self.assertEqual(self.sql("select count(*) as n from span where kind = 'launch'"), [{"n": 2}])
+
+    def test_an_abrupt_exit_after_a_wait(self):
+        self.assertEqual(self.check("waited"), (9, ""))
+        self.assertEqual(len(self.done), 1)
 
     def test_a_fork(self):
         self.check("fork")

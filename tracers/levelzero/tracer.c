@@ -157,7 +157,8 @@ static void stop(void)
   say_if(waited_ms, "ms were waited at exit for commands in flight (option exit_wait_ms)");
   say_if(counts->without_slot, "commands were more than can be followed together: they have a launch and no execution");
   say_if(counts->lost_times, "commands whose event the program used again before it was read: no execution");
-  say_if(counts->untimed, "commands with events of an extension, or in lists for copies: they have no execution");
+  say_if(counts->untimed,
+         "commands with events of another process or an extension, or in lists for copies: no execution");
   say_if(counts->implausible, "commands with times that cannot be: they have a launch and no execution");
   uint64_t lost = counts->without_slot + counts->lost_times + counts->implausible;
   if (lost != 0 && host != NULL && host->size >= sizeof *host)

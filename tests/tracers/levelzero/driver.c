@@ -125,6 +125,21 @@ API(pool_destroy, ze_event_pool_handle_t handle)
   return OK;
 }
 
+// Another process's pool; here it is this one's.
+API(pool_handle, ze_event_pool_handle_t pool, ze_ipc_event_pool_handle_t *ret)
+{
+  memcpy(ret->data, &pool, sizeof pool);
+  return OK;
+}
+
+API(pool_open, ze_context_handle_t context, ze_ipc_event_pool_handle_t handle, ze_event_pool_handle_t *ret)
+{
+  const struct pool *pool;
+  memcpy(&pool, handle.data, sizeof pool);
+  const ze_event_pool_desc_t desc = {.flags = pool->flags};
+  return pool_create(context, &desc, 0, NULL, ret);
+}
+
 API(event_create, ze_event_pool_handle_t pool, const ze_event_desc_t *desc, ze_event_handle_t *ret)
 {
   struct event *event = calloc(1, sizeof *event);
@@ -235,7 +250,11 @@ TABLE(Context, ze_context_dditable_t)
 
 TABLE(EventPool, ze_event_pool_dditable_t)
 {
-  *table = (ze_event_pool_dditable_t){.pfnCreate = pool_create, .pfnDestroy = pool_destroy};
+  *table = (ze_event_pool_dditable_t){.pfnCreate = pool_create,
+                                      .pfnDestroy = pool_destroy,
+                                      .pfnGetIpcHandle = pool_handle,
+                                      .pfnOpenIpcHandle = pool_open,
+                                      .pfnCloseIpcHandle = pool_destroy};
   return OK;
 }
 

@@ -27,7 +27,7 @@ void wait_for(ze_event_handle_t event);
 // clang-format off
 #define MODES(X) \
   X(ordered) X(unordered) X(times) X(copies) X(lists) X(pipelined) X(hasty) X(resets) X(threads) X(errors) X(memory) X(many) \
-  X(contexts) X(leave) X(abrupt) X(fork) X(late) X(large) X(polls) X(interlocked)
+  X(contexts) X(foreign) X(leave) X(waited) X(abrupt) X(fork) X(late) X(large) X(polls) X(interlocked)
 // clang-format on
 #define X(name) void mode_##name(void);
 MODES(X)

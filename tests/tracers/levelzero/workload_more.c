@@ -145,6 +145,35 @@ void mode_contexts(void)
   }
 }
 
+// An event of a pool of another process: what xsp does not know may have times.
+void mode_foreign(void)
+{
+  set_up();
+  ze_command_list_handle_t list = immediate(0, 0, true);
+  ze_event_pool_handle_t own = make_pool(1, ZE_EVENT_POOL_FLAG_IPC), pool;
+  ze_ipc_event_pool_handle_t handle;
+  DO(zeEventPoolGetIpcHandle(own, &handle));
+  DO(zeEventPoolOpenIpcHandle(context, handle, &pool));
+  ze_event_handle_t event = make_event(pool, 0);
+  launch(list, make_kernel("kernel_100", 1, 1, 1), 1, event, NULL);
+  wait_for(event);
+  DO(zeEventDestroy(event));
+  DO(zeEventPoolCloseIpcHandle(pool));
+  DO(zeEventPoolDestroy(own));
+  DO(zeCommandListDestroy(list));
+  tear_down();
+}
+
+// What was waited for is recorded, however the program ends.
+void mode_waited(void)
+{
+  set_up();
+  ze_event_handle_t event = make_event(make_pool(1, 0), 0);
+  launch(immediate(0, 0, true), make_kernel("kernel_100", 1, 1, 1), 1, event, NULL);
+  wait_for(event);
+  _exit(9);
+}
+
 static void leave_in_flight(void)
 {
   set_up();
