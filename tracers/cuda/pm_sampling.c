@@ -34,7 +34,8 @@ struct device {
 
 static const struct cupti *cupti;
 static struct pm_wish wish;
-static bool is_on; // atomic; the two above are there
+static bool is_in_doubt; // the tracer's thread's
+static bool is_on;       // atomic; the two above are there
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device *devices[DEVICES_MOST]; // atomic; complete when it is there
 static uint8_t is_known[DEVICES_MOST];       // under the lock
@@ -220,8 +221,14 @@ static bool decode_some(struct device *device)
   return clear_counters(device) && decode.stop_reason == CUPTI_SAMPLES_COUNTERS_FULL && info.completed > 0;
 }
 
+void pm_sampling_doubt(void)
+{
+  is_in_doubt = true;
+}
+
 void pm_sampling_decode(bool is_ending)
 {
+  is_in_doubt = false;
   for (uint32_t id = 0; id < DEVICES_MOST; id++) {
     struct device *device = __atomic_load_n(&devices[id], __ATOMIC_ACQUIRE);
     if (device == NULL || device->sampling == NULL)
@@ -269,8 +276,9 @@ void pm_sampling_tag(const struct xsp_span *kernel, uint32_t id, uint64_t start,
 {
   struct device *device = id < DEVICES_MOST ? __atomic_load_n(&devices[id], __ATOMIC_ACQUIRE) : NULL;
   pm_counts.kernels += device != NULL;
+  pm_counts.doubted += device != NULL && is_in_doubt;
   struct pm_share share = {0};
-  if (device != NULL)
+  if (device != NULL && !is_in_doubt)
     share = pm_samples_of(&device->samples, start, end, device->values);
   if (share.count == 0)
     return;

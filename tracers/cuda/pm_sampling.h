@@ -23,6 +23,8 @@ void pm_sampling_callback(uint32_t domain, uint32_t cbid, const void *details);
 bool pm_sampling_is_on(void);
 // Takes what the devices have sampled so far. `is_ending`: and ends the sampling.
 void pm_sampling_decode(bool is_ending);
+// Records were lost: what ran beside kernels is not known, so none has metrics until the next pm_sampling_decode.
+void pm_sampling_doubt(void);
 // What ran on a device, kernels and others, before tags are asked for.
 void pm_sampling_note(uint32_t device, uint64_t start, uint64_t end);
 // The kernel's metrics, and `metric_samples`: of how many samples they are. None where no sample is of it alone.
@@ -31,6 +33,7 @@ void pm_sampling_tag(const struct xsp_span *kernel, uint32_t device, uint64_t st
 extern struct pm_counts { // stable after the program's end
   uint64_t kernels;       // that were asked for
   uint64_t sampled;       // that have metrics
+  uint64_t doubted;       // that have none as records were lost
   uint64_t overflows;     // times that the hardware's buffer was full
   uint64_t foreign;       // samples whose times are not of this run
   uint64_t late;          // samples in metrics of a kernel, though another that ended later ran beside it

@@ -129,7 +129,7 @@ static void publish_kernel(const struct cupti *cupti, const void *record)
     shape.cluster[i] = kernel->cluster[i];
   }
   struct xsp_span span = emit_in_stream(kernel_site(CUDA_TRACER, kernel->name, &shape), EXECUTION(kernel));
-  if (pm_sampling_is_on())
+  if (span.start != 0 && pm_sampling_is_on())
     pm_sampling_tag(&span, kernel->device_id, kernel->start, kernel->end);
 }
 
@@ -278,6 +278,11 @@ static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer
   return count;
 }
 
+static uint64_t lost_so_far(void)
+{
+  return record_counts.without_times + record_counts.unreadable + record_counts.buffers_in_part;
+}
+
 static void note(const uint8_t *record)
 {
   const struct kind *kind = kind_of(record);
@@ -289,11 +294,14 @@ static void note(const uint8_t *record)
 void records_publish(const struct cupti *cupti, struct buffer *const *buffers, uint32_t count)
 {
   size_t most = 0, executions = 0;
+  uint64_t lost = lost_so_far();
   for (uint32_t i = 0; i < count; i++)
     most += buffers[i]->valid / sizeof(struct cupti_synchronization); // the shortest execution
   struct found *found = malloc((most + 1) * sizeof *found);
   for (uint32_t i = 0; i < count; i++)
     executions += read_buffer(cupti, buffers[i], found == NULL ? NULL : found + executions);
+  if (lost_so_far() != lost)
+    pm_sampling_doubt();
   if (found != NULL)
     qsort(found, executions, sizeof *found, by_start);
   for (size_t i = 0; i < executions && pm_sampling_is_on(); i++)

@@ -248,6 +248,8 @@ static void say_samples(void)
                  : ": during the others there was no sample in which nothing else ran (--cuda interval_us)");
     say(line);
   }
+  host_say_count(host, pm_counts.doubted,
+                 "kernels have no metrics: records were lost, so what ran beside them is not known");
   host_say_count(host, pm_counts.overflows,
                  "times samples were lost: the device's buffer for them was full (--cuda interval_us)");
   host_say_count(host, pm_counts.foreign, "samples were not used: their times are not of this run");

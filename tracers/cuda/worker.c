@@ -70,11 +70,13 @@ static void look(bool is_ending)
     cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
   if (pm_sampling_is_on())
     pm_sampling_decode(is_ending);
+  if (cupti.dropped(NULL, 0, &dropped) == CUPTI_OK && dropped > 0) {
+    worker_counts.dropped += dropped;
+    pm_sampling_doubt();
+  }
   publish_all();
   stolen_look(__atomic_load_n(&buffer_uses, __ATOMIC_ACQUIRE), is_ending);
   memory_publish(is_ending ? UINT64_MAX : begin);
-  if (cupti.dropped(NULL, 0, &dropped) == CUPTI_OK)
-    worker_counts.dropped += dropped;
   uint64_t all = worker_counts.dropped + record_counts.without_times + record_counts.unreadable;
   if (all > told)
     lost(all - told);
