@@ -147,6 +147,16 @@ class MetricsTest(CudaTest):
         self.assertEqual(len(rows), 2 * self.count)
         self.assertEqual(self.said_count("kernels have no metrics: they wait for others"), self.count)
 
+    def test_a_kernel_does_not_hold_up_another_device(self):
+        """It may wait for what is launched there: NCCL's kernels of one communicator, by a thread for each device."""
+        environment = self.environment("13.1", "", kernel_ns=40000000)  # 5 passes: 0.2 s, while the other thread launches each ms
+        status, _ = self.start((XSP, "run", "-f", "-t", "cuda", *LEVELS, "-o", self.out, "--"), "peers", environment)
+        self.assertEqual(status, 0, self.said)
+        inside = self.sql("""select count(*) as n from span k join span l on l.correlation_id = k.correlation_id and l.kind = 'launch'
+          join span o on o.kind = 'launch' and o.start_ns > l.start_ns and o.end_ns < l.end_ns
+          where k.kind = 'execution' and k.name = 'vector_add'""")
+        self.assertGreater(inside[0]["n"], 0)
+
     # ---- faults
     def check_without(self, *words):
         """All kernels are there, without metrics."""

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// One batch is measured at a time on each device. Launches of metrics runs come from callbacks, not from records of CUPTI: those
-// have the times of repetitions. Called by launches.c.
+// One batch is measured at a time on each device. A device's lock is held from the begin of a launch that is measured to its end:
+// ranges have no names, so their order has to be that of the launches. Such a launch waits for its kernel, and that may wait for
+// another device's, so nothing of another device waits for this lock. Called by launches.c.
 #include "tracers/cuda/batches.h"
 
 #include "base/clock.h"
 #include "tracers/cuda/metric_tags.h"
 #include "tracers/device/tracks.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #define CONTEXTS_MOST 64u
+#define DEVICES_MOST 64u
 #define PERIOD_NS UINT64_C(250000000) // what a SIGKILL may lose, besides the last launch
 
 struct context {
-  void *handle; // NULL: free
-  uint32_t id, device;
-  struct ranges *ranges;     // NULL: without metrics
-  bool is_open;              // the range profiler is started
-  bool is_of_last_execution; // other metrics are next
+  void *handle;    // atomic; NULL: destroyed. The structure is used again, for contexts of the same device
+  uint32_t device; // never changes
+  uint32_t id;
+  struct ranges *ranges; // NULL: without metrics
+  bool needs_ranges;     // it is new, or the next execution measures other metrics
+  bool is_open;          // the range profiler is started
   struct batch_launch launches[RANGES_MOST];
   size_t launch_count, range_count;
 };
 
 static const struct cupti *cupti;
 static struct ranges_wish wish;
-static struct context *contexts[CONTEXTS_MOST];
+static struct context *contexts[CONTEXTS_MOST]; // atomic
+static pthread_mutex_t devices[DEVICES_MOST] = {[0 ... DEVICES_MOST - 1] = PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t tables =
+    PTHREAD_MUTEX_INITIALIZER;  // contexts' places; what is published. Taken last, for a short time
 static uint64_t correlation_id; // unique in the process
 struct batch_counts batch_counts;
 
@@ -78,10 +85,14 @@ static void publish(struct context *context, const struct batch_launch *launch, 
   publish_kernels(context, launch, range, is_matched);
 }
 
+// Under its device's lock.
 static void end(struct context *context)
 {
   size_t range = 0;
+  if (context->launch_count == 0 && !context->is_open)
+    return;
   bool is_matched = context->is_open && ranges_stop(context->ranges, context->range_count);
+  pthread_mutex_lock(&tables);
   for (size_t i = 0; i < context->launch_count; i++) {
     const struct batch_launch *launch = &context->launches[i];
     publish(context, launch, range, is_matched && launch->is_measured);
@@ -89,51 +100,74 @@ static void end(struct context *context)
   }
   if (context->is_open && !is_matched)
     batch_counts.unmatched += range;
+  pthread_mutex_unlock(&tables);
   context->is_open = false;
   context->launch_count = context->range_count = 0;
 }
 
 // ---- contexts
-static struct context *find(const void *handle)
+static struct context *at(size_t place)
 {
-  for (size_t i = 0; i < CONTEXTS_MOST; i++)
-    if (contexts[i] != NULL && contexts[i]->handle == handle)
-      return contexts[i];
+  return __atomic_load_n(&contexts[place], __ATOMIC_ACQUIRE);
+}
+
+// NULL: those that were destroyed, of the device.
+static struct context *find(const void *handle, uint32_t device)
+{
+  for (size_t i = 0; i < CONTEXTS_MOST && at(i) != NULL; i++)
+    if (__atomic_load_n(&at(i)->handle, __ATOMIC_ACQUIRE) == handle && (handle != NULL || at(i)->device == device))
+      return at(i);
   return NULL;
 }
 
-static void open_ranges(struct context *context)
-{
-  batches_end(); // CUPTI does not say which counters there are while some are in use
-  ranges_close(context->ranges);
-  context->ranges = ranges_open(&wish, context->handle, context->device);
-  context->is_of_last_execution = false;
-}
-
-static struct context *add(void *handle, uint32_t id)
+static struct context *make(uint32_t device)
 {
   size_t place = 0;
   while (place < CONTEXTS_MOST && contexts[place] != NULL)
     place++;
-  struct context *fresh = place < CONTEXTS_MOST ? calloc(1, sizeof *fresh) : NULL;
+  struct context *fresh = place < CONTEXTS_MOST && device < DEVICES_MOST ? calloc(1, sizeof *fresh) : NULL;
   if (fresh == NULL)
     return NULL;
-  fresh->handle = handle;
-  fresh->id = id;
-  if (cupti->get_device_id == NULL || cupti->get_device_id(handle, &fresh->device) != CUPTI_OK)
-    fresh->device = 0;
-  open_ranges(fresh);
-  return contexts[place] = fresh;
+  fresh->device = device;
+  fresh->needs_ranges = true;
+  __atomic_store_n(&contexts[place], fresh, __ATOMIC_RELEASE);
+  return fresh;
 }
 
 static struct context *context_of(void *handle, uint32_t id)
 {
-  struct context *known = find(handle);
-  if (known == NULL)
-    return handle == NULL ? NULL : add(handle, id);
-  if (known->is_of_last_execution)
-    open_ranges(known);
-  return known;
+  struct context *context = handle == NULL ? NULL : find(handle, 0);
+  uint32_t device = 0;
+  if (context != NULL || handle == NULL)
+    return context;
+  if (cupti->get_device_id == NULL || cupti->get_device_id(handle, &device) != CUPTI_OK)
+    device = 0;
+  pthread_mutex_lock(&tables);
+  context = find(handle, 0);
+  if (context == NULL && ((context = find(NULL, device)) != NULL || (context = make(device)) != NULL)) {
+    context->id = id;
+    __atomic_store_n(&context->handle, handle, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&tables);
+  return context;
+}
+
+// ---- of one device, under its lock
+static void end_others(uint32_t device, const struct context *but)
+{
+  for (size_t i = 0; i < CONTEXTS_MOST; i++)
+    if (at(i) != NULL && at(i) != but && at(i)->device == device)
+      end(at(i));
+}
+
+static void open_ranges(struct context *context)
+{
+  struct ranges_wish now = wish;
+  now.execution = __atomic_load_n(&wish.execution, __ATOMIC_RELAXED);
+  end(context);
+  ranges_close(context->ranges);
+  context->ranges = ranges_open(&now, context->handle, context->device);
+  context->needs_ranges = false;
 }
 
 static bool is_due(const struct context *context)
@@ -142,21 +176,32 @@ static bool is_due(const struct context *context)
          (context->launch_count > 0 && clock_now_ns(CLOCK_REALTIME) - context->launches[0].start >= PERIOD_NS);
 }
 
-bool batches_begin(void *handle, uint32_t id, size_t kernels)
+static bool begin(struct context *context, size_t kernels)
 {
-  struct context *context = context_of(handle, id);
-  if (context == NULL || context->ranges == NULL || kernels > ranges_most(context->ranges))
+  end_others(context->device, context); // CUPTI does not list a context's counters while another is measured
+  if (context->needs_ranges)
+    open_ranges(context);
+  if (context->ranges == NULL || kernels > ranges_most(context->ranges))
     return false;
-  for (size_t i = 0; i < CONTEXTS_MOST; i++)
-    if (contexts[i] != NULL && contexts[i]->is_open && contexts[i] != context && contexts[i]->device == context->device)
-      end(contexts[i]);
   if (is_due(context) || context->range_count + kernels > ranges_most(context->ranges))
     end(context);
   if (!context->is_open && !(context->is_open = ranges_start(context->ranges))) {
-    ranges_close(context->ranges); // said once
+    ranges_close(context->ranges); // not tried again
     context->ranges = NULL;
   }
   return context->is_open;
+}
+
+bool batches_begin(void *handle, uint32_t id, size_t kernels)
+{
+  struct context *context = context_of(handle, id);
+  if (context == NULL)
+    return false;
+  pthread_mutex_lock(&devices[context->device]);
+  bool is_begun = begin(context, kernels);
+  if (!is_begun)
+    pthread_mutex_unlock(&devices[context->device]);
+  return is_begun;
 }
 
 void batches_add(void *handle, uint32_t id, const struct batch_launch *launch)
@@ -164,36 +209,52 @@ void batches_add(void *handle, uint32_t id, const struct batch_launch *launch)
   struct context *context = context_of(handle, id);
   if (context == NULL)
     return;
-  if (!launch->is_measured && is_due(context)) // else batches_begin has looked
-    end(context);
+  if (!launch->is_measured) {
+    pthread_mutex_lock(&devices[context->device]);
+    if (is_due(context))
+      end(context);
+  }
   context->launches[context->launch_count++] = *launch;
   context->range_count += launch->is_measured ? launch->kernel_count : 0;
+  if (launch->kernels != NULL)
+    end(context);
+  pthread_mutex_unlock(&devices[context->device]);
 }
 
-void batches_end(void)
+void batches_end(const void *handle)
 {
-  for (size_t i = 0; i < CONTEXTS_MOST; i++)
-    if (contexts[i] != NULL)
-      end(contexts[i]);
-}
-
-void batches_next(void)
-{
-  wish.execution++;
-  for (size_t i = 0; i < CONTEXTS_MOST; i++)
-    if (contexts[i] != NULL && contexts[i]->ranges != NULL)
-      contexts[i]->is_of_last_execution = ranges_plan(contexts[i]->ranges)->groups > 1;
-}
-
-void batches_forget(void *handle)
-{
-  struct context *context = find(handle);
+  const struct context *context = handle == NULL ? NULL : find(handle, 0);
   if (context == NULL)
     return;
+  pthread_mutex_lock(&devices[context->device]);
+  end_others(context->device, NULL);
+  pthread_mutex_unlock(&devices[context->device]);
+}
+
+void batches_finish(void)
+{
+  __atomic_add_fetch(&wish.execution, 1, __ATOMIC_RELAXED);
+  for (size_t i = 0; i < CONTEXTS_MOST; i++) {
+    struct context *context = at(i);
+    if (context == NULL)
+      continue;
+    pthread_mutex_lock(&devices[context->device]);
+    end(context);
+    context->needs_ranges |= context->ranges != NULL && ranges_plan(context->ranges)->groups > 1;
+    pthread_mutex_unlock(&devices[context->device]);
+  }
+}
+
+void batches_forget(const void *handle)
+{
+  struct context *context = handle == NULL ? NULL : find(handle, 0);
+  if (context == NULL)
+    return;
+  pthread_mutex_lock(&devices[context->device]);
   end(context);
   ranges_close(context->ranges);
-  for (size_t i = 0; i < CONTEXTS_MOST; i++)
-    if (contexts[i] == context)
-      contexts[i] = NULL;
-  free(context);
+  context->ranges = NULL;
+  context->needs_ranges = true;
+  __atomic_store_n(&context->handle, NULL, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&devices[context->device]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics of launches: contexts, the launches that are measured together, and their spans. All calls under one lock of the
-// caller's: ranges match launches only in their order.
+// Metrics of launches: contexts, the launches that are measured together, and their spans. Any thread; a call may wait for a
+// launch that is measured on the same device, never for one on another.
 #ifndef XSP_TRACERS_CUDA_BATCHES_H
 #define XSP_TRACERS_CUDA_BATCHES_H
 
@@ -13,22 +13,23 @@ struct batch_launch {
   struct xsp_site *call;
   uint32_t thread_id, stream, result;
   struct xsp_site *kernel;         // what it launched; NULL: `kernels`
-  struct xsp_site *const *kernels; // of a graph, in their order; the caller's until batches_end
+  struct xsp_site *const *kernels; // of a graph, in their order; the caller's: published at once
   size_t kernel_count;             // as many ranges; 0: it launched nothing that is known
   bool is_measured;
 };
 
 void batches_start(const struct cupti *cupti, const struct ranges_wish *wish);
-// The context's next launch, of so many kernels, is measured: in the open batch if that has room. False: it is not.
+// The launch of so many kernels that the thread makes next is measured: no other of the device is until batches_add. False: it is
+// not measured.
 bool batches_begin(void *context, uint32_t context_id, size_t kernels);
 void batches_add(void *context, uint32_t context_id, const struct batch_launch *launch); // after the call
-void batches_end(void);             // publishes all that was measured; nothing is until batches_begin
-void batches_next(void);            // the next execution begins, of those that one pass each is measured in
-void batches_forget(void *context); // it is about to be destroyed
+void batches_end(const void *context); // publishes all of the context's device: nothing is measured until batches_begin
+void batches_finish(void);             // publishes all: an execution of those that measure one pass each is over
+void batches_forget(const void *context); // it is about to be destroyed
 
-extern struct batch_counts {
-  uint64_t unmatched; // kernels that have no metrics since CUPTI's ranges are not those of the launches
-  uint64_t failed;    // whose values CUPTI could not compute
+extern struct batch_counts { // stable after batches_finish
+  uint64_t unmatched;        // kernels that have no metrics since CUPTI's ranges are not those of the launches
+  uint64_t failed;           // whose values CUPTI could not compute
 } batch_counts;
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock is held from the begin of a launch to its end: ranges have no names, so their order has to be that of the launches. A
-// launch that is measured waits for its kernel anyway. Captured launches run nothing; they are known by the nodes they make.
+// What the driver's calls do, by callbacks on the program's threads. Captured launches run nothing: they are known by the nodes
+// that they make. The lock here is never held during a call of the program's or of CUPTI's profilers.
 #include "tracers/cuda/launches.h"
 
 #include "base/clock.h"
@@ -22,8 +22,8 @@ static struct call_kind {
 
 static const struct cupti *cupti;
 static pid_t owner;
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; // copies of nodes may be made inside a launch
-static unsigned captures;                                             // streams that are captured now
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of captures, counts, sites and graphs
+static unsigned captures;                                // streams that are captured now
 struct launch_counts launch_counts;
 
 static _Thread_local struct current { // the call that the thread is in
@@ -93,97 +93,109 @@ static struct xsp_site *kernel_of(enum what what, const struct cupti_call *call,
   return kernel_site(CUDA_TRACER, call->symbol, &shape);
 }
 
+// False: the launch is not measured.
 static bool begin_launch(enum what what, const struct cupti_call *call)
 {
-  const struct captured_graph *graph = NULL;
+  size_t kernels = 1;
+  bool is_alone = what != GRAPH_LAUNCH && waits_for_others(call->symbol);
+  if (what == GRAPH_LAUNCH || is_alone)
+    batches_end(call->context);
+  pthread_mutex_lock(&lock);
   if (what == GRAPH_LAUNCH) {
-    graph = captured_find(((const struct cuda_graph_launch *)call->parameters)->executable);
+    const struct captured_graph *graph =
+        captured_find(((const struct cuda_graph_launch *)call->parameters)->executable);
+    kernels = graph == NULL ? 0 : graph->kernel_count;
     launch_counts.unknown_graphs += graph == NULL;
-    batches_end();
-  } else if (waits_for_others(call->symbol)) {
-    launch_counts.cooperating++;
-    batches_end();
+  }
+  launch_counts.cooperating += is_alone;
+  bool is_measured = captures == 0 && kernels > 0 && !is_alone;
+  pthread_mutex_unlock(&lock);
+  return is_measured && batches_begin(call->context, call->context_id, kernels);
+}
+
+// Under the lock. False: nothing ran, as the launch was captured.
+static bool look_at_launch(enum what what, const struct cupti_call *call, struct batch_launch *launch,
+                           void **ret_stream)
+{
+  if (what == GRAPH_LAUNCH) {
+    const struct cuda_graph_launch *parameters = call->parameters;
+    const struct captured_graph *graph = captured_find(parameters->executable);
+    *ret_stream = parameters->stream;
+    launch->kernel_count = graph == NULL ? 0 : graph->kernel_count;
+    launch->kernels = graph == NULL ? NULL : graph->kernels;
+  } else {
+    launch->kernel_count = 1;
+    launch->kernel = kernel_of(what, call, ret_stream);
+  }
+  if (current.node_id != 0 && what != GRAPH_LAUNCH) {
+    captured_note(current.node_id, launch->kernel, *ret_stream);
     return false;
   }
-  if (captures > 0 || (what == GRAPH_LAUNCH && graph == NULL))
-    return false;
-  return batches_begin(call->context, call->context_id, graph != NULL ? graph->kernel_count : 1);
+  if (launch->result != 0)
+    launch->kernel_count = 0;
+  launch_counts.in_capture += captures > 0 ? launch->kernel_count : 0;
+  return true;
 }
 
 static void end_launch(enum what what, bool is_per_thread, uint32_t cbid, const struct cupti_call *call)
 {
-  const struct call *known = call_of(cupti, CUPTI_DOMAIN_DRIVER, cbid);
   struct batch_launch launch = {.start = current.start,
                                 .end = clock_now_ns(CLOCK_REALTIME),
-                                .call = known == NULL ? NULL : known->site,
                                 .thread_id = (uint32_t)gettid(),
                                 .result = call->result == NULL ? 0 : *call->result,
-                                .kernel_count = 1,
                                 .is_measured = current.is_measured};
   void *stream = NULL;
-  if (what == GRAPH_LAUNCH) {
-    const struct cuda_graph_launch *parameters = call->parameters;
-    const struct captured_graph *graph = captured_find(parameters->executable);
-    stream = parameters->stream;
-    launch.kernel_count = graph == NULL ? 0 : graph->kernel_count;
-    launch.kernels = graph == NULL ? NULL : graph->kernels;
-  } else {
-    launch.kernel = kernel_of(what, call, &stream);
-    if (current.node_id != 0) {
-      captured_note(current.node_id, launch.kernel, stream);
-      return;
-    }
-  }
+  pthread_mutex_lock(&lock);
+  const struct call *known = call_of(cupti, CUPTI_DOMAIN_DRIVER, cbid);
+  launch.call = known == NULL ? NULL : known->site;
+  bool has_run = look_at_launch(what, call, &launch, &stream);
+  pthread_mutex_unlock(&lock);
+  if (!has_run && !launch.is_measured)
+    return;
+  if (!has_run)
+    launch.kernel_count = 0;
   if (cupti->get_stream_id == NULL ||
       cupti->get_stream_id(call->context, stream, is_per_thread, &launch.stream) != CUPTI_OK)
     launch.stream = 0;
-  if (launch.result != 0)
-    launch.kernel_count = 0; // nothing ran
-  launch_counts.in_capture += captures > 0 ? launch.kernel_count : 0;
   batches_add(call->context, call->context_id, &launch);
-  if (what == GRAPH_LAUNCH)
-    batches_end();
 }
 
 // ---- callbacks
 static void begin_call(enum what what, const struct cupti_call *call)
 {
-  pthread_mutex_lock(&lock);
   current.node_id = 0;
-  current.is_measured = false;
   current.instantiates = what == INSTANTIATE;
   if (what == CAPTURE_BEGIN) // what CUPTI does between batches may end a capture
-    batches_end();
-  else if (what != CAPTURE_END && what != INSTANTIATE && what != CHANGE)
-    current.is_measured = begin_launch(what, call);
-  if (!current.is_measured)
-    pthread_mutex_unlock(&lock);
+    batches_end(call->context);
+  bool is_launch = what == LAUNCH || what == LAUNCH_EX || what == GRAPH_LAUNCH;
+  current.is_measured = is_launch && begin_launch(what, call);
   current.start = clock_now_ns(CLOCK_REALTIME);
+}
+
+// Of calls that are not launches; under the lock.
+static void note_call(enum what what, const struct cupti_call *call)
+{
+  bool has_worked = call->result != NULL && *call->result == 0;
+  current.instantiates = false;
+  if (what == CAPTURE_BEGIN)
+    captures += has_worked;
+  else if (what == CAPTURE_END)
+    captures -= captures > 0;
+  else if (what == CHANGE)
+    captured_forget(*(void *const *)call->parameters);
+  else
+    captured_end(&current.nodes,
+                 has_worked ? *((const struct cuda_instantiate *)call->parameters)->ret_executable : NULL);
 }
 
 static void end_call(enum what what, bool is_per_thread, uint32_t cbid, const struct cupti_call *call)
 {
-  bool has_worked = call->result != NULL && *call->result == 0;
-  if (!current.is_measured)
-    pthread_mutex_lock(&lock);
-  current.instantiates = false;
-  switch (what) {
-  case CAPTURE_BEGIN:
-    captures += has_worked;
-    break;
-  case CAPTURE_END:
-    captures -= has_worked && captures > 0;
-    break;
-  case INSTANTIATE:
-    captured_end(&current.nodes,
-                 has_worked ? *((const struct cuda_instantiate *)call->parameters)->ret_executable : NULL);
-    break;
-  case CHANGE:
-    captured_forget(*(void *const *)call->parameters);
-    break;
-  default:
+  if (what == LAUNCH || what == LAUNCH_EX || what == GRAPH_LAUNCH) {
     end_launch(what, is_per_thread, cbid, call);
+    return;
   }
+  pthread_mutex_lock(&lock);
+  note_call(what, call);
   pthread_mutex_unlock(&lock);
 }
 
@@ -209,9 +221,7 @@ void launches_callback(uint32_t domain, uint32_t cbid, const void *details)
   if (details == NULL || __atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
     return;
   if (domain == CUPTI_DOMAIN_RESOURCE && cbid == CUPTI_CONTEXT_ENDS) {
-    pthread_mutex_lock(&lock);
     batches_forget(((const struct cupti_resource *)details)->context);
-    pthread_mutex_unlock(&lock);
   } else if (domain == CUPTI_DOMAIN_RESOURCE && (cbid == CUPTI_NODE_CREATED || cbid == CUPTI_NODE_CLONED)) {
     note_node(cbid, ((const struct cupti_resource *)details)->descriptor);
   } else if (domain == CUPTI_DOMAIN_DRIVER && cbid < CALLS_MOST && kinds[cbid].what != OTHER) {
@@ -227,10 +237,6 @@ void launches_callback(uint32_t domain, uint32_t cbid, const void *details)
 
 void launches_finish(void)
 {
-  if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
-    return;
-  pthread_mutex_lock(&lock);
-  batches_end();
-  batches_next();
-  pthread_mutex_unlock(&lock);
+  if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) == getpid())
+    batches_finish();
 }

@@ -5,6 +5,7 @@
 #include "tracers/cuda/metrics.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TERMS_MOST 16u
@@ -128,21 +129,23 @@ static void drop_last(struct metric_plan *plan)
 
 // Into groups of one pass each, in their order; the plan gets that of the execution. Flops are added up for each execution, so those
 // that are not in the first flops' group are not measured.
-static void divide(const struct host_chip *chip, const struct cuda_choice *choice, size_t execution,
+static bool divide(const struct host_chip *chip, const struct cuda_choice *choice, size_t execution,
                    struct metric_plan *plan, struct line *too_long)
 {
-  static struct metric_plan all; // of one thread: contexts are made ready under a lock
+  struct metric_plan *all = malloc(sizeof *all);
   uint8_t group_of[METRICS_MOST] = {0};
   size_t groups = 0, flops_group = 0;
-  all = *plan;
+  if (all == NULL)
+    return false;
+  *all = *plan;
   for (bool is_any = true; is_any; groups += is_any) {
     is_any = false;
     plan->name_count = plan->metric_count = 0;
-    for (size_t i = 0; i < all.metric_count; i++) {
-      bool is_flops = strncmp(all.metrics[i].tag, "flops_", 6) == 0;
+    for (size_t i = 0; i < all->metric_count; i++) {
+      bool is_flops = strncmp(all->metrics[i].tag, "flops_", 6) == 0;
       if (group_of[i] != 0 || (is_flops && flops_group != 0 && flops_group != groups + 1))
         continue;
-      take(plan, &all, i);
+      take(plan, all, i);
       if (host_config_passes(chip, plan->names, plan->name_count) == 1) {
         group_of[i] = (uint8_t)(groups + 1);
         flops_group = is_flops ? groups + 1 : flops_group;
@@ -153,15 +156,17 @@ static void divide(const struct host_chip *chip, const struct cuda_choice *choic
   }
   if (choice->collect == CUDA_COLLECT_SAMPLING && groups > 1)
     groups = 1; // there is one pass
-  for (size_t i = 0; i < all.metric_count; i++)
+  for (size_t i = 0; i < all->metric_count; i++)
     if (group_of[i] == 0 || group_of[i] > groups)
-      add_word(too_long, all.metrics[i].tag);
+      add_word(too_long, all->metrics[i].tag);
   plan->groups = groups;
   plan->group = groups == 0 ? 0 : execution % groups;
   plan->name_count = plan->metric_count = 0;
-  for (size_t i = 0; i < all.metric_count; i++)
+  for (size_t i = 0; i < all->metric_count; i++)
     if (group_of[i] == plan->group + 1)
-      take(plan, &all, i);
+      take(plan, all, i);
+  free(all);
+  return true;
 }
 
 // The duration, where it takes no further pass.
@@ -212,8 +217,8 @@ bool metrics_plan(const struct host_chip *chip, const struct cuda_choice *choice
   ret_plan->groups = 1;
   ret_plan->group = 0;
   choose(chip, choice, ret_plan, &left_out);
-  if (choice->collect != CUDA_COLLECT_KERNEL)
-    divide(chip, choice, execution, ret_plan, &too_long);
+  if (choice->collect != CUDA_COLLECT_KERNEL && !divide(chip, choice, execution, ret_plan, &too_long))
+    return false;
   snprintf(before, sizeof before, "%s has no metric: ", chip->name);
   say_words(say, before, &left_out, "");
   say_words(say, "not measured, as they take further passes: ", &too_long,

@@ -30,7 +30,9 @@ void recording_end(void);
 void tell_recorded(CUstream stream, unsigned launches);
 void checksum(const char *what, const unsigned char *bytes, size_t count);
 
+extern const struct shape small, wide;
 CUstream new_stream(void);
+void launch_graph(CUgraph graph, CUstream stream, unsigned count); // and waits; graph and executable are destroyed
 
 // workload_memory.c
 int pools(unsigned count);
@@ -38,7 +40,8 @@ int pools(unsigned count);
 // workload_thief.c
 int thief(unsigned count);
 
-// workload_modes.c. The program's status, or -1: no such mode.
+// workload_modes.c, workload_metrics.c. The program's status, or -1: no such mode.
+int run_metrics_mode(const char *mode, unsigned count);
 int run_mode(const char *mode, unsigned count);
 
 #endif

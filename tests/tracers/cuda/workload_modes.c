@@ -3,7 +3,6 @@
 #include "workload.h"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #define BYTES 4096
 #define THREADS_MAXIMUM 64
 
-static const struct shape small = {{4, 2, 1}, {128, 1, 1}, 0}, wide = {{640, 1, 3}, {32, 8, 2}, 2048};
+const struct shape small = {{4, 2, 1}, {128, 1, 1}, 0}, wide = {{640, 1, 3}, {32, 8, 2}, 2048};
 static unsigned char input[BYTES], output[BYTES];
 static CUcontext context;
 
@@ -117,7 +116,7 @@ static int runtime(unsigned count)
   return 0;
 }
 
-static void launch_graph(CUgraph graph, CUstream stream, unsigned count)
+void launch_graph(CUgraph graph, CUstream stream, unsigned count)
 {
   CUgraphExec executable = NULL;
   must(cuGraphInstantiate(&executable, graph, 0), "cuGraphInstantiate");
@@ -321,71 +320,6 @@ static int ranges(unsigned count)
   return 0;
 }
 
-// A graph captured in one stream: its kernels run one after the other, with a copy and a memset between them.
-static int chain(unsigned count)
-{
-  CUfunction add = find_kernel("vector_add"), multiply = find_kernel("_Z6matmulPKfS0_Pfi");
-  CUstream stream = new_stream();
-  CUdeviceptr memory = allocate(BYTES);
-  CUgraph captured = NULL;
-  launch(add, wide, stream); // in the batch before
-  recording_begin();
-  must(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
-  launch(add, small, stream);
-  copy_in(memory, input, BYTES, stream);
-  launch(multiply, wide, stream);
-  set_bytes(memory, 5, 64, stream);
-  launch(add, (struct shape){{3, 1, 1}, {96, 1, 1}, 0}, stream);
-  must(cuStreamEndCapture(stream, &captured), "cuStreamEndCapture");
-  recording_end();
-  launch_graph(captured, stream, count);
-  launch(multiply, small, stream); // in the batch after
-  must(cuCtxSynchronize(), "cuCtxSynchronize");
-  return 0;
-}
-
-// Two layers, as PyTorch names its operators.
-static int layers(unsigned count)
-{
-  CUfunction add = find_kernel("vector_add"), multiply = find_kernel("_Z6matmulPKfS0_Pfi");
-  for (unsigned i = 0; i < count; i++) {
-    nvtxRangePushA("aten::mm");
-    launch(multiply, wide, NULL);
-    nvtxRangePop();
-    nvtxRangePushA("aten::relu");
-    launch(add, small, NULL);
-    launch(add, small, NULL);
-    nvtxRangePop();
-  }
-  must(cuCtxSynchronize(), "cuCtxSynchronize");
-  return 0;
-}
-
-// Observations, as xsp's runner makes them: each ends with a flush.
-static int observations(unsigned count)
-{
-  void (*flush)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "xsp_tracers_flush"); // NULL: not traced
-  for (unsigned i = 0; i < count; i++) {
-    launch(find_kernel("vector_add"), (struct shape){{i + 1, 1, 1}, {32, 1, 1}, 0}, NULL);
-    must(cuCtxSynchronize(), "cuCtxSynchronize");
-    if (flush)
-      flush();
-  }
-  return 0;
-}
-
-// Kernels that wait for others, between kernels that do not.
-static int collective(unsigned count)
-{
-  CUfunction add = find_kernel("vector_add"), reduce = find_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
-  for (unsigned i = 0; i < count; i++) {
-    launch(add, small, NULL);
-    launch(reduce, wide, NULL);
-  }
-  must(cuCtxSynchronize(), "cuCtxSynchronize");
-  return 0;
-}
-
 int run_mode(const char *mode, unsigned count)
 {
   for (size_t i = 0; i < BYTES; i++)
@@ -393,14 +327,10 @@ int run_mode(const char *mode, unsigned count)
   static const struct {
     const char *name;
     int (*run)(unsigned count);
-  } modes[] = {{"simple", simple},     {"graph", graph},
-               {"contexts", contexts}, {"fork", forks},
-               {"many", many},         {"threads", threads},
-               {"names", names},       {"errors", errors},
-               {"ranges", ranges},     {"captured", captured_layers},
-               {"pools", pools},       {"thief", thief},
-               {"chain", chain},       {"collective", collective},
-               {"layers", layers},     {"observations", observations}};
+  } modes[] = {
+      {"simple", simple},   {"graph", graph}, {"contexts", contexts}, {"fork", forks},    {"many", many},
+      {"threads", threads}, {"names", names}, {"errors", errors},     {"ranges", ranges}, {"captured", captured_layers},
+      {"pools", pools},     {"thief", thief}};
   if (strcmp(mode, "runtime") == 0)
     return runtime(count);
   if (strcmp(mode, "fork-first") == 0)
@@ -410,6 +340,9 @@ int run_mode(const char *mode, unsigned count)
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
     if (strcmp(mode, modes[i].name) == 0)
       return modes[i].run(count);
+  int status = run_metrics_mode(mode, count);
+  if (status != -1)
+    return status;
   bool is_known = !strcmp(mode, "leave") || !strcmp(mode, "leave-at-once") || !strcmp(mode, "abort");
   if (!is_known)
     return -1;
