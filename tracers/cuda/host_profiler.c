@@ -18,13 +18,12 @@ static bool find(void *library, const char *name, void *ret_function, char *why,
   return symbol != NULL;
 }
 
-// libcupti opens its own helper by name alone, which the loader finds in the toolkit's folder but not in Python packages.
-static void open_helper(const char *file)
+// libcupti opens its own parts by name alone, which the loader finds in the toolkit's folder but not in Python packages.
+static void open_part(const char *file, const char *name)
 {
   char path[PATH_MAX];
   const char *slash = strrchr(file, '/');
-  if (slash != NULL &&
-      snprintf(path, sizeof path, "%.*s/libnvperf_host.so", (int)(slash - file), file) < (int)sizeof path)
+  if (slash != NULL && snprintf(path, sizeof path, "%.*s/%s", (int)(slash - file), file, name) < (int)sizeof path)
     dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -39,7 +38,8 @@ bool host_profiler_load(const char *file, struct cupti_profiler *ret_profiler, c
   if (!(true CUPTI_HOST_FUNCTIONS(FIND) CUPTI_RANGE_FUNCTIONS(FIND) CUPTI_SAMPLING_FUNCTIONS(FIND)))
     return false;
 #undef FIND
-  open_helper(file);
+  open_part(file, "libnvperf_host.so");
+  open_part(file, "libnvperf_target.so");
   return true;
 }
 
