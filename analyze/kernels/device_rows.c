@@ -139,6 +139,15 @@ static void add_precisions(struct device_rows *devices, struct arena *arena)
   }
 }
 
+// Names of CUPTI's: UNIT__COUNTER.ROLLUP, as dram__bytes_read.sum and sm__warps_active.avg.pct_of_peak_sustained_active.
+static struct metric_kind kind_of_cupti(const char *tag)
+{
+  bool is_sum = text_ends_with(tag, ".sum");
+  if (strstr(tag, ".pct") != NULL)
+    return (struct metric_kind){true, "%"};
+  return (struct metric_kind){!is_sum, is_sum && strstr(tag, "__bytes") != NULL ? "bytes" : ""};
+}
+
 struct metric_kind metric_kind_of(const char *tag)
 {
   static const struct {
@@ -154,6 +163,8 @@ struct metric_kind metric_kind_of(const char *tag)
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     if (text_ends_with(tag, kinds[i].ending))
       return kinds[i].kind;
+  if (strstr(tag, "__") != NULL && strchr(tag, '.') != NULL)
+    return kind_of_cupti(tag);
   return (struct metric_kind){false, ""}; // a count
 }
 

@@ -76,6 +76,32 @@ static void test_same_names_never_pool(void **unused)
 }
 
 // ---- metrics --------------------------------------------------------------------------------------------------------
+// Two kernels of 1 and 3 ms in one layer.
+static void test_metrics_by_names_of_cupti(void **unused)
+{
+  (void)unused;
+  static const char *const names[] = {"lts__t_bytes.sum", "sm__warps_active.avg.pct_of_peak_sustained_active"};
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L/K", 1);
+  int64_t start = fixture.now_ns;
+  fixture_model(&fixture, 10 * MS, false);
+  fixture_layer(&fixture, &conv, start + 1000, 9 * MS);
+  for (int i = 0; i < 2; i++) {
+    int64_t begin = start + 2000 + i * 2 * MS;
+    int64_t kernel = fixture_kernel_named(&fixture, "k", begin, begin + 100, i == 0 ? MS : 3 * MS);
+    fixture_int(&fixture, kernel, names[0], 100);
+    fixture_real(&fixture, kernel, names[1], i == 0 ? 20 : 60);
+  }
+  fixture_ready(&fixture);
+  fixture.request.metrics = names;
+  fixture.request.metric_count = 2;
+  ask(&fixture, "A11");
+  ASSERT_NEAR(fixture_number(&fixture, 0, names[0]), 200);
+  ASSERT_NEAR(fixture_number(&fixture, 0, names[1]), 50); // (20 * 1 + 60 * 3) / 4
+  fixture_done(&fixture);
+}
+
 // Of five observations the slowest and the fastest are trimmed; the slowest alone measured the reads, the three in the middle and
 // the fastest the flops.
 static void test_trimming_loses_no_metric(void **unused)
@@ -414,6 +440,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_same_names_never_pool),
       cmocka_unit_test(test_trimming_loses_no_metric),
+      cmocka_unit_test(test_metrics_by_names_of_cupti),
       cmocka_unit_test(test_what_is_not_measured_is_null),
       cmocka_unit_test(test_a_kernel_that_metric_runs_lack),
       cmocka_unit_test(test_one_deep_run_says_so_in_every_row),
