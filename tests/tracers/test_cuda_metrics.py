@@ -120,6 +120,11 @@ class MetricsTest(CudaTest):
         self.assertEqual(self.counted["ranges"], 600)
         self.assertEqual(self.counted["kernels"], 0)  # of CUPTI's records: none were asked for
 
+    def test_more_contexts_than_there_is_room_for_at_once(self):
+        """At most 64 at a time: those that were destroyed make room."""
+        self.measured("renewals", count=140)
+        self.check()
+
     def test_calls_that_fail_launch_nothing(self):
         self.measured("errors")
         self.check()

@@ -75,6 +75,20 @@ static int collective(unsigned count)
   return 0;
 }
 
+// One context after the other, on two devices in turns.
+static int renewals(unsigned count)
+{
+  CUfunction add = find_kernel("vector_add");
+  for (unsigned i = 0; i < count; i++) {
+    CUcontext context = NULL;
+    must(cuCtxCreate(&context, NULL, 0, (CUdevice)(i % 2)), "cuCtxCreate");
+    launch(add, (struct shape){{i + 1, 1, 1}, {32, 1, 1}, 0}, NULL);
+    must(cuCtxSynchronize(), "cuCtxSynchronize");
+    must(cuCtxDestroy(context), "cuCtxDestroy");
+  }
+  return 0;
+}
+
 static bool is_over; // atomic
 static pthread_barrier_t both;
 
@@ -113,11 +127,8 @@ int run_metrics_mode(const char *mode, unsigned count)
   static const struct {
     const char *name;
     int (*run)(unsigned count);
-  } modes[] = {{"chain", chain},
-               {"collective", collective},
-               {"layers", layers},
-               {"observations", observations},
-               {"peers", peers}};
+  } modes[] = {{"chain", chain}, {"collective", collective}, {"layers", layers}, {"observations", observations},
+               {"peers", peers}, {"renewals", renewals}};
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
     if (strcmp(mode, modes[i].name) == 0)
       return modes[i].run(count);
