@@ -2,6 +2,7 @@
 // Level Zero has no variable that names a tool. So frameworks.so, which is in the process, sees the program initialise it, and
 // loads this file; programs without Level Zero never do. From then on the loader's own tracing layer calls us.
 #include "base/clock.h"
+#include "tracers/device/host.h"
 #include "tracers/device/host_clock.h"
 #include "tracers/levelzero/callbacks.h"
 #include "tracers/levelzero/flights.h"
@@ -10,9 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define EXIT_WAIT_MS 2000u
 
 static const struct xsp_host *host;
 static uint32_t is_recording; // atomic
@@ -22,23 +20,6 @@ static const struct xsp_tracer_option options[] = {
     {"exit_wait_ms", "N", "how long exit may wait for commands in flight (2000)"},
     {NULL, NULL, NULL},
 };
-
-static void say(const char *line)
-{
-  if (host != NULL)
-    host->say(host, line);
-}
-
-static uint64_t exit_wait_ms(void)
-{
-  const char *text = host == NULL ? NULL : host->option(host, "exit_wait_ms");
-  char *end = NULL;
-  unsigned long long wish = text == NULL ? EXIT_WAIT_MS : strtoull(text, &end, 10);
-  if (text == NULL || (*text >= '0' && *text <= '9' && *end == '\0' && wish <= 600000))
-    return wish;
-  say("exit_wait_ms wants a number from 0 to 600000; 2000 is taken");
-  return EXIT_WAIT_MS;
-}
 
 // Outside of callbacks.
 static uint64_t look(void)
@@ -60,7 +41,7 @@ static bool stop_recording(void)
 static void at_exit(void)
 {
   const struct timespec pause = {0, 1000000};
-  uint64_t longest_ms = exit_wait_ms(), begin = clock_now_ns(CLOCK_MONOTONIC);
+  uint64_t longest_ms = host_number(host, "exit_wait_ms", 0, 600000, 2000), begin = clock_now_ns(CLOCK_MONOTONIC);
   if (!stop_recording())
     return;
   while (look() != 0 && waited_ms < longest_ms) {
@@ -92,7 +73,7 @@ static void record(void *library)
     stop_recording();
   }
   snprintf(line, sizeof line, "kernels are not recorded: %s", why);
-  say(line);
+  host_say(host, line);
 }
 
 static void initialised(void *library)
@@ -126,15 +107,6 @@ static void flush(void)
 }
 
 // ---- the report at the end
-static void say_if(uint64_t number, const char *what)
-{
-  char line[200];
-  if (number == 0)
-    return;
-  snprintf(line, sizeof line, "%llu %s", (unsigned long long)number, what);
-  say(line);
-}
-
 static void say_clock(struct device *device)
 {
   char line[400];
@@ -143,7 +115,7 @@ static void say_clock(struct device *device)
     return; // nothing ran there
   snprintf(line, sizeof line, "clock of device %u (%s) known to +-%.2f us", device->number, device->name,
            (error_ns > step_ns ? error_ns : step_ns) / 1000);
-  say(line);
+  host_say(host, line);
 }
 
 static void stop(void)
@@ -153,16 +125,17 @@ static void stop(void)
   if (counts->launches == 0)
     return;
   devices_each(say_clock);
-  say_if(counts->in_flight, "commands or lists had not ended at exit: they have a launch and no execution");
-  say_if(waited_ms, "ms were waited at exit for commands in flight (option exit_wait_ms)");
-  say_if(counts->without_slot, "commands were more than can be followed together: they have a launch and no execution");
-  say_if(counts->lost_times, "commands whose event the program used again before it was read: no execution");
-  say_if(counts->untimed,
-         "commands with events of another process or an extension, or in lists for copies: no execution");
-  say_if(counts->implausible, "commands with times that cannot be: they have a launch and no execution");
-  uint64_t lost = counts->without_slot + counts->lost_times + counts->implausible;
-  if (lost != 0 && host != NULL && host->size >= sizeof *host)
-    host->lost(host, lost);
+  host_say_count(host, counts->in_flight,
+                 "commands or lists had not ended at exit: they have a launch and no execution");
+  host_say_count(host, waited_ms, "ms were waited at exit for commands in flight (option exit_wait_ms)");
+  host_say_count(host, counts->without_slot,
+                 "commands were more than can be followed together: they have a launch and no execution");
+  host_say_count(host, counts->lost_times,
+                 "commands whose event the program used again before it was read: no execution");
+  host_say_count(host, counts->untimed,
+                 "commands with events of another process or an extension, or in lists for copies: no execution");
+  host_say_count(host, counts->implausible, "commands with times that cannot be: they have a launch and no execution");
+  host_lost(host, counts->without_slot + counts->lost_times + counts->implausible);
 }
 
 static const struct xsp_tracer tracer = {
