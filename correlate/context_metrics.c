@@ -6,10 +6,53 @@
 #include "base/memory.h"
 #include "base/saturate.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <xsp/span.h>
 
-static const char *const names[CONTEXT_METRICS] = {"host_ns", "device_ns", "launches", "bytes", "flops", "range_ns"};
+#define SAMPLED_MOST 256u // a file may be hostile
+
+static const char *const names[CONTEXT_METRICS] = {"host_ns",   "device_ns",    "launches",       "bytes",
+                                                   "flops",     "range_ns",     "grid_size",      "block_size",
+                                                   "registers", "shared_bytes", "parallelism_ppm"};
+// Of the metrics that are samples of a tag; the others have none.
+static const char *const keys[CONTEXT_METRICS] = {[CONTEXT_BYTES] = "bytes",
+                                                  [CONTEXT_FLOPS] = "flops",
+                                                  [CONTEXT_GRID_SIZE] = "grid",
+                                                  [CONTEXT_BLOCK_SIZE] = "block",
+                                                  [CONTEXT_REGISTERS] = "registers",
+                                                  [CONTEXT_SHARED_BYTES] = "shared_bytes",
+                                                  [CONTEXT_PARALLELISM_PPM] = "parallelism_ppm"};
+
+static enum context_metric metric_count(const struct context_metrics *metrics)
+{
+  return CONTEXT_METRICS + (enum context_metric)metrics->sampled.count;
+}
+
+static const char *name_of(const struct context_metrics *metrics, enum context_metric metric)
+{
+  return metric < CONTEXT_METRICS ? names[metric] : metrics->sampled.items[metric - CONTEXT_METRICS];
+}
+
+static enum context_metric sampled_metric(struct context_metrics *metrics, const char *name)
+{
+  for (enum context_metric metric = CONTEXT_METRICS; metric < metric_count(metrics); metric++)
+    if (strcmp(name_of(metrics, metric), name) == 0)
+      return metric;
+  bool is_sampled = strcmp(name, "samples") == 0 || strncmp(name, "samples_", 8) == 0;
+  if (!is_sampled || metrics->sampled.count == SAMPLED_MOST)
+    return CONTEXT_METRIC_NONE;
+  *vector_add(&metrics->sampled) = memory_text(name);
+  return metric_count(metrics) - 1;
+}
+
+enum context_metric context_metrics_of_tag(struct context_metrics *metrics, const char *key)
+{
+  for (enum context_metric metric = 0; metric < CONTEXT_METRICS; metric++)
+    if (keys[metric] != NULL && strcmp(keys[metric], key) == 0)
+      return metric;
+  return sampled_metric(metrics, key);
+}
 
 static bool contains_below(enum context_metric metric) // an own sample contains those of the contexts below
 {
@@ -52,18 +95,60 @@ void context_metrics_add(struct context_metrics *metrics, uint32_t context_id, e
   merge(samples_of(metrics, context_id, metric), &sample);
 }
 
-void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, unsigned kind, int64_t duration_ns)
+enum context_span context_metrics_span_of(const struct context_words *words, unsigned kind, uint32_t category,
+                                          uint32_t name)
 {
+  if (words->samples != 0 && category == words->samples)
+    return CONTEXT_SAMPLES;
+  if (words->memory != 0 && category == words->memory && words->allocate != 0 && name == words->allocate)
+    return CONTEXT_ALLOCATION;
+  if (kind != XSP_KIND_EXECUTION)
+    return CONTEXT_OTHER;
+  return words->sync != 0 && category == words->sync ? CONTEXT_WAIT : CONTEXT_WORK;
+}
+
+void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, enum context_span span,
+                              unsigned kind, int64_t duration_ns)
+{
+  if (span == CONTEXT_WAIT || span == CONTEXT_SAMPLES)
+    return;
   context_metrics_add(metrics, context_id, kind == XSP_KIND_EXECUTION ? CONTEXT_DEVICE_NS : CONTEXT_HOST_NS,
                       duration_ns);
   if (kind == XSP_KIND_LAUNCH)
     context_metrics_add(metrics, context_id, CONTEXT_LAUNCHES, 1);
 }
 
-void context_metrics_add_tag(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
-                             const struct store_tag *tag)
+static bool has_metric(enum context_span span, enum context_metric metric)
 {
-  if (tag->type == STORE_INT && tag->value.integer >= 0)
+  if (metric >= CONTEXT_METRICS)
+    return span == CONTEXT_SAMPLES;
+  return metric == CONTEXT_FLOPS || span == (metric == CONTEXT_BYTES ? CONTEXT_ALLOCATION : CONTEXT_WORK);
+}
+
+// Of "[64,2,1]": 128; -1: not such a text, or more than a number holds.
+static int64_t product(const char *text)
+{
+  int64_t all = 1;
+  char *end = NULL;
+  do {
+    long long factor = text[0] == '[' || text[0] == ',' ? strtoll(text + 1, &end, 10) : -1;
+    if (factor < 0 || end == text + 1 || __builtin_mul_overflow(all, factor, &all))
+      return -1;
+    text = end;
+  } while (*text == ',');
+  return strcmp(text, "]") == 0 ? all : -1;
+}
+
+void context_metrics_add_tag(struct context_metrics *metrics, uint32_t context_id, enum context_span span,
+                             enum context_metric metric, const struct store_tag *tag, const char *text)
+{
+  if (!has_metric(span, metric))
+    return;
+  if (metric == CONTEXT_GRID_SIZE || metric == CONTEXT_BLOCK_SIZE) {
+    int64_t all = tag->type == STORE_TEXT ? product(text) : -1;
+    if (all >= 0)
+      context_metrics_add(metrics, context_id, metric, all);
+  } else if (tag->type == STORE_INT && tag->value.integer >= 0)
     context_metrics_add(metrics, context_id, metric, tag->value.integer);
   else if (tag->type == STORE_DOUBLE && tag->value.real >= 0 && tag->value.real < 9.2e18)
     context_metrics_add(metrics, context_id, metric, (int64_t)tag->value.real);
@@ -81,7 +166,7 @@ void context_metrics_samples(const struct context_metrics *metrics, int64_t run_
     const struct context_samples *own = &metrics->samples.items[slot->value];
     rows[slot->value] = (struct store_context_sample){.run_id = run_id,
                                                       .context_id = (int64_t)slot->key.a,
-                                                      .metric = names[slot->key.b],
+                                                      .metric = name_of(metrics, (enum context_metric)slot->key.b),
                                                       .count = own->count,
                                                       .sum = own->sum,
                                                       .minimum = own->minimum,
@@ -98,9 +183,13 @@ void context_metrics_add_stored(struct context_metrics *metrics, const struct st
   const struct context_samples samples = {row->count, row->sum, row->minimum, row->maximum,
                                           (context_squares)(uint64_t)row->squares_high << 64 |
                                               (uint64_t)row->squares_low};
-  for (enum context_metric metric = 0; metric < CONTEXT_METRICS; metric++)
-    if (strcmp(names[metric], row->metric) == 0)
-      merge(samples_of(metrics, (uint32_t)row->context_id, metric), &samples);
+  enum context_metric metric = 0;
+  while (metric < CONTEXT_METRICS && strcmp(names[metric], row->metric) != 0)
+    metric++;
+  if (metric == CONTEXT_METRICS)
+    metric = sampled_metric(metrics, row->metric);
+  if (metric != CONTEXT_METRIC_NONE)
+    merge(samples_of(metrics, (uint32_t)row->context_id, metric), &samples);
 }
 
 struct node {
@@ -149,7 +238,7 @@ void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id,
   size_t contexts = paths->context_count;
   struct node *nodes = memory_new(contexts + 1, sizeof *nodes); // by id; 0: above all roots
   VECTOR(struct store_context_metric) rows = {0};
-  for (enum context_metric metric = 0; metric < CONTEXT_METRICS; metric++) {
+  for (enum context_metric metric = 0; metric < metric_count(metrics); metric++) {
     memset(nodes, 0, (contexts + 1) * sizeof *nodes);
     for (size_t id = contexts; id > 0; id--) {
       finish_node(metrics, (uint32_t)id, metric, &nodes[id]);
@@ -160,7 +249,7 @@ void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id,
         struct store_context_metric row = row_of(&nodes[id]);
         row.run_id = run_id;
         row.context_id = (int64_t)id;
-        row.metric = names[metric];
+        row.metric = arena_copy(arena, name_of(metrics, metric), strlen(name_of(metrics, metric)));
         *vector_add(&rows) = row;
       }
   }
@@ -174,6 +263,9 @@ void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id,
 
 void context_metrics_done(struct context_metrics *metrics)
 {
+  for (size_t i = 0; i < metrics->sampled.count; i++)
+    free(metrics->sampled.items[i]);
+  vector_done(&metrics->sampled);
   vector_done(&metrics->samples);
   map_done(&metrics->places);
 }

@@ -7,7 +7,7 @@
 // over:
 //   host_ns, flops, range_ns    its own samples, which contain those of the contexts below; without own ones, the sets of
 //                               the contexts directly below
-//   device_ns, launches, bytes  its own samples and the sets of the contexts directly below
+//   all others                  its own samples and the sets of the contexts directly below
 // sum: of the own samples, or the sums directly below, of host_ns and flops the larger of the two (spans below may have run side
 // by side, or not inside of its own), else both together. exclusive_sum: sum less the sums directly below. So exclusive sums
 // are never negative, and add up to the sums of the roots.
@@ -22,12 +22,18 @@
 
 enum context_metric {
   CONTEXT_HOST_NS,   // durations of spans of kind sync and launch that have a call path
-  CONTEXT_DEVICE_NS, // durations of executions
+  CONTEXT_DEVICE_NS, // durations of executions that are no waits
   CONTEXT_LAUNCHES,  // 1 for each span of kind launch
   CONTEXT_BYTES,     // tag `bytes` of spans of category "memory" that are named "allocate"
   CONTEXT_FLOPS,     // tag `flops`
   CONTEXT_RANGE_NS, // durations of folded spans without a call path, by name; not in host_ns, since they lie around others
-  CONTEXT_METRICS,
+  CONTEXT_GRID_SIZE, // of kernels: the product of tag `grid`; then of `block`, and the other tags by their names
+  CONTEXT_BLOCK_SIZE,
+  CONTEXT_REGISTERS,
+  CONTEXT_SHARED_BYTES,
+  CONTEXT_PARALLELISM_PPM,
+  CONTEXT_METRICS, // and, from here on, tags "samples" and "samples_…", by their names
+  CONTEXT_METRIC_NONE = UINT32_MAX,
 };
 
 __extension__ typedef unsigned __int128 context_squares;
@@ -36,19 +42,38 @@ struct context_samples {
   context_squares squares;              // sum of squares, exact below 2^128
 };
 
+enum context_span {
+  CONTEXT_OTHER,
+  CONTEXT_ALLOCATION, // named "allocate", of category "memory"
+  CONTEXT_WORK,       // other executions, but
+  CONTEXT_WAIT,       // of category "sync": no work of a device
+  CONTEXT_SAMPLES,    // category "samples", with metrics of instructions in its tags
+};
+struct context_words { // ids of those words; 0: not in the file
+  uint32_t memory, allocate, sync, samples;
+};
+
 struct context_metrics { // starts as {0}
   VECTOR(struct context_samples) samples;
-  struct map places; // by context and metric
+  struct map places;      // by context and metric
+  VECTOR(char *) sampled; // names of metrics, from CONTEXT_METRICS on
 };
 
 // Counts one sample, not negative, of a context that is not 0.
 void context_metrics_add(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
                          int64_t value);
-// The same of a tag's value; nothing where that is no such number.
-void context_metrics_add_tag(struct context_metrics *metrics, uint32_t context_id, enum context_metric metric,
-                             const struct store_tag *tag);
-// What a span of the context adds besides its tags; nothing where it was never finished.
-void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, unsigned kind, int64_t duration_ns);
+// What kind of span it is, by its category and its name.
+enum context_span context_metrics_span_of(const struct context_words *words, unsigned kind, uint32_t category,
+                                          uint32_t name);
+// What a finished span of the context adds besides its tags.
+void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, enum context_span span,
+                              unsigned kind, int64_t duration_ns);
+// The metric that a tag with this key is a sample of; CONTEXT_METRIC_NONE: of none.
+enum context_metric context_metrics_of_tag(struct context_metrics *metrics, const char *key);
+// One sample of a tag of such a span; nothing where that kind has no such metric, or the tag no such value. `text`: the tag's,
+// where it is a text.
+void context_metrics_add_tag(struct context_metrics *metrics, uint32_t context_id, enum context_span span,
+                             enum context_metric metric, const struct store_tag *tag, const char *text);
 // Every context with a sample in its set, by metric, in the order of ids. The rows live in `arena`.
 void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id, const struct store_call_paths *paths,
                           struct arena *arena, struct store_context_metric **ret_rows, size_t *ret_count);

@@ -54,13 +54,13 @@ static void test_times(void **state)
 {
   (void)state;
   struct context_metrics metrics = {0};
-  context_metrics_add_span(&metrics, CONV, XSP_KIND_SYNC, 100); // with a launch of 30 inside
-  context_metrics_add_span(&metrics, LAUNCH, XSP_KIND_LAUNCH, 30);
-  context_metrics_add_span(&metrics, CONV, XSP_KIND_SYNC, 140); // with one of 40
-  context_metrics_add_span(&metrics, LAUNCH, XSP_KIND_LAUNCH, 40);
-  context_metrics_add_span(&metrics, KERNEL, XSP_KIND_EXECUTION, 500);
-  context_metrics_add_span(&metrics, KERNEL, XSP_KIND_EXECUTION, 700);
-  context_metrics_add_span(&metrics, ADD, XSP_KIND_SYNC, 20);
+  context_metrics_add_span(&metrics, CONV, CONTEXT_OTHER, XSP_KIND_SYNC, 100); // with a launch of 30 inside
+  context_metrics_add_span(&metrics, LAUNCH, CONTEXT_OTHER, XSP_KIND_LAUNCH, 30);
+  context_metrics_add_span(&metrics, CONV, CONTEXT_OTHER, XSP_KIND_SYNC, 140); // with one of 40
+  context_metrics_add_span(&metrics, LAUNCH, CONTEXT_OTHER, XSP_KIND_LAUNCH, 40);
+  context_metrics_add_span(&metrics, KERNEL, CONTEXT_WORK, XSP_KIND_EXECUTION, 500);
+  context_metrics_add_span(&metrics, KERNEL, CONTEXT_WORK, XSP_KIND_EXECUTION, 700);
+  context_metrics_add_span(&metrics, ADD, CONTEXT_OTHER, XSP_KIND_SYNC, 20);
   make_rows(&metrics);
   // Of 30 and 40: mean 35, variance ((-5)² + 5²) / 2 = 25. Of 100 and 140: mean 120, variance 20² = 400.
   check(LAUNCH, "host_ns", 2, 70, 30, 40, 35, 25, 70);
@@ -106,9 +106,9 @@ static void test_side_by_side(void **state)
 {
   (void)state;
   struct context_metrics metrics = {0};
-  context_metrics_add_span(&metrics, PROGRAM, XSP_KIND_SYNC, 100); // its operators ran on two threads
-  context_metrics_add_span(&metrics, CONV, XSP_KIND_SYNC, 90);
-  context_metrics_add_span(&metrics, ADD, XSP_KIND_SYNC, 80);
+  context_metrics_add_span(&metrics, PROGRAM, CONTEXT_OTHER, XSP_KIND_SYNC, 100); // its operators ran on two threads
+  context_metrics_add_span(&metrics, CONV, CONTEXT_OTHER, XSP_KIND_SYNC, 90);
+  context_metrics_add_span(&metrics, ADD, CONTEXT_OTHER, XSP_KIND_SYNC, 80);
   make_rows(&metrics);
   check(PROGRAM, "host_ns", 1, 170, 100, 100, 100, 0, 0);
   int64_t exclusive = 0;

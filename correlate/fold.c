@@ -16,13 +16,15 @@ struct correlate_fold {
   struct store *store;
   int64_t run_id; // of the samples; 0: none yet
   struct context_metrics metrics;
-  struct map by_name;                               // of spans without a call path: their context by name and level
-  struct map recent;                                // contexts by span id, and whether its bytes count
-  uint32_t bytes, flops, memory, allocate, program; // strings
+  struct map by_name;    // of spans without a call path: their context by name and level
+  struct map recent;     // contexts by span id, and what kind of span it is
+  struct map metrics_of; // tags' keys
+  struct context_words words;
+  uint32_t program; // string
   struct correlate_folded folded;
 };
 
-#define IS_ALLOCATION (UINT64_C(1) << 32)
+#define SPAN_SHIFT 32 // in `recent`
 
 // A span without a call path counts under its name alone.
 static uint32_t context_of(struct correlate_fold *fold, const struct store_span *span)
@@ -43,6 +45,7 @@ static void begin_run(struct correlate_fold *fold, int64_t run_id)
 {
   context_metrics_done(&fold->metrics);
   map_done(&fold->recent);
+  map_done(&fold->metrics_of);
   fold->metrics = (struct context_metrics){0};
   fold->folded = (struct correlate_folded){0};
   fold->run_id = run_id;
@@ -59,14 +62,14 @@ static bool take_span(void *context, int64_t run_id, const struct store_span *sp
   if ((span->flags & STORE_SPAN_OPEN) != 0 || span->duration_ns < 0)
     return true;
   uint32_t id = context_of(fold, span);
-  if (span->context_id == 0 && span->kind != XSP_KIND_EXECUTION)
+  enum context_span is = context_metrics_span_of(&fold->words, span->kind, span->category, span->name);
+  if (span->context_id == 0 && is != CONTEXT_SAMPLES && span->kind != XSP_KIND_EXECUTION)
     context_metrics_add(&fold->metrics, id, CONTEXT_RANGE_NS, span->duration_ns);
   else
-    context_metrics_add_span(&fold->metrics, id, span->kind, span->duration_ns);
+    context_metrics_add_span(&fold->metrics, id, is, span->kind, span->duration_ns);
   if (fold->recent.count >= RECENT_SPANS)
     map_done(&fold->recent);
-  bool is_allocation = span->category == fold->memory && span->name == fold->allocate;
-  *map_at(&fold->recent, map_number((uint64_t)span->span_id), NULL) = id | (is_allocation ? IS_ALLOCATION : 0);
+  *map_at(&fold->recent, map_number((uint64_t)span->span_id), NULL) = id | (uint64_t)is << SPAN_SHIFT;
   return true;
 }
 
@@ -76,10 +79,14 @@ static bool take_tag(void *context, int64_t run_id, const struct store_tag *tag)
   const uint64_t *span = run_id == fold->run_id ? map_find(&fold->recent, map_number((uint64_t)tag->span_id)) : NULL;
   if (span == NULL)
     return true;
-  if (tag->key == fold->flops)
-    context_metrics_add_tag(&fold->metrics, (uint32_t)*span, CONTEXT_FLOPS, tag);
-  else if (tag->key == fold->bytes && (*span & IS_ALLOCATION) != 0)
-    context_metrics_add_tag(&fold->metrics, (uint32_t)*span, CONTEXT_BYTES, tag);
+  bool is_new;
+  uint64_t *metric = map_at(&fold->metrics_of, map_number(tag->key), &is_new);
+  if (is_new)
+    *metric = context_metrics_of_tag(&fold->metrics, store_text(fold->store, tag->key, NULL));
+  const char *text = tag->type == STORE_TEXT ? store_text(fold->store, tag->value.string, NULL) : NULL;
+  if (*metric != CONTEXT_METRIC_NONE)
+    context_metrics_add_tag(&fold->metrics, (uint32_t)*span, (enum context_span)(*span >> SPAN_SHIFT),
+                            (enum context_metric) * metric, tag, text);
   return true;
 }
 
@@ -100,10 +107,8 @@ struct correlate_fold *correlate_fold_begin(struct store *store)
   struct correlate_fold *fold = memory_new(1, sizeof *fold);
   fold->hooks = (struct store_fold){fold, take_span, take_tag, commit};
   fold->store = store;
-  fold->bytes = store_string(store, "bytes", 5);
-  fold->flops = store_string(store, "flops", 5);
-  fold->memory = store_string(store, "memory", 6);
-  fold->allocate = store_string(store, "allocate", 8);
+  fold->words = (struct context_words){store_string(store, "memory", 6), store_string(store, "allocate", 8),
+                                       store_string(store, "sync", 4), store_string(store, "samples", 7)};
   fold->program = store_string(store, "program", 7);
   store_set_fold(store, &fold->hooks);
   return fold;
@@ -135,5 +140,6 @@ void correlate_fold_end(struct correlate_fold *fold)
   context_metrics_done(&fold->metrics);
   map_done(&fold->by_name);
   map_done(&fold->recent);
+  map_done(&fold->metrics_of);
   free(fold);
 }

@@ -12,17 +12,23 @@
 
 struct reading {
   struct context_metrics metrics;
+  struct context_words words;
+  struct store *store;
   const struct store_tag *tags;
-  struct map bytes, flops;   // places of tags by span id
-  uint32_t memory, allocate; // names of spans whose bytes count
+  uint32_t *earlier;     // tag of the same span, by place + 1
+  struct map last;       // of a span's tags, by place + 1
+  struct map metrics_of; // tags' keys
 };
 
-static void add_tag(struct reading *reading, const struct map *tags, int64_t span_id, uint32_t context_id,
-                    enum context_metric metric)
+static void add_tags(struct reading *reading, int64_t span_id, uint32_t context_id, enum context_span is)
 {
-  const uint64_t *place = map_find(tags, map_number((uint64_t)span_id));
-  if (place != NULL)
-    context_metrics_add_tag(&reading->metrics, context_id, metric, &reading->tags[*place]);
+  const uint64_t *last = map_find(&reading->last, map_number((uint64_t)span_id));
+  for (uint64_t place = last != NULL ? *last : 0; place != 0; place = reading->earlier[place - 1]) {
+    const struct store_tag *tag = &reading->tags[place - 1];
+    const char *text = tag->type == STORE_TEXT ? store_text(reading->store, tag->value.string, NULL) : NULL;
+    enum context_metric metric = (enum context_metric) * map_find(&reading->metrics_of, map_number(tag->key));
+    context_metrics_add_tag(&reading->metrics, context_id, is, metric, tag, text);
+  }
 }
 
 static enum status add_part(void *context, size_t first_row, const struct store_spans *spans,
@@ -34,30 +40,42 @@ static enum status add_part(void *context, size_t first_row, const struct store_
     uint32_t id = spans->context_id[i];
     if (id == 0 || (spans->flags[i] & STORE_SPAN_OPEN) != 0 || spans->duration_ns[i] < 0)
       continue;
-    context_metrics_add_span(&reading->metrics, id, spans->kind[i], spans->duration_ns[i]);
-    if (reading->memory != 0 && spans->category[i] == reading->memory && reading->allocate != 0 &&
-        spans->name[i] == reading->allocate)
-      add_tag(reading, &reading->bytes, spans->span_id[i], id, CONTEXT_BYTES);
-    add_tag(reading, &reading->flops, spans->span_id[i], id, CONTEXT_FLOPS);
+    enum context_span is = context_metrics_span_of(&reading->words, spans->kind[i], spans->category[i], spans->name[i]);
+    context_metrics_add_span(&reading->metrics, id, is, spans->kind[i], spans->duration_ns[i]);
+    add_tags(reading, spans->span_id[i], id, is);
   }
   return STATUS_OK;
+}
+
+static uint32_t word(struct store *store, const char *text)
+{
+  uint32_t id;
+  return store_find_string(store, text, strlen(text), &id) ? id : 0;
 }
 
 static enum status load_tags(struct store *store, int64_t run_id, struct arena *arena, struct reading *reading,
                              struct error *err)
 {
-  uint32_t keys[2] = {0, 0};
+  VECTOR(uint32_t) keys = {0};
   struct store_tag *tags;
   size_t count;
-  (void)store_find_string(store, "bytes", 5, &keys[0]);
-  (void)store_find_string(store, "flops", 5, &keys[1]);
-  (void)store_find_string(store, "memory", 6, &reading->memory);
-  (void)store_find_string(store, "allocate", 8, &reading->allocate);
-  XSP_TRY(store_load_tags_of(store, run_id, keys, 2, arena, &tags, &count, err));
+  for (uint32_t id = 1; id < store_string_count(store); id++) {
+    enum context_metric metric = context_metrics_of_tag(&reading->metrics, store_text(store, id, NULL));
+    if (metric == CONTEXT_METRIC_NONE)
+      continue;
+    *vector_add(&keys) = id;
+    *map_at(&reading->metrics_of, map_number(id), NULL) = metric;
+  }
+  enum status status = store_load_tags_of(store, run_id, keys.items, keys.count, arena, &tags, &count, err);
+  vector_done(&keys);
+  XSP_TRY(status);
   reading->tags = tags;
-  for (size_t i = 0; i < count; i++)
-    *map_at(tags[i].key == keys[0] ? &reading->bytes : &reading->flops, map_number((uint64_t)tags[i].span_id), NULL) =
-        i;
+  reading->earlier = arena_alloc_array(arena, count + 1, sizeof *reading->earlier);
+  for (size_t i = 0; i < count; i++) {
+    uint64_t *last = map_at(&reading->last, map_number((uint64_t)tags[i].span_id), NULL);
+    reading->earlier[i] = (uint32_t)*last;
+    *last = i + 1;
+  }
   return STATUS_OK;
 }
 
@@ -76,7 +94,9 @@ enum status correlate_context_rows(struct store *store, int64_t run_id, const st
                                    struct arena *arena, struct store_context_metric **ret_rows, size_t *ret_count,
                                    struct error *err)
 {
-  struct reading reading = {0};
+  struct reading reading = {
+      .store = store,
+      .words = {word(store, "memory"), word(store, "allocate"), word(store, "sync"), word(store, "samples")}};
   struct arena scratch = {0};
   enum status status = load_tags(store, run_id, &scratch, &reading, err);
   if (status == STATUS_OK)
@@ -86,8 +106,8 @@ enum status correlate_context_rows(struct store *store, int64_t run_id, const st
   if (status == STATUS_OK)
     context_metrics_rows(&reading.metrics, run_id, paths, arena, ret_rows, ret_count);
   context_metrics_done(&reading.metrics);
-  map_done(&reading.bytes);
-  map_done(&reading.flops);
+  map_done(&reading.last);
+  map_done(&reading.metrics_of);
   arena_done(&scratch);
   return status;
 }

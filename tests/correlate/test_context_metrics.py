@@ -28,21 +28,36 @@ def random_trace(generator):
         samples = own.setdefault(run_id, {})
         for _ in range(generator.randrange(0, 40)):
             kind, duration = generator.choice(["sync", "launch", "execution"]), generator.choice(["open", 0, 7, 123456])
-            context, category = generator.choice([None, *caller]), generator.choice(["memory", None])
+            context, category = generator.choice([None, *caller]), generator.choice(["memory", "sync", "samples", None])
             name, tags = generator.choice(["allocate", "free"]), {}
             if generator.random() < 0.5:
                 tags["bytes"] = generator.randrange(1000)
             if generator.random() < 0.3:
                 tags["flops"] = generator.choice([5, 2.0, -1])
+            tags.update(generator.choice([{}, {"grid": "[3,2,5]", "block": "[8,4,1]", "registers": 40, "shared_bytes": 0},
+                                          {"grid": "[3,-2]", "block": "[4294967296,4294967296]", "registers": "x"},
+                                          {"samples": 9, "samples_wait": 4, "samplesize": 1, "parallelism_ppm": 2_000_000}]))
             script.span(name, generator.randrange(1000), duration, level="layer", kind=kind, run_id=run_id,
                         category=category, tags=tags, context=context)
             if context is None or duration == "open":
                 continue
             found = samples.setdefault(context, {})
-            found.setdefault("device_ns" if kind == "execution" else "host_ns", []).append(duration)
-            if kind == "launch":
+            is_wait, is_samples = kind == "execution" and category == "sync", category == "samples"
+            is_allocation = (category, name) == ("memory", "allocate")
+            if not is_wait and not is_samples:
+                found.setdefault("device_ns" if kind == "execution" else "host_ns", []).append(duration)
+            if kind == "launch" and not is_samples:
                 found.setdefault("launches", []).append(1)
-            if "bytes" in tags and (category, name) == ("memory", "allocate"):
+            if kind == "execution" and not is_wait and not is_samples and not is_allocation:
+                if tags.get("grid") == "[3,2,5]":
+                    for metric, sample in (("grid_size", 30), ("block_size", 32), ("registers", 40), ("shared_bytes", 0)):
+                        found.setdefault(metric, []).append(sample)
+                if "parallelism_ppm" in tags:
+                    found.setdefault("parallelism_ppm", []).append(2_000_000)
+            if is_samples and "samples" in tags:
+                found.setdefault("samples", []).append(9)
+                found.setdefault("samples_wait", []).append(4)
+            if "bytes" in tags and is_allocation:
                 found.setdefault("bytes", []).append(tags["bytes"])
             if tags.get("flops", -1) >= 0:
                 found.setdefault("flops", []).append(int(tags["flops"]))
@@ -52,7 +67,7 @@ def random_trace(generator):
 def expected_rows(own, caller):
     rows = []
     for run_id, contexts in own.items():
-        for metric in ("host_ns", "device_ns", "launches", "bytes", "flops"):
+        for metric in {metric for samples in contexts.values() for metric in samples}:
             sets, sums = {}, {}
             for context in sorted(caller, reverse=True):
                 below = [child for child in caller if caller[child] == context]

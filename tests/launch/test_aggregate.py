@@ -30,9 +30,27 @@ static struct xsp_site *site(const char *caller, unsigned variant)
   xsp_site_call_path(made, xsp_call_path(path, &frame));
   return made;
 }
+static struct xsp_site *device(const char *category)
+{
+  struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_DEVICE, .name = category};
+  struct xsp_site *made = xsp_site_create("guest", XSP_LEVEL_KERNEL, category, category);
+  xsp_site_tag_string(made, "grid", "[7,2,1]");
+  xsp_site_tag_int(made, "registers", 32);
+  xsp_site_call_path(made, xsp_call_path(0, &frame));
+  return made;
+}
+static void execute(struct xsp_site *made, int samples)
+{
+  uint64_t now = xsp_clock_ticks();
+  struct xsp_interval interval = {.size = sizeof interval, .kind = XSP_KIND_EXECUTION, .start = now, .end = now};
+  struct xsp_span span = xsp_span_emit(made, &interval);
+  if (samples != 0)
+    xsp_span_tag_int(&span, "samples_wait", samples);
+}
 int main(void)
 {
   struct xsp_site *sites[] = {site("even", 1), site("odd", 2)};
+  struct xsp_site *kernel = device("kernel"), *wait = device("sync"), *samples = device("samples");
   XSP_SITE(step, XSP_LEVEL_MODEL, "step");
   char line[64];
   printf("%s\n", getenv("XSP_SESSION"));
@@ -41,6 +59,11 @@ int main(void)
     struct xsp_span outer = xsp_span_start(&step), span = xsp_span_start(sites[i % 2]);
     xsp_span_finish(&span);
     xsp_span_finish(&outer);
+    if (i < 2) {
+      execute(kernel, 0);
+      execute(wait, 0);
+      execute(samples, 5);
+    }
     puts("done");
     fflush(stdout);
   }
@@ -101,6 +124,10 @@ class Aggregate(unittest.TestCase):
         self.assertEqual(tree, self.sql(TREE, folded))
         self.assertEqual([(row["name"], row["count"]) for row in tree if row["metric"] == "host_ns"],
                          [("even", 501), ("work", 501), ("odd", 500), ("work", 500)])
+        # Kernels have a shape, samples what was sampled; a wait is no work and has nothing.
+        self.assertEqual([(row["name"], row["metric"], row["count"], row["sum"]) for row in tree if row["kind"] == "device"],
+                         [("kernel", "device_ns", 2, 0), ("kernel", "grid_size", 2, 28), ("kernel", "registers", 2, 64),
+                          ("samples", "samples_wait", 2, 10)])
         self.assertEqual(self.sql("select count(*) as n from span", folded), [{"n": 0}])
         # A span without a call path counts by name: it is not in the tree of the spans.
         self.assertEqual(self.counts(folded), {"even": 501, "odd": 500, None: 1001})
