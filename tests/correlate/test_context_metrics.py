@@ -130,6 +130,43 @@ class ContextMetrics(unittest.TestCase):
         data.close()
         self.assertEqual(self.rows(), [row])
 
+    def sampled_contexts(self, script, operators, executions):
+        """The path of an instruction of kernel `gemm`, which runs as `executions` say: in the operator of this number."""
+        script.experiment()
+        script.run(levels="L/K")
+        script.track()
+        script.track(2, device=0, stream=1)
+        paths = [script.context(name, kind="framework") for name in operators]
+        kernel = script.context("gemm", kind="device")
+        line = script.context("gemm", kernel, "device", "gemm.cu", 12)
+        instruction = script.context("+0x80", line, "device", module="cubin 1", address=128)
+        for number, operator in enumerate(executions, 1):
+            script.span("op", 1000 * number, 500, "layer", context=paths[operator] if operator is not None else None)
+            script.span("launch", 1000 * number + 10, 5, "kernel", "launch", correlation=number)
+            script.span("gemm", 1000 * number + 20, 100, "kernel", "execution", track=2, correlation=number, category="kernel")
+        script.span("instruction samples", 9000, 0, "kernel", track=2, category="samples", tags={"samples": 7},
+                    context=instruction)
+        script.write(self.trace)
+        rows = xsp_json("sql", self.trace, "with recursive path(context_id, depth, frame_id, parent_id) as (select c.context_id, 0, "
+                        "c.frame_id, c.parent_id from context c join span s using (context_id) where s.category = 'samples' union all "
+                        "select c.context_id, depth + 1, c.frame_id, c.parent_id from path p join context c on c.context_id = "
+                        "p.parent_id) select f.name, f.line from path join frame f using (frame_id) order by depth desc", "--json")
+        return [(row["name"], row["line"]) for row in rows]
+
+    def test_samples_are_below_their_kernel(self):
+        """In the operator that launched it, if there is one only: a sample does not say which launch it is of."""
+        below = [("gemm", None), ("gemm", 12), ("+0x80", None)]
+        self.assertEqual(self.sampled_contexts(Script(), ["mm", "conv"], [0, 0]), [("mm", None), *below])
+        sums = xsp_json("sql", self.trace, "select f.name, f.line, m.metric, m.sum from context_metric m join context c using "
+                        "(context_id) join frame f using (frame_id) where f.name in ('mm', 'gemm') and m.metric in "
+                        "('samples', 'device_ns') order by 3, 1, 2", "--json")
+        self.assertEqual([tuple(row.values()) for row in sums], [
+            ("gemm", None, "device_ns", 200), ("mm", None, "device_ns", 200), ("gemm", None, "samples", 7),
+            ("gemm", 12, "samples", 7), ("mm", None, "samples", 7)])
+        for executions in ([0, 1], [0, None], [None], []):
+            with self.subTest(executions=executions):
+                self.assertEqual(self.sampled_contexts(Script(), ["mm", "conv"], executions), below)
+
     def test_without_call_paths(self):
         script = Script()
         script.experiment()
