@@ -44,6 +44,13 @@ class VersionsTest(CudaTest):
     def test_several_contexts_and_devices(self):
         self.check("contexts")
 
+    def test_parallelism(self):
+        """Device 0 has 4 processors of 2,048 threads, and 8 · 128 threads run: an eighth. Device 1 has 8, and 1,920 · 512 run."""
+        self.traced("contexts")
+        rows = self.sql("select distinct t.device_id as device, g.value as ppm from span s join track t using (run_id, track_id) "
+                        "join tag g using (run_id, span_id) where g.key = 'parallelism_ppm' order by 1")
+        self.assertEqual([(row["device"], row["ppm"]) for row in rows], [(0, 125_000), (1, 60_000_000)])
+
     def test_names_of_any_length(self):
         self.check("names")
 

@@ -21,6 +21,7 @@ enum cupti_kind {
   CUPTI_MEMSET = 2,
   CUPTI_DRIVER = 4,
   CUPTI_RUNTIME = 5,
+  CUPTI_DEVICE = 8,
   CUPTI_KERNEL = 10, // kernels run side by side as without the tool
   CUPTI_OVERHEAD = 17,
   CUPTI_MEMCPY_PEER = 22,
@@ -120,6 +121,16 @@ struct cupti_memory_pool {
       device_id;       // operation 1: created, 2: destroyed, 3: trimmed
   uint64_t kept_bytes; // at least, of one that is trimmed
   uint64_t pool, bytes, threshold, timestamp, used_bytes;
+};
+
+struct cupti_device { // of each, before its first kernel's
+  uint32_t kind, flags;
+  uint64_t memory_bandwidth, memory_bytes;
+  uint32_t constant_bytes, l2_bytes, warp_threads, clock_khz, copy_engines, multiprocessors, instructions_per_cycle;
+  uint32_t warps; // of a multiprocessor at once
+  uint32_t blocks, shared_bytes, registers, block_registers, block_shared_bytes, block_threads;
+  uint32_t block_most[3], grid_most[3];
+  uint32_t capability_major, capability_minor, id;
 };
 
 struct cupti_overhead {

@@ -25,6 +25,7 @@ EQUAL(CUPTI_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
 EQUAL(CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 EQUAL(CUPTI_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER);
 EQUAL(CUPTI_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME);
+EQUAL(CUPTI_DEVICE, CUPTI_ACTIVITY_KIND_DEVICE);
 EQUAL(CUPTI_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 EQUAL(CUPTI_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD);
 EQUAL(CUPTI_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
@@ -154,6 +155,11 @@ SAME(cupti_memory_pool, pool, CUpti_ActivityMemoryPool2, address);
 SAME(cupti_memory_pool, bytes, CUpti_ActivityMemoryPool2, size);
 SAME(cupti_memory_pool, timestamp, CUpti_ActivityMemoryPool2, timestamp);
 SAME(cupti_memory_pool, used_bytes, CUpti_ActivityMemoryPool2, utilizedSize);
+
+SAME(cupti_device, warp_threads, CUpti_ActivityDevice5, numThreadsPerWarp);
+SAME(cupti_device, multiprocessors, CUpti_ActivityDevice5, numMultiprocessors);
+SAME(cupti_device, warps, CUpti_ActivityDevice5, maxWarpsPerMultiprocessor);
+SAME(cupti_device, id, CUpti_ActivityDevice5, id);
 
 SAME(cupti_overhead, overhead, CUpti_ActivityOverhead, overheadKind);
 SAME(cupti_overhead, start, CUpti_ActivityOverhead, start);

@@ -17,6 +17,7 @@
 #include <xsp/tracer.h>
 
 #define CONTEXTS_MOST 256u
+#define DEVICES_MOST 64u
 #define NO_STREAM UINT32_MAX // as CUPTI writes it
 
 struct record_counts record_counts;
@@ -32,6 +33,7 @@ struct found {
   const void *record;
 };
 
+static uint32_t device_threads[DEVICES_MOST];  // that the device holds at once; 0: not recorded
 static uint32_t context_device[CONTEXTS_MOST]; // device + 1, as executions have it; waits name the context alone
 
 static struct xsp_span emit(struct xsp_site *site, const struct execution *at, uint16_t track)
@@ -118,11 +120,12 @@ static struct xsp_site *copy_site(uint8_t direction, uint8_t source, uint8_t des
 static void publish_kernel(const struct cupti *cupti, const void *record)
 {
   const struct cupti_kernel *kernel = record;
-  struct device_kernel_shape shape = {.registers = kernel->registers,
-                                      .shared_bytes =
-                                          (uint32_t)kernel->static_shared + (uint32_t)kernel->dynamic_shared,
-                                      .local_bytes = kernel->local_per_thread,
-                                      .is_cooperative = kernel->launch_type == 1 || kernel->launch_type == 2};
+  struct device_kernel_shape shape = {
+      .registers = kernel->registers,
+      .shared_bytes = (uint32_t)kernel->static_shared + (uint32_t)kernel->dynamic_shared,
+      .local_bytes = kernel->local_per_thread,
+      .is_cooperative = kernel->launch_type == 1 || kernel->launch_type == 2,
+      .device_threads = kernel->device_id < DEVICES_MOST ? device_threads[kernel->device_id] : 0};
   for (int i = 0; i < 3; i++) {
     shape.grid[i] = (uint32_t)kernel->grid[i];
     shape.block[i] = (uint32_t)kernel->block[i];
@@ -207,6 +210,13 @@ static void publish_call(const struct cupti *cupti, const void *record)
     xsp_span_tag_int(&span, "error", api->return_value);
 }
 
+static void note_device(const struct cupti *cupti, const void *record)
+{
+  const struct cupti_device *device = record;
+  if (device->id < DEVICES_MOST)
+    device_threads[device->id] = device->multiprocessors * device->warps * device->warp_threads;
+}
+
 static void note_overhead(const struct cupti *cupti, const void *record)
 {
   const struct cupti_overhead *overhead = record;
@@ -229,6 +239,7 @@ static const struct kind {
     [CUPTI_DRIVER] = {sizeof(struct cupti_api), 0, 0, publish_call},
     [CUPTI_RUNTIME] = {sizeof(struct cupti_api), 0, 0, publish_call},
     [CUPTI_KERNEL] = {EXECUTED(cupti_kernel), ON_DEVICE(cupti_kernel), publish_kernel},
+    [CUPTI_DEVICE] = {sizeof(struct cupti_device), 0, 0, note_device},
     [CUPTI_OVERHEAD] = {sizeof(struct cupti_overhead), 0, 0, note_overhead},
     [CUPTI_MEMCPY_PEER] = {EXECUTED(cupti_memcpy_peer), ON_DEVICE(cupti_memcpy_peer), publish_peer_copy},
     [CUPTI_SYNCHRONIZATION] = {EXECUTED(cupti_synchronization), 0, publish_wait},

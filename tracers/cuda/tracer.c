@@ -81,6 +81,7 @@ static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
       {CUPTI_MEMORY, CUDA_MEMORY, "allocations"},
       {CUPTI_MEMORY_POOL, CUDA_MEMORY, "pools of memory"},
       {CUPTI_OVERHEAD, 0, "its own overhead"},
+      {CUPTI_DEVICE, CUDA_KERNEL, "what devices hold"},
   };
   char line[256];
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

@@ -36,6 +36,11 @@ static void tag_three(struct xsp_site *site, const char *key, const uint32_t val
   xsp_site_tag_string(site, key, text);
 }
 
+static double product(const uint32_t sizes[3])
+{
+  return (double)sizes[0] * sizes[1] * sizes[2];
+}
+
 static struct xsp_site *make_site(const char *tracer, const struct known_kernel *kernel, uint64_t hash)
 {
   const struct device_kernel_shape *shape = &kernel->shape;
@@ -56,6 +61,9 @@ static struct xsp_site *make_site(const char *tracer, const struct known_kernel 
     xsp_site_tag_int(site, "local_bytes", shape->local_bytes);
   if (shape->is_cooperative)
     xsp_site_tag_int(site, "cooperative", 1);
+  double ppm = product(shape->grid) * product(shape->block) / shape->device_threads * 1e6;
+  if (shape->device_threads != 0 && ppm < 1e18)
+    xsp_site_tag_int(site, "parallelism_ppm", (int64_t)ppm);
   return site;
 }
 

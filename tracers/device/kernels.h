@@ -15,6 +15,7 @@ struct device_kernel_shape {
   uint32_t shared_bytes;      // of a block
   uint32_t local_bytes;       // of a thread; 0: no tag
   uint32_t is_cooperative;    // tag `cooperative`
+  uint32_t device_threads;    // that the device holds at once, for tag `parallelism_ppm`; 0: no tag
 };
 
 // `name` NULL or "": it has none. Beyond 32,768 of them: the site of the name alone; the span then has no tags. NULL without a

@@ -159,7 +159,12 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, bool is_on)
 EXPORTED CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
   ENTRY;
-  return set_kind(kind, true);
+  CUptiResult result = set_kind(kind, true);
+  uint64_t record[RECORD_MAXIMUM / 8] = {0};
+  for (uint32_t device = 0; result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_DEVICE && device < SIMULATOR_DEVICES;
+       device++)
+    buffers_put(record, layouts_device(device, record));
+  return result;
 }
 
 EXPORTED CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)

@@ -31,11 +31,11 @@ _Static_assert(sizeof(struct memset_5) == 104 && offsetof(struct memset_5, sourc
 static const struct version {
   const char *name;
   uint32_t number;
-  uint8_t kernel, memcpy, memset, overhead, synchronization, memory, pool;
+  uint8_t kernel, memcpy, memset, overhead, synchronization, memory, pool, device;
 } versions[] = {
-    {"11.8", 18, 200, 88, 88, 40, 40, 120, 72},     {"12.4", 22, 208, 88, 88, 56, 40, 120, 72},
-    {"12.9", 28, 208, 96, 88, 56, 56, 128, 72},     {"13.0", 130001, 216, 96, 88, 56, 56, 128, 80},
-    {"13.1", 130101, 224, 96, 88, 56, 56, 128, 80}, {"13.5", 130500, 248, 112, 104, 56, 56, 128, 80},
+    {"11.8", 18, 200, 88, 88, 40, 40, 120, 72, 176},     {"12.4", 22, 208, 88, 88, 56, 40, 120, 72, 184},
+    {"12.9", 28, 208, 96, 88, 56, 56, 128, 72, 184},     {"13.0", 130001, 216, 96, 88, 56, 56, 128, 80, 184},
+    {"13.1", 130101, 224, 96, 88, 56, 56, 128, 80, 184}, {"13.5", 130500, 248, 112, 104, 56, 56, 128, 80, 192},
 };
 
 static const struct version *chosen(void)
@@ -66,6 +66,8 @@ size_t layouts_size(CUpti_ActivityKind kind)
     return chosen()->memset;
   case CUPTI_ACTIVITY_KIND_OVERHEAD:
     return chosen()->overhead;
+  case CUPTI_ACTIVITY_KIND_DEVICE:
+    return chosen()->device;
   case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
     return chosen()->synchronization;
   case CUPTI_ACTIVITY_KIND_MEMORY2:
@@ -298,6 +300,17 @@ size_t layouts_overhead(uint64_t start_ns, uint64_t end_ns, void *ret_record)
       .objectId = {.pt = {.processId = (uint32_t)getpid(), .threadId = (uint32_t)gettid()}},
       .start = start_ns,
       .end = end_ns};
+  memcpy(ret_record, &record, sizeof record);
+  return layouts_size(record.kind);
+}
+
+size_t layouts_device(uint32_t device, void *ret_record)
+{
+  CUpti_ActivityDevice5 record = {.kind = CUPTI_ACTIVITY_KIND_DEVICE,
+                                  .numThreadsPerWarp = 32,
+                                  .numMultiprocessors = 4 + 4 * device,
+                                  .maxWarpsPerMultiprocessor = 64,
+                                  .id = device};
   memcpy(ret_record, &record, sizeof record);
   return layouts_size(record.kind);
 }

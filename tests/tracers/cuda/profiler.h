@@ -29,6 +29,7 @@ size_t layouts_memory(const struct simulator_memory *memory, void *ret_record);
 size_t layouts_pool(const struct simulator_memory *memory, void *ret_record);
 size_t layouts_synchronization(const struct simulator_call *call, int type, uint32_t stream_id, uint32_t event_id,
                                uint64_t end_ns, void *ret_record);
+size_t layouts_device(uint32_t device, void *ret_record);
 size_t layouts_overhead(uint64_t start_ns, uint64_t end_ns, void *ret_record); // of asking for a buffer
 
 // buffers.c
