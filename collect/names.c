@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xsp/call_path.h>
 
 void names_done(struct names *names)
 {
@@ -88,12 +89,24 @@ static char *copy_text(struct names *names, uint32_t id) // NULL: none; freed by
   return id != 0 && read_string(names, id, &text, &length) ? memory_text_of(text, length) : NULL;
 }
 
+// Drivers name kernels as linkers do.
+static char *copy_kernel_name(struct names *names, uint32_t id) // as copy_text
+{
+  char *name = copy_text(names, id);
+  char *plain = name != NULL && strncmp(name, "_Z", 2) == 0 ? symbols_plain_name(name) : NULL;
+  if (plain == NULL)
+    return name;
+  free(name);
+  return plain;
+}
+
 static uint32_t add_frame(struct names *names, uint32_t id)
 {
   struct catalog_frame from;
   if (!catalog_read_frame(&names->catalog, id, &from))
     return 0;
-  char *name = copy_text(names, from.name), *file = copy_text(names, from.file);
+  char *name = from.kind == XSP_FRAME_DEVICE ? copy_kernel_name(names, from.name) : copy_text(names, from.name);
+  char *file = copy_text(names, from.file);
   char *module = copy_text(names, from.module);
   const struct store_frame frame = {.kind = from.kind,
                                     .name = name,
@@ -205,13 +218,10 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
   site->first_tag = first;
 }
 
-// Drivers name kernels as linkers do.
 static uint32_t kernel_name(struct names *names, uint32_t catalog_id)
 {
-  char *name = copy_text(names, catalog_id);
-  char *plain = name != NULL && strncmp(name, "_Z", 2) == 0 ? symbols_plain_name(name) : NULL;
-  uint32_t id = plain != NULL ? store_string(names->store, plain, strlen(plain)) : names_string(names, catalog_id);
-  free(plain);
+  char *name = copy_kernel_name(names, catalog_id);
+  uint32_t id = name != NULL && *name != '\0' ? store_string(names->store, name, strlen(name)) : 0;
   free(name);
   return id;
 }

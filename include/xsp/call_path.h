@@ -22,7 +22,7 @@ enum xsp_frame_kind {
   XSP_FRAME_PYTHON = 0,
   XSP_FRAME_FRAMEWORK = 1, // an operator
   XSP_FRAME_NATIVE = 2,
-  XSP_FRAME_DEVICE = 3, // a kernel
+  XSP_FRAME_DEVICE = 3, // a kernel; a line or an instruction of it
 };
 #define XSP_FRAME_KINDS 4
 #define XSP_CALL_PATH_FRAMES 16384u // frames of one path at most

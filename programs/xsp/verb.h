@@ -109,7 +109,8 @@ enum status option_level_sets(const char *text, struct level_set *sets, size_t m
 #define OPTION_CUDA_TEXT                                                                                               \
   "What the tracer of CUDA records: api=some|all|none (calls); activities= of kernel, memcpy, memset, sync, memory "   \
   "with + between them; metrics=xsp, or names of CUPTI's metrics with + between them, in runs of their own "           \
-  "(M/L/K+metrics); collect=kernel|application|sampling (how). Default: some calls, all activities, no metrics."
+  "(M/L/K+metrics); collect=kernel|application|sampling (how); samples=continuous|serialized (of instructions). "      \
+  "Default: some calls, all activities, no metrics, no samples."
 enum status option_call_paths(const struct invocation *invocation, const char **ret_mode, struct error *err) MUST_CHECK;
 
 // --serialize: adds the serialised twin of the deepest of these sets.

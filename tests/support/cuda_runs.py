@@ -66,9 +66,9 @@ class CudaTest(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
         self.out, self.truth, self.counts = (self.folder / name for name in ("out.xsp", "truth", "counts"))
 
-    def environment(self, version, faults, library=None, preload=None, **more):
+    def environment(self, version, faults, library=None, preload=None, variables=None, **more):
         plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "CUDA_INJECTION"))}
-        return {**plain, **gpu.environment(version, faults, counts=self.counts, **more), "ASAN_OPTIONS": "detect_leaks=0",
+        return {**plain, **(variables or {}), **gpu.environment(version, faults, counts=self.counts, **more), "ASAN_OPTIONS": "detect_leaks=0",
                 "TSAN_OPTIONS": "atexit_sleep_ms=0", **({"LD_PRELOAD": str(preload)} if preload else {}),
                 "XSP_LIBRARY_CUPTI": str(library or gpu.VERSIONS[version][1])}
 
@@ -81,15 +81,16 @@ class CudaTest(unittest.TestCase):
         self.said = done.stderr.decode()
         return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout.decode()
 
-    def traced(self, mode, version="13.1", faults="", options="", **more):
+    def traced(self, mode, version="13.1", faults="", options="", cuda=None, **more):
         """Runs the program with and without xsp: it must not notice. Then self.launches are what it launched, self.counted
         what the simulator did."""
         environment = self.environment(version, faults, **more)
         plain = self.start((), mode, environment)
         if SANITIZED:
-            self.record_without_run(mode, options, environment, plain)
+            self.record_without_run(mode, options, {**environment, **({"XSP_CUDA": cuda} if cuda else {})}, plain)
         else:
-            command = (XSP, "run", "-f", "-t", f"cuda{options}", "-o", self.out, "--")
+            wish = ("--cuda", cuda) if cuda else ()
+            command = (XSP, "run", "-f", "-t", f"cuda{options}", *wish, "-o", self.out, "--")
             self.assertEqual(self.start(command, mode, environment), plain, self.said)
         truth = self.truth.read_text() if self.truth.exists() else ""
         self.launches = launches_of(json.loads(line) for line in truth.splitlines())

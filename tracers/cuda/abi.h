@@ -4,6 +4,8 @@
 #ifndef XSP_TRACERS_CUDA_ABI_H
 #define XSP_TRACERS_CUDA_ABI_H
 
+#include "tracers/cuda/pc_abi.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,8 +36,10 @@ enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2, CUPTI_DOM
 enum cupti_resource_callback {
   CUPTI_CONTEXT_BEGINS = 1,
   CUPTI_CONTEXT_ENDS = 2,
+  CUPTI_MODULE_LOADED = 6,
+  CUPTI_MODULE_UNLOADS = 7,
   CUPTI_NODE_CREATED = 13,
-  CUPTI_NODE_CLONED = 20
+  CUPTI_NODE_CLONED = 20,
 };
 
 // ---- records. Times are nanoseconds of CLOCK_REALTIME; both 0: the device's buffers were full
@@ -143,7 +147,12 @@ struct cupti_overhead {
 // ---- what callbacks get
 struct cupti_resource {
   void *context, *handle;
-  const void *descriptor; // of a graph's callbacks: struct cupti_graph
+  const void *descriptor; // of a graph's callbacks: struct cupti_graph; of a module's: struct cupti_module
+};
+struct cupti_module {
+  uint32_t id;
+  size_t cubin_bytes;
+  const char *cubin;
 };
 struct cupti_graph {
   void *graph, *original_graph, *node, *original_node;
@@ -157,6 +166,8 @@ struct cupti_call { // of calls of CUDA's interfaces
   const char *symbol;     // of launches: the kernel's mangled name; NULL: none
   void *context;          // current on the thread
   uint32_t context_id;
+  uint64_t *data; // a subscriber's own, from begin to exit
+  uint32_t correlation_id;
 };
 struct cuda_launch { // cuLaunchKernel, cuLaunchCooperativeKernel
   void *function;
@@ -210,7 +221,15 @@ typedef void cupti_complete_buffer(void *context, uint32_t stream_id, uint8_t *b
   X(enable_callback, cuptiEnableCallback, (uint32_t is_on, void *subscriber, uint32_t domain, uint32_t cbid))          \
   X(get_device_id, cuptiGetDeviceId, (void *context, uint32_t *))                                                      \
   X(get_stream_id, cuptiGetStreamIdEx, (void *context, void *stream, uint8_t is_per_thread, uint32_t *))               \
-  X(get_graph_node_id, cuptiGetGraphNodeId, (void *node, uint64_t *))
+  X(get_graph_node_id, cuptiGetGraphNodeId, (void *node, uint64_t *))                                                  \
+  X(pc_enable, cuptiPCSamplingEnable, (struct pc_context *))                                                           \
+  X(pc_disable, cuptiPCSamplingDisable, (struct pc_context *))                                                         \
+  X(pc_set, cuptiPCSamplingSetConfigurationAttribute, (struct pc_settings *))                                          \
+  X(pc_count_reasons, cuptiPCSamplingGetNumStallReasons, (struct pc_reason_count *))                                   \
+  X(pc_get_reasons, cuptiPCSamplingGetStallReasons, (struct pc_reasons *))                                             \
+  X(pc_get_data, cuptiPCSamplingGetData, (struct pc_get *))                                                            \
+  X(pc_get_cubin_crc, cuptiGetCubinCrc, (struct pc_cubin_crc *))                                                       \
+  X(pc_get_line, cuptiGetSassToSourceCorrelation, (struct pc_line *))
 
 struct cupti {
 #define CUPTI_FIELD(field, name, parameters) uint32_t(*field) parameters;

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
@@ -37,9 +38,17 @@ EQUAL(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 EQUAL(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 
 EQUAL(CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+EQUAL(CUPTI_CONTEXT_ENDS, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+EQUAL(CUPTI_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+EQUAL(CUPTI_MODULE_UNLOADS, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
 EQUAL(CUPTI_NODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 EQUAL(CUPTI_NODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
 SAME(cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_call, is_exit, CUpti_CallbackData, callbackSite);
+SAME(cupti_call, context, CUpti_CallbackData, context);
+SAME(cupti_call, correlation_id, CUpti_CallbackData, correlationId);
+SAME(cupti_module, cubin_bytes, CUpti_ModuleResourceData, cubinSize);
+SAME(cupti_module, cubin, CUpti_ModuleResourceData, pCubin);
 SAME(cupti_graph, node, CUpti_GraphData, node);
 SAME(cupti_graph, node_type, CUpti_GraphData, nodeType);
 EQUAL(CUPTI_CONTEXT_ENDS, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
@@ -254,3 +263,50 @@ SAME(cupti_sample, start, CUpti_PmSampling_CounterData_GetSampleInfo_Params, sta
 SAME(cupti_sample, end, CUpti_PmSampling_CounterData_GetSampleInfo_Params, endTimestamp);
 _Static_assert(CUPTI_SIZE_TO(cupti_sampling_decode, overflow) == CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE,
                "the size without padding");
+
+#define LONG(ours, theirs) _Static_assert(sizeof(struct ours) == theirs##Size, #theirs)
+EQUAL(PC_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+EQUAL(PC_HARDWARE_BUFFER_BYTES, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE);
+EQUAL(PC_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+EQUAL(PC_FORMAT, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT);
+EQUAL(PC_DATA, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+EQUAL(PC_SERIALIZED, CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED);
+EQUAL(PC_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+EQUAL(PC_PARSED, CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED);
+SAME(pc_stall, reason, CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex);
+SAME(pc_stall, samples, CUpti_PCSamplingStallReason, samples);
+SAME(pc_record, cubin_crc, CUpti_PCSamplingPCData, cubinCrc);
+SAME(pc_record, offset, CUpti_PCSamplingPCData, pcOffset);
+SAME(pc_record, function_index, CUpti_PCSamplingPCData, functionIndex);
+SAME(pc_record, function, CUpti_PCSamplingPCData, functionName);
+SAME(pc_record, stall_count, CUpti_PCSamplingPCData, stallReasonCount);
+SAME(pc_record, stalls, CUpti_PCSamplingPCData, stallReason);
+SAME(pc_data, wanted, CUpti_PCSamplingData, collectNumPcs);
+SAME(pc_data, total_samples, CUpti_PCSamplingData, totalSamples);
+SAME(pc_data, dropped, CUpti_PCSamplingData, droppedSamples);
+SAME(pc_data, count, CUpti_PCSamplingData, totalNumPcs);
+SAME(pc_data, remaining, CUpti_PCSamplingData, remainingNumPcs);
+SAME(pc_data, records, CUpti_PCSamplingData, pPcData);
+SAME(pc_data, foreign_samples, CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+SAME(pc_settings, settings, CUpti_PCSamplingConfigurationInfoParams, pPCSamplingConfigurationInfo);
+SAME(pc_setting, value, CUpti_PCSamplingConfigurationInfo, attributeData);
+SAME(pc_reason_count, ret_count, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+SAME(pc_reasons, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+SAME(pc_get, data, CUpti_PCSamplingGetDataParams, pcSamplingData);
+SAME(pc_cubin_crc, ret_crc, CUpti_GetCubinCrcParams, cubinCrc);
+SAME(pc_line, ret_line, CUpti_GetSassToSourceCorrelationParams, lineNumber);
+SAME(pc_line, offset, CUpti_GetSassToSourceCorrelationParams, pcOffset);
+SAME(pc_line, ret_folder, CUpti_GetSassToSourceCorrelationParams, dirName);
+LONG(pc_context, CUpti_PCSamplingEnableParams);
+LONG(pc_settings, CUpti_PCSamplingConfigurationInfoParams);
+LONG(pc_reason_count, CUpti_PCSamplingGetNumStallReasonsParams);
+LONG(pc_reasons, CUpti_PCSamplingGetStallReasonsParams);
+LONG(pc_get, CUpti_PCSamplingGetDataParams);
+LONG(pc_cubin_crc, CUpti_GetCubinCrcParams);
+LONG(pc_line, CUpti_GetSassToSourceCorrelationParams);
+// Of 12.4 and later; those of 11.8 end before the newest field.
+_Static_assert(sizeof(CUpti_PCSamplingPCData) == sizeof(struct pc_record) ||
+                   sizeof(CUpti_PCSamplingPCData) == PC_RECORD_BYTES_BEFORE,
+               "CUpti_PCSamplingPCData");
+_Static_assert(sizeof(CUpti_PCSamplingData) == sizeof(struct pc_data) || CUPTI_API_VERSION < PC_LONG_SINCE,
+               "CUpti_PCSamplingData");

@@ -21,6 +21,8 @@ static const struct word collects[] = {{"kernel", CUDA_COLLECT_KERNEL},
                                        {"application", CUDA_COLLECT_APPLICATION},
                                        {"sampling", CUDA_COLLECT_SAMPLING},
                                        {0}};
+static const struct word samples[] = {
+    {"continuous", CUDA_SAMPLES_CONTINUOUS}, {"serialized", CUDA_SAMPLES_SERIALIZED}, {0}};
 
 static const struct word *find(const struct word *words, const char *text, size_t length)
 {
@@ -92,6 +94,14 @@ static bool parse_interval(const char *text, size_t length, struct cuda_choice *
   return choice->interval_us >= INTERVAL_US_LEAST && choice->interval_us <= INTERVAL_US_MOST;
 }
 
+static bool parse_samples(const char *text, size_t length, struct cuda_choice *choice)
+{
+  const struct word *found = find(samples, text, length);
+  if (found != NULL)
+    choice->samples = (enum cuda_samples)found->value;
+  return found != NULL;
+}
+
 static const struct key {
   const char *name;
   bool (*parse)(const char *text, size_t length, struct cuda_choice *choice);
@@ -102,6 +112,7 @@ static const struct key {
     {"metrics=", parse_metrics, "xsp, and at most 64 names of CUPTI's metrics, with + between them"},
     {"collect=", parse_collect, "kernel, application or sampling"},
     {"interval_us=", parse_interval, "10 to 1000000, microseconds between two samples"},
+    {"samples=", parse_samples, "continuous or serialized"},
     {0},
 };
 
@@ -116,8 +127,8 @@ bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *w
     while (key->name != NULL && strncmp(text, key->name, strlen(key->name)) != 0)
       key++;
     if (key->name == NULL) {
-      snprintf(why, why_size, "'%.*s' is none of api=…, activities=…, metrics=…, collect=…, interval_us=…", shown,
-               text);
+      snprintf(why, why_size, "'%.*s' is none of api=…, activities=…, metrics=…, collect=…, interval_us=…, samples=…",
+               shown, text);
       return false;
     }
     size_t begin = strlen(key->name);

@@ -22,6 +22,8 @@ enum cuda_collect {
 };
 #define CUDA_METRICS_MOST 64u
 #define CUDA_METRIC_NAME_MOST 150u // bytes; the longest of 13.1 has 108
+// Samples of instructions: kernels run side by side as without them, or one after the other.
+enum cuda_samples { CUDA_SAMPLES_NONE, CUDA_SAMPLES_CONTINUOUS, CUDA_SAMPLES_SERIALIZED };
 struct cuda_choice {
   enum cuda_calls calls;
   uint32_t activities; // of enum cuda_activity
@@ -30,6 +32,7 @@ struct cuda_choice {
   const char *metrics;   // of the text: names with '+' between them; NULL: "xsp"
   size_t metrics_length; // in bytes
   bool wants_metrics;    // a key of metrics was given
+  enum cuda_samples samples;
 };
 
 // NULL: the default, some calls, all activities, xsp's metrics. False: `why` says which word is wrong, and what it may be.

@@ -30,6 +30,18 @@ static void test_taken(void **state)
   check("api=all,api=none", CUDA_CALLS_NONE, ALL); // the last wins
 }
 
+static void test_samples(void **state)
+{
+  struct cuda_choice choice;
+  char why[200];
+  assert_true(cuda_choice_parse("api=all", &choice, why, sizeof why));
+  assert_int_equal(choice.samples, CUDA_SAMPLES_NONE);
+  assert_true(cuda_choice_parse("samples=continuous,api=all", &choice, why, sizeof why));
+  assert_int_equal(choice.samples, CUDA_SAMPLES_CONTINUOUS);
+  assert_true(cuda_choice_parse("samples=serialized", &choice, why, sizeof why));
+  assert_int_equal(choice.samples, CUDA_SAMPLES_SERIALIZED);
+}
+
 static void check_refused(const char *text, const char *word)
 {
   struct cuda_choice choice;
@@ -49,6 +61,8 @@ static void test_refused(void **state)
   check_refused("activities=", "kernel, memcpy");
   check_refused("activities=kernel+", "'activities=kernel+'");
   check_refused("activities=kernel+cernel,api=all", "cernel'");
+  check_refused("samples=", "continuous");
+  check_refused("samples=continuousl", "continuous");
   check_refused("metric=dram__bytes_read.sum", "'metric=dram");
   check_refused("metrics=", "xsp");
   check_refused("metrics=xsp+", "'metrics=xsp+'");
@@ -91,7 +105,7 @@ static void test_metrics(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_taken), cmocka_unit_test(test_refused),
-                                     cmocka_unit_test(test_metrics)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_taken), cmocka_unit_test(test_samples),
+                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_metrics)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

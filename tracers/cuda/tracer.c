@@ -7,6 +7,7 @@
 #include "tracers/cuda/graphs.h"
 #include "tracers/cuda/launches.h"
 #include "tracers/cuda/library.h"
+#include "tracers/cuda/pc_sampling.h"
 #include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
@@ -34,6 +35,7 @@ static bool is_cut;     // exit did not wait long enough
 static const struct xsp_tracer_option options[] = {
     {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
     {"exit_wait_ms", "N", "how long exit may wait for records (2000)"},
+    {"sampling_period", "N", "2^N cycles between samples of instructions, 5 to 31 (CUPTI's choice)"},
     {NULL, NULL, NULL},
 };
 
@@ -49,6 +51,7 @@ static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *de
   launches_callback(domain, cbid, details);
   stolen_callback(domain, cbid, details);
   pm_sampling_callback(domain, cbid, details);
+  pc_sampling_callback(domain, cbid, details);
 }
 
 // To subscribe is also what keeps two tools from taking each other's buffers: so it comes first.
@@ -66,7 +69,7 @@ static bool subscribe(struct cupti *cupti, void **ret_subscriber, char *why, siz
   return error == CUPTI_OK;
 }
 
-static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
+static void enable(const struct cupti *cupti, void *subscriber, const struct cuda_choice *choice)
 {
   static const struct {
     enum cupti_kind kind;
@@ -94,6 +97,10 @@ static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
     say(line);
   }
   calls_enable(cupti, choice->calls);
+  struct pc_wish samples = {(enum pc_mode)choice->samples, (uint32_t)host_number(host, "sampling_period", 5, 31, 0),
+                            say};
+  if (choice->samples != CUDA_SAMPLES_NONE && !pm_sampling_is_on()) // a device samples one or the other
+    pc_start(cupti, subscriber, &samples);
 }
 
 // The text stays: names of metrics are in it.
@@ -179,7 +186,7 @@ static void record(void)
   graphs_start(&cupti, subscriber);
   const struct cuda_choice *choice = read_choice();
   if (!measure(&cupti, file, subscriber, choice)) {
-    enable(&cupti, choice);
+    enable(&cupti, subscriber, choice);
     if ((choice->activities & CUDA_KERNEL) != 0)
       stolen_start(&cupti, subscriber);
   }
@@ -201,6 +208,7 @@ static void flush(void)
 {
   if (recording == getpid()) {
     launches_finish();
+    pc_ask();
     device_worker_flush();
   }
 }
@@ -284,6 +292,7 @@ static void stop(void)
                  "launches of graphs have no metrics: which kernels they run, or in which order, is not known");
   host_say_count(host, launch_counts.in_capture, "kernels have no metrics: they ran while a stream was captured");
   say_samples();
+  pc_sampling_say(host);
   say_overhead();
 }
 

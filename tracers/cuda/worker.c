@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "tracers/cuda/memory.h"
+#include "tracers/cuda/pc_sampling.h"
 #include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/stolen.h"
@@ -65,6 +66,7 @@ static void look(bool is_ending)
   size_t dropped = 0;
   if (is_ending)
     finish();
+  pc_look(is_ending);
   uint64_t begin = clock_now_ns(CLOCK_REALTIME);
   if (!records_are_stolen()) // else another's buffers would be flushed
     cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);

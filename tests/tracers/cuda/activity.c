@@ -60,6 +60,8 @@ static void operation_ended(const struct simulator_operation *operation)
                                              [SIMULATOR_MEMCPY] = CUPTI_ACTIVITY_KIND_MEMCPY,
                                              [SIMULATOR_PEER_COPY] = CUPTI_ACTIVITY_KIND_MEMCPY2,
                                              [SIMULATOR_MEMSET] = CUPTI_ACTIVITY_KIND_MEMSET};
+  if (operation->kind == SIMULATOR_KERNEL)
+    pc_sampling_kernel(operation);
   if (!activity_is_enabled(kinds[operation->kind]))
     return;
   uint64_t record[RECORD_MAXIMUM / 8];
@@ -85,15 +87,20 @@ static void memory_changed(const struct simulator_memory *memory)
   buffers_put(record, is_pool ? layouts_pool(memory, record) : layouts_memory(memory, record));
 }
 
+static unsigned replays(CUcontext context, const char *kernel)
+{
+  return pc_sampling_is_serialized(context) ? 1 : ranges_replays(context, kernel);
+}
+
 void *activity_connect(void)
 {
   static void *driver; // atomic
   void *found = __atomic_load_n(&driver, __ATOMIC_ACQUIRE);
   if (found)
     return found;
-  static const struct simulator_profiler profiler = {call_begins,     call_ended,       operation_ended,
-                                                     synchronized,    memory_changed,   ranges_replays,
-                                                     callbacks_graph, callbacks_context};
+  static const struct simulator_profiler profiler = {call_begins,     call_ended,        operation_ended,
+                                                     synchronized,    memory_changed,    replays,
+                                                     callbacks_graph, callbacks_context, callbacks_module};
   found = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   __typeof__(&simulator_set_profiler) set =
       found ? (__typeof__(&simulator_set_profiler))dlsym(found, "simulator_set_profiler") : NULL;

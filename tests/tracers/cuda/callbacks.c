@@ -28,6 +28,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
   }
   snprintf(subscriber_name, sizeof subscriber_name, "%s",
            parameters && parameters->subscriberName ? parameters->subscriberName : "");
+  pc_sampling_load();
   callback_data = data;
   __atomic_store_n(&callback, function, __ATOMIC_RELEASE);
   *subscriber = (CUpti_SubscriberHandle)&handle;
@@ -138,6 +139,14 @@ void callbacks_context(int cbid, CUcontext context)
 {
   CUpti_ResourceData data = {.context = context};
   call_back(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid, &data);
+}
+
+void callbacks_module(int cbid, CUcontext context, const char *image, size_t size)
+{
+  CUpti_ModuleResourceData module = {.moduleId = 1, .cubinSize = size, .pCubin = image};
+  CUpti_ResourceData data = {.context = context, .resourceDescriptor = &module};
+  call_back(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid, &data);
+  pc_sampling_module(cbid, image, size);
 }
 
 #define NAME(result)                                                                                                   \

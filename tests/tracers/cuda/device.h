@@ -35,7 +35,8 @@ struct CUfunc_st {
   char *name;
 };
 struct CUmod_st {
-  int unused;
+  char *image; // a copy
+  size_t size; // 0: not code that anybody could read
 };
 
 CUstream

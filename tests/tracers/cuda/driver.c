@@ -5,6 +5,7 @@
 
 #include <cupti.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,17 +258,34 @@ EXPORTED CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
   RETURN(CUDA_SUCCESS);
 }
 
+// Of a file of code, which ends with its tables; 0 of anything else.
+static size_t code_size(const char *image)
+{
+  Elf64_Ehdr head;
+  if (strncmp(image, ELFMAG, SELFMAG) != 0)
+    return 0;
+  memcpy(&head, image, sizeof head);
+  size_t sections = head.e_shoff + (size_t)head.e_shnum * head.e_shentsize;
+  size_t segments = head.e_phoff + (size_t)head.e_phnum * head.e_phentsize;
+  return sections > segments ? sections : segments;
+}
+
 EXPORTED CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-  (void)image;
   DRIVER_CALL(cuModuleLoadData, NULL);
   *module = calloc(1, sizeof(struct CUmod_st));
+  (*module)->size = code_size(image);
+  (*module)->image = malloc((*module)->size + 1);
+  memcpy((*module)->image, image, (*module)->size);
+  TELL(module_changed, CUPTI_CBID_RESOURCE_MODULE_LOADED, context_current(), (*module)->image, (*module)->size);
   RETURN(CUDA_SUCCESS);
 }
 
 EXPORTED CUresult cuModuleUnload(CUmodule module)
 {
   DRIVER_CALL(cuModuleUnload, NULL);
+  device_wait_context(context_current());
+  TELL(module_changed, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, context_current(), module->image, module->size);
   free(module);
   RETURN(CUDA_SUCCESS);
 }

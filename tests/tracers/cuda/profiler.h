@@ -47,7 +47,14 @@ void disorder_flush(void);
 void callbacks_call(CUpti_ApiCallbackSite site, struct simulator_call *call);
 void callbacks_graph(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode original, CUgraphExec executable);
 void callbacks_context(int cbid, CUcontext context);
+void callbacks_module(int cbid, CUcontext context, const char *image, size_t size);
 const char *callbacks_name(CUpti_CallbackDomain domain, uint32_t cbid); // NULL: none
+
+// pc_sampling.c
+void pc_sampling_load(void); // the vendor's library, early: it ends after what is registered with atexit later
+void pc_sampling_kernel(const struct simulator_operation *operation); // one has ended
+bool pc_sampling_is_serialized(CUcontext context);                    // each launch waits for its kernel
+void pc_sampling_module(int cbid, const char *image, size_t size);    // after the callback
 
 // activity.c
 void *activity_connect(void); // to libcuda, of which it returns the handle; NULL: it is not loaded

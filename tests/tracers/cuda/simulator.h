@@ -93,6 +93,7 @@ struct simulator_profiler {
   // `cbid`: CUpti_CallbackIdResource; those not given are NULL
   void (*graph_changed)(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode original, CUgraphExec executable);
   void (*context_changed)(int cbid, CUcontext context);
+  void (*module_changed)(int cbid, CUcontext context, const char *image, size_t size);
 };
 
 // libcuda's own, for libcudart and libcupti.

@@ -320,6 +320,32 @@ static int ranges(unsigned count)
   return 0;
 }
 
+// Code with lines of source, whose module is unloaded and loaded again; and a kernel whose code nobody has.
+static int samples(unsigned count)
+{
+  static char code[65536];
+  const char *path = getenv("XSP_SIM_CODE");
+  FILE *file = path ? fopen(path, "rb") : NULL;
+  if (!file || fread(code, 1, sizeof code, file) == 0)
+    return 2;
+  fclose(file);
+  for (int time = 0; time < 2; time++) {
+    CUmodule module;
+    CUfunction saxpy, sum;
+    must(cuModuleLoadData(&module, code), "cuModuleLoadData");
+    must(cuModuleGetFunction(&saxpy, module, "saxpy"), "cuModuleGetFunction");
+    must(cuModuleGetFunction(&sum, module, "_Z10sum_blocksPfPKf"), "cuModuleGetFunction");
+    for (unsigned i = 0; i < count; i++)
+      launch(saxpy, small, NULL);
+    launch(sum, wide, NULL);
+    if (time == 0)
+      must(cuModuleUnload(module), "cuModuleUnload");
+  }
+  launch(find_kernel("other"), small, NULL);
+  must(cuCtxSynchronize(), "cuCtxSynchronize");
+  return 0;
+}
+
 int run_mode(const char *mode, unsigned count)
 {
   for (size_t i = 0; i < BYTES; i++)
@@ -330,7 +356,7 @@ int run_mode(const char *mode, unsigned count)
   } modes[] = {
       {"simple", simple},   {"graph", graph}, {"contexts", contexts}, {"fork", forks},    {"many", many},
       {"threads", threads}, {"names", names}, {"errors", errors},     {"ranges", ranges}, {"captured", captured_layers},
-      {"pools", pools},     {"thief", thief}};
+      {"pools", pools},     {"thief", thief}, {"samples", samples}};
   if (strcmp(mode, "runtime") == 0)
     return runtime(count);
   if (strcmp(mode, "fork-first") == 0)
