@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples of instructions on the simulated GPU: as many as its kernels have (tests/tracers/cuda/pc_sampling.c), at their lines."""
+import json
 import os
 import pathlib
 import re
+import subprocess
 import unittest
 
 import cuda_simulator as gpu
@@ -96,6 +98,24 @@ class Samples(CudaTest):
                 else:
                     self.assertEqual(found, {(kernel, f"layer {number}"): each[kernel]
                                              for number, kernel in enumerate(launches, 1)})
+
+    def test_hot_lines(self):
+        """A18. Of 69 samples saxpy has 54 at line 8, 48 of them for memory; at 12 of the 54 nothing was issued."""
+        self.sampled()
+        done = subprocess.run([gpu.BUILD / "xsp", "analyze", "A18", self.out, "--json"], check=True, timeout=60,
+                              stdout=subprocess.PIPE)
+        answer = json.loads(done.stdout)
+        rows = [(row["kernel"], row["line"], row["samples"], row["samples_pct"], row["not_issued_pct"], row["stall"],
+                 row["stall_pct"], row["next_stall"], row["next_stall_pct"]) for row in answer["rows"]]
+        expected_rows = [(SAXPY, 8, 54, 5400 / 69, 1200 / 54, "long_scoreboard", 4800 / 54, "wait", 600 / 54),
+                         (SUM, 15, 8, 800 / 69, 600 / 8, "barrier", 100, None, None),
+                         (SAXPY, 7, 6, 600 / 69, 100, "wait", 100, None, None),
+                         ("other", None, 1, 100 / 69, 0, "wait", 100, None, None)]
+        for row, right in zip(rows, expected_rows, strict=True):
+            for value, figure in zip(row, right):
+                self.assertAlmostEqual(value, figure) if isinstance(figure, float) else self.assertEqual(value, figure)
+        self.assertEqual((answer["summary"]["samples"], answer["summary"]["runs"]), (69, 1))
+        self.assertAlmostEqual(answer["summary"]["with_lines_pct"], 100 * 68 / 69)
 
     def test_without_the_wish(self):
         self.traced("samples", variables={"XSP_SIM_CODE": str(CODE)})
