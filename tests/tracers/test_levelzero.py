@@ -265,6 +265,16 @@ class RunTest(LevelZeroTest):
                               timeout=TIMEOUT)
         self.assertEqual((done.returncode, done.stdout), (0, b"found\n"), done.stderr)
 
+    def test_a_process_without_the_door(self):
+        """As models of `xsp profile`: it runs as ever, and the trace says what is missing."""
+        environment = self.environment()
+        plain = self.start((), "ordered", environment)
+        session = {"XSP_SESSION": str(self.folder / "session"), "XSP_TRACERS": str(TRACERS / "levelzero.so"),
+                   "LD_PRELOAD": str(BUILD / "libxsp.so")}
+        self.assertEqual(self.start((), "ordered", {**environment, **session}), plain)
+        done = subprocess.run([XSP, "recover", self.folder / "session", "-o", self.out], stderr=subprocess.PIPE, timeout=TIMEOUT)
+        self.assertIn(b"levelzero: records programs of `xsp run` only", done.stderr)
+
     def test_levels_without_kernels(self):
         """Nothing of the tracer is in the process."""
         environment = self.environment()

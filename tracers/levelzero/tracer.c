@@ -14,6 +14,7 @@
 
 static const struct xsp_host *host;
 static uint32_t is_recording; // atomic
+static bool is_by_door;
 static uint64_t waited_ms;
 
 static const struct xsp_tracer_option options[] = {
@@ -81,6 +82,7 @@ static void initialised(void *library)
   static uint32_t calls; // atomic
   if (library == NULL || __atomic_exchange_n(&calls, 1, __ATOMIC_ACQ_REL) != 0)
     return;
+  is_by_door = true;
   xsp_attach(NULL);
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   if ((xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0)
@@ -97,6 +99,8 @@ const struct levelzero_hooks *xsp_levelzero(void)
 static int start(const struct xsp_host *started_by)
 {
   host = started_by;
+  if (!is_by_door)
+    host_say(host, "records programs of `xsp run` only: nothing here tells when Level Zero starts");
   return 0;
 }
 
