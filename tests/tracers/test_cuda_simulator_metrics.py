@@ -162,6 +162,12 @@ class RangesTest(ClientTest):
                          {"config before image", "image too small", "auto range, user replay", "size of the structure"},
                          before_initialization=15)
 
+    def test_parameters_of_a_later_version(self):
+        """13.1 has added a field to those of cuptiProfilerGetCounterAvailability; the client has 13.1's headers."""
+        for version in ("12.9", "13.0"):
+            self.ranges("auto", [READ], version)
+            self.assertEqual((self.said["failed"], self.said["result"]), ("cuptiProfilerGetCounterAvailability", 1))
+
     def test_ranges_that_do_not_fit_are_dropped_and_counted(self):
         self.assertEqual(list(self.ranges("auto", [READ], entries=4)), ["0", "1", "2", "3"])
         self.assertEqual((self.said["dropped"], self.counted["ranges_dropped"]), (2, 2))
