@@ -189,7 +189,7 @@ class MetricsTest(CudaTest):
 
     def test_a_cupti_without_range_profiler(self):
         self.measured("simple", "12.4")
-        self.assertIn("no metrics: this libcupti has no function cuptiProfilerHostInitialize: metrics need CUPTI 12.6", self.said)
+        self.assertIn("no metrics: this libcupti has no function cuptiProfilerHostInitialize: hardware metrics need the CUPTI of CUDA 12.6", self.said)
         kernels = self.sql("select count(*) as n from span where kind = 'execution' and category = 'kernel'")
         self.assertEqual(kernels, [{"n": sum(row["operation"] == "kernel" for row in self.made)}])  # recorded as ever
 

@@ -14,7 +14,8 @@ static bool find(void *library, const char *name, void *ret_function, char *why,
   void *symbol = dlsym(library, name);
   memcpy(ret_function, &symbol, sizeof symbol);
   if (symbol == NULL)
-    snprintf(why, why_size, "this libcupti has no function %s: metrics need CUPTI 12.6 or later", name);
+    snprintf(why, why_size, "this libcupti has no function %s: hardware metrics need the CUPTI of CUDA 12.6 or later",
+             name);
   return symbol != NULL;
 }
 

@@ -2,6 +2,7 @@
 // What CUDA this machine has. The driver is asked before CUPTI: without one, some versions of CUPTI crash.
 #include "tracers/cuda/probe.h"
 
+#include "tracers/cuda/host_profiler.h"
 #include "tracers/cuda/library.h"
 
 #include <dlfcn.h>
@@ -54,7 +55,7 @@ int cuda_probe(const struct xsp_host *host, char *why, size_t why_size)
   const char *session = getenv("XSP_SESSION");
   if (session != NULL && *session != '\0')
     return 0;
-  char text[256], reason[300], version[320];
+  char text[256], reason[300], version[400];
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (driver == NULL) {
     snprintf(reason, sizeof reason, "%s", dlerror());
@@ -70,7 +71,10 @@ int cuda_probe(const struct xsp_host *host, char *why, size_t why_size)
                  "XSP_LIBRARY_CUPTI or --library cupti=PATH");
     return -1;
   }
-  snprintf(version, sizeof version, "CUPTI %u, %s", cupti.version, text);
+  struct cupti_profiler profiler;
+  bool has_metrics = host_profiler_load(file, &profiler, reason, sizeof reason);
+  snprintf(version, sizeof version, "CUPTI %u%s, %s", cupti.version,
+           has_metrics ? "" : " (no hardware metrics: those need CUPTI of CUDA 12.6 or later)", text);
   if (host->size >= sizeof *host)
     host->found(host, file, version);
   return 0;
