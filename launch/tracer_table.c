@@ -46,6 +46,7 @@ const struct known_tracer known_tracers[] = {
      .door = DOOR_VENDOR,
      .level_mask = A | L | LIB | K,
      .is_annotations = true,
+     .has_metrics = true,
      .variables = {{"ROCP_TOOL_LIBRARIES", PREPEND_ENDED, VALUE_TRACER, 0, NULL}}},
     {.name = "levelzero",
      .door = DOOR_FRAMEWORK,

@@ -127,6 +127,56 @@ class RangesTest(RocmTest):
         self.assertEqual(self.names("level = 'model'"), [f"step {number}" for number in range(MODES["ranges"])])
 
 
+@UNSANITIZED
+class MetricsTest(RocmTest):
+    """A pass of the simulator has room for two counters; each thread reads 4 bytes and writes 2."""
+    SMALL, FLAT = 8 * 64, 4 * 3 * 2 * 16 * 4 * 2  # threads of the workload's kernels
+
+    def run_with(self, options="", version="1.0.0", faults=""):
+        self.start((XSP, "run", "-f", "-t", f"rocm{options}", "--levels", "M/K+metrics", "-o", self.out, "--"), "simple",
+                   self.environment(version, faults))
+        return {(row["name"], row["key"]): row["value"] for row in self.sql(
+            "select distinct s.name, key, value from span s join tag using (run_id, span_id) where s.category = 'kernel' and "
+            "key not in ('grid', 'block', 'registers', 'scalar_registers', 'local_bytes', 'shared_bytes', 'recorded_correlation')")}
+
+    def test_metrics_of_xsp(self):
+        """They need two executions; the first has what fits into its pass."""
+        found = self.run_with()
+        self.assertEqual({key: found["relu", key] for key in ("dram_read_bytes", "dram_write_bytes")},
+                         {"dram_read_bytes": 4 * self.SMALL, "dram_write_bytes": 2 * self.SMALL})
+        self.assertEqual(found["matmul(float const*, float const*, float*, int)", "dram_read_bytes"], 4 * self.FLAT)
+        self.assertNotIn("achieved_occupancy_pct", {key for _, key in found})
+        self.assertIn("GPU 0: metrics of each kernel: dram_read_bytes dram_write_bytes; 2 executions complete them, this is number 1",
+                      self.said)
+        self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)  # none twice
+
+    def test_the_second_execution_has_the_rest(self):
+        self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/K+metrics", "-r", "2", "-w", "0", "-o", self.out, "--"), "simple",
+                   self.environment("1.0.0", ""))
+        found = self.sql("select s.run_id as run, key, count(*) as n from span s join tag using (run_id, span_id) where "
+                         "s.category = 'kernel' and (key like 'dram%' or key like 'achieved%') group by 1, 2 order by 1, 2")
+        kernels = 1 + 3 * 2 * MODES["simple"]
+        self.assertEqual([(row["key"], row["n"]) for row in found],
+                         [("dram_read_bytes", kernels), ("dram_write_bytes", kernels), ("achieved_occupancy_pct", kernels)])
+
+    def test_metrics_by_name(self):
+        """The sum over a counter's instances; what is not there, or needs several passes alone, is left out."""
+        found = self.run_with(":metrics=SQ_WAVES+TOO_MUCH+NOTHING")
+        self.assertEqual({key for _, key in found}, {"SQ_WAVES"})
+        self.assertEqual(found["relu", "SQ_WAVES"], self.SMALL / 64)
+        self.assertIn("GPU 0 has no metric TOO_MUCH: the counter needs several passes", self.said)
+        self.assertIn("GPU 0 has no metric NOTHING: it does not have the counter", self.said)
+
+    def test_without_metrics(self):
+        """Kernels are recorded as ever, and one line says why they have no metrics."""
+        for options, version, faults, line in (("", "0.6.0", "", "rocprofiler-sdk 1.0"), ("", "1.0.0", "no-counting", "error 38"),
+                                               (":metrics=NOTHING", "1.0.0", "", "no metric NOTHING")):
+            with self.subTest(version, faults=faults):
+                self.assertEqual(self.run_with(options, version, faults), {})
+                self.assertRegex(self.said, line)
+                self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)
+
+
 class EndsTest(RocmTest):
     """However a program ends, its status is its own, and what is recorded is right."""
 

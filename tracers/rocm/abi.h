@@ -60,14 +60,17 @@ struct rocm_copy {
   struct rocm_id to_agent, from_agent;
   uint64_t bytes;
 };
-struct rocm_kernel {
-  struct rocm_record record;
-  uint64_t thread_id, start, end;
-  uint64_t info_size;
+struct rocm_dispatch_info {
+  uint64_t size;
   struct rocm_id agent, queue;
   uint64_t kernel_id, dispatch_id;
   uint32_t private_bytes, group_bytes; // of a work-item, of a work-group
   uint32_t workgroup[3], grid[3];      // in work-items, both
+};
+struct rocm_kernel {
+  struct rocm_record record;
+  uint64_t thread_id, start, end;
+  struct rocm_dispatch_info info;
 };
 
 // ---- callbacks of loaded code and of ROCTx
@@ -99,6 +102,26 @@ struct rocm_marker {
   uint64_t started_range; // at the exit of a start
 };
 
+// ---- counters of kernels: since 1.0
+struct rocm_dispatch { // a kernel; by value, only by callbacks of rocprofiler-sdk
+  uint64_t size, correlation_id, external_id;
+  uint64_t start, end; // 0 before it has ended
+  struct rocm_dispatch_info info;
+  uint8_t reserved[56];
+};
+struct rocm_counter_value { // of one instance: an engine, a channel
+  uint64_t id;
+  double value;
+  uint64_t dispatch_id, user_data;
+  struct rocm_id agent;
+};
+struct rocm_counter_info {
+  struct rocm_id id;
+  const char *name, *description, *block, *expression;
+  uint8_t flags;
+};
+#define ROCM_COUNTER_INFO_VERSION 1
+
 struct rocm_agent {
   uint64_t size;
   struct rocm_id id;
@@ -120,6 +143,12 @@ typedef void rocm_buffer_callback(struct rocm_id context, struct rocm_id buffer,
 typedef int rocm_operation_callback(uint32_t kind, uint32_t operation, void *data);
 typedef void rocm_event_callback(const struct rocm_event *event, void *user_data, void *data);
 typedef int rocm_agents_callback(int version, const void **agents, size_t count, void *data);
+
+typedef int rocm_counters_callback(struct rocm_id agent, struct rocm_id *counters, size_t count, void *data);
+typedef void rocm_dispatch_callback(struct rocm_dispatch dispatch, struct rocm_id *ret_config, uint64_t *ret_user_data,
+                                    void *data);
+typedef void rocm_values_callback(struct rocm_dispatch dispatch, struct rocm_counter_value *values, size_t count,
+                                  uint64_t user_data, void *data);
 
 // X(field, exported name, parameters)
 #define ROCM_FUNCTIONS(X)                                                                                              \
@@ -146,10 +175,22 @@ typedef int rocm_agents_callback(int version, const void **agents, size_t count,
     (uint32_t kind, uint32_t operation, const char **, uint64_t *length))                                              \
   X(each_operation, rocprofiler_iterate_buffer_tracing_kind_operations,                                                \
     (uint32_t kind, rocm_operation_callback *, void *))
+// With ROCM_VERSION_LONG_IDS; before, they have other names.
+#define ROCM_FUNCTIONS_OF_COUNTERS(X)                                                                                  \
+  X(each_counter, rocprofiler_iterate_agent_supported_counters,                                                        \
+    (struct rocm_id agent, rocm_counters_callback *, void *))                                                          \
+  X(counter_info, rocprofiler_query_counter_info, (struct rocm_id counter, int version, void *ret_info))               \
+  X(make_config, rocprofiler_create_counter_config,                                                                    \
+    (struct rocm_id agent, struct rocm_id * counters, size_t count, struct rocm_id * config))                          \
+  X(drop_config, rocprofiler_destroy_counter_config, (struct rocm_id config))                                          \
+  X(counter_of, rocprofiler_query_record_counter_id, (uint64_t id, struct rocm_id * ret_counter))                      \
+  X(count_dispatches, rocprofiler_configure_callback_dispatch_counting_service,                                        \
+    (struct rocm_id context, rocm_dispatch_callback *, void *data, rocm_values_callback *, void *values_data))
 
 struct rocm {
 #define ROCM_FIELD(field, name, parameters) int(*field) parameters;
   ROCM_FUNCTIONS(ROCM_FIELD)
+  ROCM_FUNCTIONS_OF_COUNTERS(ROCM_FIELD) // or NULL
 #undef ROCM_FIELD
   uint32_t version; // ROCM_VERSION and the patch
 };

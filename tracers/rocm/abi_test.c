@@ -61,13 +61,13 @@ SAME(rocm_kernel, record.correlation_id, KERNEL, correlation_id.internal);
 SAME(rocm_kernel, thread_id, KERNEL, thread_id);
 SAME(rocm_kernel, start, KERNEL, start_timestamp);
 SAME(rocm_kernel, end, KERNEL, end_timestamp);
-SAME(rocm_kernel, agent, KERNEL, dispatch_info.agent_id);
-SAME(rocm_kernel, queue, KERNEL, dispatch_info.queue_id);
-SAME(rocm_kernel, kernel_id, KERNEL, dispatch_info.kernel_id);
-SAME(rocm_kernel, private_bytes, KERNEL, dispatch_info.private_segment_size);
-SAME(rocm_kernel, group_bytes, KERNEL, dispatch_info.group_segment_size);
-SAME(rocm_kernel, workgroup, KERNEL, dispatch_info.workgroup_size);
-SAME(rocm_kernel, grid, KERNEL, dispatch_info.grid_size);
+SAME(rocm_kernel, info.agent, KERNEL, dispatch_info.agent_id);
+SAME(rocm_kernel, info.queue, KERNEL, dispatch_info.queue_id);
+SAME(rocm_kernel, info.kernel_id, KERNEL, dispatch_info.kernel_id);
+SAME(rocm_kernel, info.private_bytes, KERNEL, dispatch_info.private_segment_size);
+SAME(rocm_kernel, info.group_bytes, KERNEL, dispatch_info.group_segment_size);
+SAME(rocm_kernel, info.workgroup, KERNEL, dispatch_info.workgroup_size);
+SAME(rocm_kernel, info.grid, KERNEL, dispatch_info.grid_size);
 
 #define COPY rocprofiler_buffer_tracing_memory_copy_record_t
 SAME(rocm_copy, record.correlation_id, COPY, correlation_id.internal);
@@ -123,6 +123,22 @@ SAME(rocm_marker, message, MARKER, args.roctxRangePushA.message);
 SAME(rocm_marker, message, MARKER, args.roctxRangeStartA.message);
 SAME(rocm_marker, range, MARKER, args.roctxRangeStop.id);
 SAME(rocm_marker, started_range, MARKER, retval.roctx_range_id_t_retval);
+
+#if VERSION >= ROCM_VERSION_LONG_IDS
+#define DISPATCH rocprofiler_dispatch_counting_service_data_t
+_Static_assert(sizeof(struct rocm_dispatch) == sizeof(DISPATCH), "passed by value");
+SAME(rocm_dispatch, correlation_id, DISPATCH, correlation_id.internal);
+SAME(rocm_dispatch, start, DISPATCH, start_timestamp);
+SAME(rocm_dispatch, end, DISPATCH, end_timestamp);
+SAME(rocm_dispatch, info.agent, DISPATCH, dispatch_info.agent_id);
+SAME(rocm_dispatch, info.grid, DISPATCH, dispatch_info.grid_size);
+_Static_assert(sizeof(struct rocm_counter_value) == sizeof(rocprofiler_counter_record_t), "an array of them");
+SAME(rocm_counter_value, id, rocprofiler_counter_record_t, id);
+SAME(rocm_counter_value, value, rocprofiler_counter_record_t, counter_value);
+_Static_assert(sizeof(struct rocm_counter_info) == sizeof(rocprofiler_counter_info_v0_t), "written by theirs");
+SAME(rocm_counter_info, name, rocprofiler_counter_info_v0_t, name);
+EQUAL(ROCM_COUNTER_INFO_VERSION, ROCPROFILER_COUNTER_INFO_VERSION_0);
+#endif
 
 SAME(rocm_agent, id, rocprofiler_agent_v0_t, id);
 SAME(rocm_agent, type, rocprofiler_agent_v0_t, type);

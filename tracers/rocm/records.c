@@ -10,6 +10,8 @@
 #include "tracers/rocm/clock.h"
 #include "tracers/rocm/symbols.h"
 
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,9 @@
 #define BYTES_MASK ((UINT64_C(1) << 48) - 1)
 
 struct record_counts record_counts;
+
+// Held by the tracer's thread and, in runs with metrics, by those of HSA.
+static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 
 struct found {
   uint64_t start;
@@ -62,25 +67,32 @@ static void publish_call(const struct rocm *rocm, const struct rocm_record *reco
   xsp_span_emit(call->site, &interval);
 }
 
-static void publish_kernel(const struct rocm *rocm, const struct rocm_record *record)
+static struct xsp_span execute_kernel(const struct rocm_dispatch_info *info, uint64_t start, uint64_t end,
+                                      uint64_t correlation_id)
 {
-  const struct rocm_kernel *kernel = (const void *)record;
-  const struct symbol *symbol = symbol_of(kernel->kernel_id);
-  struct device_kernel_shape shape = {.shared_bytes = kernel->group_bytes, .local_bytes = kernel->private_bytes};
+  const struct symbol *symbol = symbol_of(info->kernel_id);
+  struct device_kernel_shape shape = {.shared_bytes = info->group_bytes, .local_bytes = info->private_bytes};
   for (int i = 0; i < 3; i++) {
-    shape.block[i] = kernel->workgroup[i];
-    shape.grid[i] = kernel->workgroup[i] == 0
-                        ? 0
-                        : kernel->grid[i] / kernel->workgroup[i] + (kernel->grid[i] % kernel->workgroup[i] != 0);
+    shape.block[i] = info->workgroup[i];
+    shape.grid[i] =
+        info->workgroup[i] == 0 ? 0 : info->grid[i] / info->workgroup[i] + (info->grid[i] % info->workgroup[i] != 0);
   }
   if (symbol != NULL) {
     shape.registers = symbol->vector_registers;
     shape.scalar_registers = symbol->scalar_registers;
   }
-  int32_t gpu = agent_gpu(kernel->agent);
-  struct device_place place = {gpu < 0 ? 0 : (uint32_t)gpu, 0, agent_queue(gpu, kernel->queue), "queue", ""};
-  execute(kernel_site(ROCM_TRACER, symbol == NULL ? NULL : symbol->name, &shape), &place, kernel->start, kernel->end,
-          record->correlation_id);
+  int32_t gpu = agent_gpu(info->agent);
+  struct device_place place = {gpu < 0 ? 0 : (uint32_t)gpu, 0, agent_queue(gpu, info->queue), "queue", ""};
+  return execute(kernel_site(ROCM_TRACER, symbol == NULL ? NULL : symbol->name, &shape), &place, start, end,
+                 correlation_id);
+}
+
+static void publish_kernel(const struct rocm *rocm, const struct rocm_record *record)
+{
+  (void)rocm;
+  const struct rocm_kernel *kernel = (const void *)record;
+  if (!metrics_are_of(kernel->info.agent)) // else records_publish_measured has it
+    execute_kernel(&kernel->info, kernel->start, kernel->end, record->correlation_id);
 }
 
 static void publish_copy(const struct rocm *rocm, const struct rocm_record *record)
@@ -248,17 +260,36 @@ static size_t read_buffer(const struct rocm *rocm, const struct buffer *buffer, 
   return count;
 }
 
+void records_publish_measured(const struct rocm_dispatch *dispatch, const struct metric_plan *plan,
+                              const double *values)
+{
+  if (dispatch->start == 0 || dispatch->end < dispatch->start) {
+    count_unreadable();
+    return;
+  }
+  pthread_mutex_lock(&publishing);
+  struct xsp_span span = execute_kernel(&dispatch->info, dispatch->start, dispatch->end, dispatch->correlation_id);
+  for (size_t i = 0; i < plan->count; i++)
+    if (fabs(values[i]) < 0x1p53 && values[i] == floor(values[i]))
+      xsp_span_tag_int(&span, plan->metrics[i].tag, (int64_t)values[i]);
+    else if (isfinite(values[i]))
+      xsp_span_tag_double(&span, plan->metrics[i].tag, values[i]);
+  pthread_mutex_unlock(&publishing);
+}
+
 void records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count)
 {
   size_t most = 0, executions = 0;
   for (uint32_t i = 0; i < count; i++)
     most += buffers[i]->valid / sizeof(struct rocm_copy); // the shortest execution
   struct found *found = malloc((most + 1) * sizeof *found);
+  pthread_mutex_lock(&publishing);
   for (uint32_t i = 0; i < count; i++)
     executions += read_buffer(rocm, buffers[i], found == NULL ? NULL : found + executions);
   if (found != NULL)
     qsort(found, executions, sizeof *found, by_start);
   for (size_t i = 0; i < executions; i++)
     kind_numbers[found[i].record->kind]->publish(rocm, found[i].record);
+  pthread_mutex_unlock(&publishing);
   free(found);
 }

@@ -5,6 +5,7 @@
 
 #include "tracers/device/buffers.h"
 #include "tracers/rocm/calls.h"
+#include "tracers/rocm/metrics.h"
 
 #define RECORDS_BUFFERS_MOST 16u // in one call of records_publish
 
@@ -16,6 +17,10 @@ size_t records_size(const struct rocm *rocm, const struct rocm_header *header);
 // Publishes what is in the buffers, executions by their start: records one after the other, each with its records_size. Buffers
 // stay the caller's. One thread.
 void records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count);
+
+// A kernel with the plan's metrics, as metrics.h has it. Any thread; waits for others. For runs with metrics only.
+void records_publish_measured(const struct rocm_dispatch *dispatch, const struct metric_plan *plan,
+                              const double *values);
 
 extern struct record_counts {
   uint64_t unreadable;    // atomic: shorter than their kind, or end before they start

@@ -33,6 +33,7 @@ static bool is_cut;     // exit did not wait long enough
 static const struct xsp_tracer_option options[] = {
     {"api", "WORD",
      "calls: some (those that launch, copy, wait, allocate, load code), all, hsa (all, and HSA's), none"},
+    {"metrics", "NAME+NAME", "of level sets with metrics: xsp (default), counters of rocprofiler-sdk"},
     {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
     {"exit_wait_ms", "N", "how long exit may wait for records (2000)"},
     {NULL, NULL, NULL},
@@ -66,6 +67,21 @@ static bool trace_events(struct rocm_id context, const char *wanted, const uint3
   return false;
 }
 
+// At a level set with metrics.
+static void measure(struct rocm_id context)
+{
+  const char *execution = getenv("XSP_METRICS");
+  char why[128], line[160];
+  if (execution == NULL)
+    return;
+  struct metrics_wish wish = {host_option(host, "metrics"), strtoul(execution, NULL, 10), say,
+                              records_publish_measured};
+  if (metrics_start(&rocm, context, &wish, why, sizeof why))
+    return;
+  snprintf(line, sizeof line, "no metrics: %s", why);
+  say(line);
+}
+
 static bool trace_records(struct rocm_id context, char *why, size_t why_size)
 {
   static const uint32_t kernels[] = {ROCM_CODE_KERNEL};
@@ -80,6 +96,7 @@ static bool trace_records(struct rocm_id context, char *why, size_t why_size)
     return false;
   if (!trace_events(context, "CODE_OBJECT", kernels, 1, symbols_note))
     say("rocprofiler-sdk does not report loaded code: kernels have no names");
+  measure(context);
   records_enable(&rocm, context, buffer, choice, say);
   recording = getpid();
   return true;

@@ -68,9 +68,8 @@ uint64_t sdk_now(void)
 // ---- what HIP calls
 static void end(void)
 {
-  if (owner != getpid())
-    return;
-  wait_for_device();
+  if (owner == getpid()) // tools of a fork's child are ended, too
+    wait_for_device();
   for (unsigned i = 0; i < tool_count; i++)
     if (tools[i]->finalize)
       tools[i]->finalize(tools[i]->data);
@@ -153,12 +152,16 @@ static void enqueue(struct simulated_work *work)
 {
   work->correlation_id = current_id();
   work->thread_id = (uint64_t)syscall(SYS_gettid);
+  if (is_recording && !work->is_copy)
+    sdk_begin_dispatch(work);
 }
 
 static void complete(const struct simulated_work *work)
 {
   if (is_recording && owner == getpid() && sdk_is_traced(work->is_copy ? SDK_COPY : SDK_KERNEL, 0))
     sdk_record_work(work);
+  if (is_recording && owner == getpid() && !work->is_copy)
+    sdk_end_dispatch(work);
 }
 
 // What a callback gets: ids in front, whose number depends on the version.

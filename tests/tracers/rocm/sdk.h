@@ -13,7 +13,7 @@ bool fault_now(const char *name); // the same, and this time it happens: one tim
 void count(enum simulator_count which);
 uint64_t sdk_now(void); // as rocprofiler_get_timestamp
 
-// records.c: kinds by the numbers of the version.
+// sdk_records.c: kinds by the numbers of the version.
 enum sdk_kind { SDK_HIP, SDK_COPY, SDK_KERNEL, SDK_SCRATCH, SDK_ALLOCATION, SDK_OTHER, SDK_KINDS };
 uint32_t sdk_kind_number(enum sdk_kind kind); // 0: the version does not have it
 const char *sdk_kind_name(uint32_t number);   // NULL: no such kind
@@ -25,7 +25,11 @@ void sdk_record_scratch(uint32_t gpu, uint64_t start);
 void sdk_record_allocation(uint32_t agent, const void *address, size_t bytes, bool is_release, uint64_t correlation_id,
                            uint64_t start);
 
-// buffer.c: the one buffer.
+// sdk_counters.c: counters of a kernel that is launched, and that has ended.
+void sdk_begin_dispatch(struct simulated_work *work);
+void sdk_end_dispatch(const struct simulated_work *work);
+
+// sdk_buffer.c: the one buffer.
 int sdk_make_buffer(size_t bytes, size_t watermark, int policy, rocm_buffer_callback *callback, void *data);
 void sdk_put(uint32_t category, uint32_t kind, const void *record, size_t size); // may wait
 int sdk_flush(void);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which counters are read is decided at the first kernel of each GPU, on the thread that launches it: rocprofiler-sdk refuses
+// configurations that need more than one pass. Runs with metrics have no times in any statistic, so threads may wait here.
+#include "tracers/rocm/metrics.h"
+
+#include "tracers/rocm/agents.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// FETCH_SIZE and WRITE_SIZE are in units of 1024 bytes. Flops are missing: those of all precisions need several passes.
+static const struct metric of_xsp[] = {{"dram_read_bytes", "FETCH_SIZE", 1024, {0}},
+                                       {"dram_write_bytes", "WRITE_SIZE", 1024, {0}},
+                                       {"achieved_occupancy_pct", "OccupancyPercent", 1, {0}}};
+#define OF_XSP (sizeof of_xsp / sizeof of_xsp[0])
+
+static struct gpu {
+  bool is_planned;        // under the lock
+  bool has_metrics;       // atomic
+  struct rocm_id config;
+  struct metric_plan plan; // constant once has_metrics is set
+} gpus[AGENTS_GPUS_MOST];
+static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
+static struct rocm rocm;
+static struct metrics_wish wish;
+
+// ---- the plan of a GPU
+static void add(struct metric_plan *plan, struct metric metric)
+{
+  if (plan->count < METRICS_MOST)
+    plan->metrics[plan->count++] = metric;
+}
+
+static void add_wished(struct metric_plan *plan)
+{
+  char *text = strdup(wish.names == NULL ? "xsp" : wish.names), *rest = text; // names stay in the plan
+  for (char *name; (name = strsep(&rest, "+")) != NULL;)
+    if (strcmp(name, "xsp") != 0)
+      add(plan, (struct metric){name, name, 1, {0}});
+    else
+      for (size_t i = 0; i < OF_XSP; i++)
+        add(plan, of_xsp[i]);
+}
+
+static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t count, void *data)
+{
+  (void)agent;
+  struct metric_plan *plan = data;
+  for (size_t i = 0; i < count; i++) {
+    struct rocm_counter_info info = {0};
+    if (rocm.counter_info(counters[i], ROCM_COUNTER_INFO_VERSION, &info) != ROCM_OK || info.name == NULL)
+      continue;
+    for (size_t m = 0; m < plan->count; m++)
+      if (strcmp(info.name, plan->metrics[m].counter) == 0)
+        plan->metrics[m].id = counters[i];
+  }
+  return ROCM_OK;
+}
+
+// True: they take one pass; the configuration is the caller's.
+static bool configure(struct rocm_id agent, const struct metric_plan *plan, struct rocm_id *ret_config)
+{
+  struct rocm_id counters[METRICS_MOST];
+  for (size_t i = 0; i < plan->count; i++)
+    counters[i] = plan->metrics[i].id;
+  *ret_config = (struct rocm_id){0};
+  return rocm.make_config(agent, counters, plan->count, ret_config) == ROCM_OK;
+}
+
+static void say_left_out(int32_t gpu, const struct metric *metric)
+{
+  char line[256];
+  snprintf(line, sizeof line, "GPU %d has no metric %.100s: %s", gpu, metric->tag,
+           metric->id.handle == 0 ? "it does not have the counter" : "the counter needs several passes");
+  wish.say(line);
+}
+
+// Into groups of one pass each, in their order; `ret_plan` gets that of the execution. Returns how many there are.
+static size_t divide(int32_t gpu, struct rocm_id agent, const struct metric_plan *all, struct metric_plan *ret_plan)
+{
+  uint32_t group_of[METRICS_MOST] = {0};
+  uint32_t groups = 0;
+  for (bool is_any = true; is_any; groups += is_any) {
+    struct metric_plan group = {.count = 0};
+    is_any = false;
+    for (size_t i = 0; i < all->count; i++) {
+      struct rocm_id config;
+      if (group_of[i] != 0 || all->metrics[i].id.handle == 0)
+        continue;
+      add(&group, all->metrics[i]);
+      if (!configure(agent, &group, &config)) {
+        group.count--;
+        continue;
+      }
+      rocm.drop_config(config);
+      group_of[i] = groups + 1;
+      is_any = true;
+    }
+  }
+  for (size_t i = 0; i < all->count; i++)
+    if (group_of[i] == 0)
+      say_left_out(gpu, &all->metrics[i]);
+    else if (group_of[i] == wish.execution % groups + 1)
+      add(ret_plan, all->metrics[i]);
+  return groups;
+}
+
+static void say_plan(int32_t gpu, const struct metric_plan *plan, size_t groups)
+{
+  char line[512];
+  size_t length = (size_t)snprintf(line, sizeof line, "GPU %d: metrics of each kernel:", gpu);
+  for (size_t i = 0; i < plan->count && length < sizeof line; i++)
+    length += (size_t)snprintf(line + length, sizeof line - length, " %s", plan->metrics[i].tag);
+  if (groups > 1 && length < sizeof line)
+    snprintf(line + length, sizeof line - length, "; %zu executions complete them, this is number %zu", groups,
+             wish.execution % groups + 1);
+  wish.say(line);
+}
+
+static void make_plan(int32_t number, struct rocm_id agent, struct gpu *gpu)
+{
+  struct metric_plan all = {.count = 0};
+  gpu->is_planned = true;
+  add_wished(&all);
+  rocm.each_counter(agent, note_counters, &all);
+  size_t groups = divide(number, agent, &all, &gpu->plan);
+  if (groups == 0 || !configure(agent, &gpu->plan, &gpu->config))
+    return;
+  say_plan(number, &gpu->plan, groups);
+  __atomic_store_n(&gpu->has_metrics, true, __ATOMIC_RELEASE);
+}
+
+static struct gpu *gpu_of(struct rocm_id agent)
+{
+  int32_t number = agent_gpu(agent);
+  return number < 0 ? NULL : &gpus[number];
+}
+
+// ---- what rocprofiler-sdk calls
+static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_config, uint64_t *ret_user_data, void *data)
+{
+  (void)ret_user_data, (void)data;
+  struct gpu *gpu = gpu_of(dispatch.info.agent);
+  if (gpu == NULL)
+    return;
+  pthread_mutex_lock(&planning);
+  if (!gpu->is_planned)
+    make_plan(agent_gpu(dispatch.info.agent), dispatch.info.agent, gpu);
+  pthread_mutex_unlock(&planning);
+  if (metrics_are_of(dispatch.info.agent))
+    *ret_config = gpu->config;
+}
+
+// A counter has a value for each of its instances.
+static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_value *values, size_t count, uint64_t user_data,
+                         void *data)
+{
+  (void)user_data, (void)data;
+  const struct gpu *gpu = gpu_of(dispatch.info.agent);
+  double sums[METRICS_MOST] = {0};
+  if (gpu == NULL || !metrics_are_of(dispatch.info.agent))
+    return;
+  for (size_t i = 0; i < count; i++) {
+    struct rocm_id counter = {0};
+    if (rocm.counter_of(values[i].id, &counter) != ROCM_OK)
+      continue;
+    for (size_t m = 0; m < gpu->plan.count; m++)
+      if (gpu->plan.metrics[m].id.handle == counter.handle)
+        sums[m] += values[i].value * gpu->plan.metrics[m].factor;
+  }
+  wish.publish(&dispatch, &gpu->plan, sums);
+}
+
+bool metrics_start(const struct rocm *used, struct rocm_id context, const struct metrics_wish *wished, char *why,
+                   size_t why_size)
+{
+  rocm = *used;
+  wish = *wished;
+  bool has_functions = rocm.version >= ROCM_VERSION_LONG_IDS && rocm.each_counter != NULL && rocm.counter_info != NULL &&
+                       rocm.make_config != NULL && rocm.drop_config != NULL && rocm.counter_of != NULL &&
+                       rocm.count_dispatches != NULL;
+  int error = has_functions ? rocm.count_dispatches(context, begin_dispatch, NULL, end_dispatch, NULL) : 0;
+  if (!has_functions)
+    snprintf(why, why_size, "rocprofiler-sdk 1.0 (ROCm 7) is needed");
+  else if (error != ROCM_OK)
+    snprintf(why, why_size, "rocprofiler-sdk does not count here: error %d", error);
+  return has_functions && error == ROCM_OK;
+}
+
+bool metrics_are_of(struct rocm_id agent)
+{
+  const struct gpu *gpu = gpu_of(agent);
+  return gpu != NULL && __atomic_load_n(&gpu->has_metrics, __ATOMIC_ACQUIRE);
+}
