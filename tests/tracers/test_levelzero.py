@@ -199,6 +199,9 @@ class CommandsTest(LevelZeroTest):
         self.assertEqual(self.executions(), [])
         self.assertEqual(self.said_count("commands with events of another process or an extension"), 1)
 
+    def test_events_with_counters(self):
+        self.check("counters")
+
     def test_many_threads(self):
         self.check("threads", has_queues=False)
 

@@ -21,6 +21,7 @@ enum ze_flag {
   ZE_POOL_IS_HOST_VISIBLE = 1,
   ZE_POOL_HAS_TIMESTAMPS = 4,
   ZE_POOL_HAS_MAPPED_TIMESTAMPS = 8,
+  ZE_COUNTER_EVENT_WITHOUT_TIMES = 0xf, // flags that have nothing to do with times
   ZE_SCOPE_IS_HOST = 4,
   ZE_QUEUE_IS_IN_ORDER = 2, // of immediate lists
   ZE_LIST_IS_IN_ORDER = 8,
@@ -56,6 +57,10 @@ struct ze_event_pool_desc {
 struct ze_event_desc {
   struct ze_head head;
   uint32_t index, signal, wait;
+};
+struct ze_counter_event_desc { // of zeEventCounterBasedCreate, and of Intel's zexCounterBasedEventCreate2
+  struct ze_head head;
+  uint32_t flags, signal, wait;
 };
 struct ze_list_desc {
   struct ze_head head;

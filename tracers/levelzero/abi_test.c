@@ -119,8 +119,17 @@ ARGUMENT(mem_alloc_shared, 3, psize);
 ARGUMENT(mem_alloc_shared, 6, ppptr);
 ARGUMENT(mem_free, 1, pptr);
 ARGUMENT(mem_free_ext, 2, pptr);
+ARGUMENT(driver_get_extension_function_address, 1, pname);
+ARGUMENT(driver_get_extension_function_address, 2, pppFunctionAddress);
 #ifdef ZE_RECORD_REPLAY_GRAPH_EXT_NAME // headers of 1.17
 EQUAL(ZE_POOL_HAS_MAPPED_TIMESTAMPS, ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP);
+_Static_assert((ZE_COUNTER_EVENT_WITHOUT_TIMES &
+                (ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP | ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP)) == 0,
+               "times");
+SIZE(ze_counter_event_desc, ze_event_counter_based_desc_t);
+SAME(ze_counter_event_desc, flags, ze_event_counter_based_desc_t, flags);
+ARGUMENT(event_counter_based_create, 2, pdesc);
+ARGUMENT(event_counter_based_create, 3, pphEvent);
 EQUAL(ZE_QUEUE_IS_IN_ORDER, ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
 EQUAL(ZE_LIST_IS_IN_ORDER, ZE_COMMAND_LIST_FLAG_IN_ORDER);
 ARGUMENT(command_list_append_launch_kernel_with_parameters, 2, ppGroupCounts);

@@ -95,7 +95,7 @@ static int64_t region_bytes(const struct ze_region *region)
   X(EventDestroy) X(ContextDestroy) X(MemFree) X(MemFreeExt)
 #define AFTER(X) \
   X(CommandQueueCreate) X(CommandListCreate) X(CommandListCreateImmediate) X(EventPoolCreate) X(EventCreate) \
-  X(EventQueryStatus) X(KernelCreate) X(KernelSetGroupSize) X(MemAllocDevice) X(MemAllocHost) X(MemAllocShared)
+  X(EventCounterBasedCreate) X(DriverGetExtensionFunctionAddress) X(EventQueryStatus) X(KernelCreate) X(KernelSetGroupSize) X(MemAllocDevice) X(MemAllocHost) X(MemAllocShared)
 // Lists are executed; the first three arguments are alike. X(name, the queue)
 #define EXECUTIONS(X) \
   X(CommandQueueExecuteCommandLists, queue_of(ARGUMENT(void *, 0))) \
@@ -169,6 +169,38 @@ HANDLER(EventPoolCreate)
 HANDLER(EventCreate)
 {
   event_made(*ARGUMENT(void **, 2), ARGUMENT(void *, 0));
+}
+
+HANDLER(EventCounterBasedCreate)
+{
+  const struct ze_counter_event_desc *desc = ARGUMENT(const struct ze_counter_event_desc *, 2);
+  counter_event_made(*ARGUMENT(void **, 3), desc == NULL ? 0 : desc->flags);
+}
+
+// Intel's own function for such events, which SYCL and OpenVINO use, is no call of the loader: they get ours. It calls the
+// driver's.
+typedef uint32_t create_fn(void *context, void *device, const struct ze_counter_event_desc *desc, void **ret_event);
+static create_fn *real_create; // atomic
+
+static uint32_t create_counter_event(void *context, void *device, const struct ze_counter_event_desc *desc,
+                                     void **ret_event)
+{
+  uint32_t result = __atomic_load_n(&real_create, __ATOMIC_ACQUIRE)(context, device, desc, ret_event);
+  if (result == ZE_OK && !is_off() && desc != NULL && ret_event != NULL)
+    counter_event_made(*ret_event, desc->flags);
+  return result;
+}
+
+HANDLER(DriverGetExtensionFunctionAddress)
+{
+  void **place = ARGUMENT(void **, 2);
+  create_fn *found, *first = NULL, *ours = create_counter_event;
+  if (strcmp(ARGUMENT(const char *, 1), "zexCounterBasedEventCreate2") != 0 || *place == NULL)
+    return;
+  memcpy(&found, place, sizeof found);
+  if (__atomic_compare_exchange_n(&real_create, &first, found, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+      first == found) // of another driver: its events stay unknown
+    memcpy(place, &ours, sizeof ours);
 }
 
 static void settle(struct event *event)

@@ -214,13 +214,19 @@ void event_pool_made(void *handle, uint32_t flags)
   guest_map_put(&pools, handle, &pool_kinds[has_times]);
 }
 
-struct event *event_made(void *handle, void *pool)
+void event_made(void *handle, void *pool)
 {
   const void *kind = guest_map_get(&pools, pool);
   struct event *event = kind == NULL ? guest_map_get(&events, handle) : record_of(&events, handle, sizeof *event);
   if (event != NULL)
     *event = (struct event){.is_alive = kind != NULL, .has_times = kind == &pool_kinds[1]};
-  return event;
+}
+
+void counter_event_made(void *handle, uint32_t flags)
+{
+  struct event *event = record_of(&events, handle, sizeof *event);
+  if (event != NULL)
+    *event = (struct event){.is_alive = true, .has_times = (flags & ~(uint32_t)ZE_COUNTER_EVENT_WITHOUT_TIMES) != 0};
 }
 
 struct event *event_of(void *handle)

@@ -76,6 +76,7 @@ void queue_gone(struct queue *queue);
 struct list *list_made(void *handle, void *context, void *device, const struct ze_list_desc *desc);
 struct list *immediate_list_made(void *handle, void *context, void *device, const struct ze_queue_desc *desc);
 void event_pool_made(void *handle, uint32_t flags);
-struct event *event_made(void *handle, void *pool);
+void event_made(void *handle, void *pool);
+void counter_event_made(void *handle, uint32_t flags);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct event {
   struct pool *pool;
-  bool is_signalled;
+  bool is_signalled, is_counter; // is_counter: of no pool of the program's; each append makes it unsignalled
   uint64_t start_ns, end_ns;
   uint32_t users; // commands that have not ended and use it
 };

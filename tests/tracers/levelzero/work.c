@@ -153,6 +153,8 @@ static ze_result_t append(ze_command_list_handle_t handle, struct command *comma
   command->wait_count = count;
   struct command *copy = sim_copy(command);
   LOCK;
+  if (command->signal != NULL && command->signal->is_counter)
+    command->signal->is_signalled = false;
   if (list->queue != NULL) {
     sim_submit(list->queue, copy);
     if (list->queue->is_synchronous)

@@ -7,7 +7,7 @@
 
 ze_context_handle_t context;
 ze_device_handle_t devices[2];
-static ze_driver_handle_t driver;
+ze_driver_handle_t driver;
 
 void expect(ze_result_t result, ze_result_t wanted, const char *what)
 {

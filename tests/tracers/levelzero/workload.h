@@ -5,8 +5,10 @@
 
 #include <level_zero/ze_api.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 extern ze_context_handle_t context;
+extern ze_driver_handle_t driver;
 extern ze_device_handle_t devices[2];
 
 void expect(ze_result_t result, ze_result_t wanted, const char *what); // prints what is not as wanted
@@ -23,11 +25,12 @@ ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t index);
 void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, ze_event_handle_t signal,
             ze_event_handle_t wait);
 void wait_for(ze_event_handle_t event);
+void print_times(ze_event_handle_t event, uint64_t length_us); // whether they are of a kernel of this length
 
 // clang-format off
 #define MODES(X) \
   X(ordered) X(unordered) X(times) X(copies) X(lists) X(pipelined) X(hasty) X(resets) X(threads) X(errors) X(memory) X(many) \
-  X(contexts) X(foreign) X(leave) X(waited) X(abrupt) X(fork) X(late) X(large) X(polls) X(interlocked)
+  X(contexts) X(foreign) X(counters) X(leave) X(waited) X(abrupt) X(fork) X(late) X(large) X(polls) X(interlocked)
 // clang-format on
 #define X(name) void mode_##name(void);
 MODES(X)

@@ -99,7 +99,7 @@ void mode_interlocked(void)
   tear_down();
 }
 
-static void print_times(ze_event_handle_t event, uint64_t length_us)
+void print_times(ze_event_handle_t event, uint64_t length_us)
 {
   ze_kernel_timestamp_result_t times;
   ze_result_t result = zeEventQueryKernelTimestamp(event, &times);

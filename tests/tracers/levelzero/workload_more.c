@@ -164,6 +164,34 @@ void mode_foreign(void)
   tear_down();
 }
 
+// Events with counters, by Intel's extension: they are used again without a reset.
+void mode_counters(void)
+{
+  struct desc {
+    uint32_t type;
+    const void *next;
+    uint32_t flags, signal, wait;
+  };
+  ze_result_t (*create)(ze_context_handle_t, ze_device_handle_t, const struct desc *, ze_event_handle_t *) = NULL;
+  ze_event_handle_t plain, timed;
+  set_up();
+  DO(zeDriverGetExtensionFunctionAddress(driver, "zexCounterBasedEventCreate2", (void **)&create));
+  DO(create(context, devices[0], &(struct desc){.flags = 1 | 4}, &plain));
+  DO(create(context, devices[0], &(struct desc){.flags = 1 | 4 | 16}, &timed));
+  ze_command_list_handle_t list = immediate(0, 0, true);
+  ze_kernel_handle_t first = make_kernel("first_300", 1, 1, 1), second = make_kernel("second_200", 1, 1, 1);
+  for (int round = 0; round < 5; round++) {
+    launch(list, first, 1, timed, NULL);
+    launch(list, second, 2, plain, timed);
+    wait_for(plain);
+    print_times(timed, 300);
+  }
+  DO(zeEventDestroy(plain));
+  DO(zeEventDestroy(timed));
+  DO(zeCommandListDestroy(list));
+  tear_down();
+}
+
 // What was waited for is recorded, however the program ends.
 void mode_waited(void)
 {
