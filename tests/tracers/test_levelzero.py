@@ -202,6 +202,11 @@ class CommandsTest(LevelZeroTest):
     def test_events_with_counters(self):
         self.check("counters")
 
+    def test_a_tracer_that_is_switched_off_and_on(self):
+        """What was launched while it was on is recorded, whenever it runs."""
+        self.traced("switched")
+        self.assertEqual([what.name for what, *_ in sorted(self.executions(), key=lambda row: row[1])], ["first_100", "third_100"])
+
     def test_many_threads(self):
         self.check("threads", has_queues=False)
 

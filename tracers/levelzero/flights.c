@@ -141,7 +141,8 @@ void flight_publish(struct queue *queue, const struct work *work, const struct l
   struct xsp_interval interval = {.size = sizeof interval,
                                   .kind = XSP_KIND_EXECUTION,
                                   .clock = XSP_CLOCK_TICKS,
-                                  .correlation_id = launch->correlation_id};
+                                  .correlation_id = launch->correlation_id,
+                                  .flags = XSP_INTERVAL_EARLIER}; // its launch is recorded
   if (work->site == NULL)
     return; // names are full
   if (!clock_convert(&queue->device->clock, times, launch->ticks, now, &interval.start, &interval.end)) {

@@ -30,7 +30,7 @@ void print_times(ze_event_handle_t event, uint64_t length_us); // whether they a
 // clang-format off
 #define MODES(X) \
   X(ordered) X(unordered) X(times) X(copies) X(lists) X(pipelined) X(hasty) X(resets) X(threads) X(errors) X(memory) X(many) \
-  X(contexts) X(foreign) X(counters) X(leave) X(waited) X(abrupt) X(fork) X(late) X(large) X(polls) X(interlocked)
+  X(contexts) X(foreign) X(counters) X(switched) X(leave) X(waited) X(abrupt) X(fork) X(late) X(large) X(polls) X(interlocked)
 // clang-format on
 #define X(name) void mode_##name(void);
 MODES(X)

@@ -2,6 +2,7 @@
 // Further modes of the workload: threads, errors, memory, ends.
 #include "workload.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -188,6 +189,33 @@ void mode_counters(void)
   }
   DO(zeEventDestroy(plain));
   DO(zeEventDestroy(timed));
+  DO(zeCommandListDestroy(list));
+  tear_down();
+}
+
+// The first kernel runs when the tracer is switched off, the second is launched then, the third when it is on again.
+void mode_switched(void)
+{
+  uint32_t (*set_levels)(const char *, uint32_t) = NULL;
+  *(void **)&set_levels = dlsym(RTLD_DEFAULT, "xsp_tracer_set_levels");
+  set_up();
+  ze_command_list_handle_t list = immediate(0, 0, true);
+  ze_event_pool_handle_t pool = make_pool(2, 0);
+  ze_event_handle_t gate = make_event(pool, 0), done = make_event(pool, 1);
+  launch(list, make_kernel("first_100", 1, 1, 1), 1, NULL, gate);
+  if (set_levels != NULL)
+    set_levels("levelzero", 0);
+  launch(list, make_kernel("second_100", 1, 1, 1), 1, done, NULL);
+  DO(zeEventHostSignal(gate));
+  wait_for(done);
+  DO(zeEventHostReset(done));
+  if (set_levels != NULL)
+    set_levels("levelzero", UINT32_MAX);
+  launch(list, make_kernel("third_100", 1, 1, 1), 1, done, NULL);
+  wait_for(done);
+  DO(zeEventDestroy(gate));
+  DO(zeEventDestroy(done));
+  DO(zeEventPoolDestroy(pool));
   DO(zeCommandListDestroy(list));
   tear_down();
 }
