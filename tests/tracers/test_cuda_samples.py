@@ -121,6 +121,18 @@ class Samples(CudaTest):
         self.traced("samples", variables={"XSP_SIM_CODE": str(CODE)})
         self.assertEqual(self.sql("select 1 from span where category = 'samples'"), [])
 
+    @UNSANITIZED
+    def test_with_metrics(self):
+        """A run with metrics, by repetition or by sampling, has no samples of instructions; the one without has them."""
+        for collect in ("kernel", "sampling"):
+            with self.subTest(collect=collect):
+                environment = self.environment("13.1", "", variables={"XSP_SIM_CODE": str(CODE)})
+                self.start((gpu.BUILD / "xsp", "run", "-f", "-t", "cuda", "--levels", "M/L/K,M/L/K+metrics", "--cuda",
+                            f"samples=continuous,collect={collect}", "-o", self.out, "--"), "samples", environment)
+                runs = self.sql("select r.levels, sum(s.category = 'samples') > 0 as n from run r join span s using (run_id) "
+                                "group by 1 order by 1")
+                self.assertEqual([(row["levels"], row["n"]) for row in runs], [("M/L/K", 1), ("M/L/K+metrics", 0)], self.said)
+
     def test_refused(self):
         """The program goes on, kernels are recorded, and a line says what to change."""
         self.sampled(faults="pc-refused")

@@ -12,7 +12,7 @@
 #define PC_RECORD_BYTES_BEFORE offsetof(struct pc_record, correlation_id)
 #define PC_DATA_BYTES_BEFORE offsetof(struct pc_data, is_buffer_full)
 
-enum pc_setting_type { PC_PERIOD = 1, PC_HARDWARE_BUFFER_BYTES = 4, PC_MODE = 5, PC_FORMAT = 7, PC_DATA = 8 };
+enum pc_setting_type { PC_PERIOD = 1, PC_MODE = 5, PC_FORMAT = 7, PC_DATA = 8 };
 enum pc_mode { PC_CONTINUOUS = 1, PC_SERIALIZED = 2 };
 enum pc_format { PC_PARSED = 1 };
 
@@ -48,7 +48,6 @@ struct pc_setting {
   union {
     uint64_t room[3];
     uint32_t number;
-    size_t bytes;
     void *data;
   } value;
 };
