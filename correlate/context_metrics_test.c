@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <xsp/span.h>
 
@@ -130,6 +131,29 @@ static void test_large_values_stay_at_the_end(void **state)
   assert_true(row->variance >= 0);
 }
 
+static void test_names_of_samples_are_bounded(void **state)
+{
+  (void)state;
+  struct context_metrics metrics = {0};
+  const struct store_tag tag = {.type = STORE_INT, .value.integer = 3};
+  char name[32];
+  size_t taken = 0;
+  for (int i = 0; i < 300; i++) {
+    snprintf(name, sizeof name, "samples_%d", i);
+    enum context_metric metric = context_metrics_of_tag(&metrics, name);
+    taken += metric != CONTEXT_METRIC_NONE;
+    if (metric != CONTEXT_METRIC_NONE)
+      context_metrics_add_tag(&metrics, KERNEL, CONTEXT_SAMPLES, metric, &tag, NULL);
+  }
+  assert_int_equal(taken, 256);
+  assert_int_equal(context_metrics_of_tag(&metrics, "samples_7"), CONTEXT_METRICS + 7);
+  assert_int_equal(context_metrics_of_tag(&metrics, "sample"), CONTEXT_METRIC_NONE);
+  make_rows(&metrics);
+  check(KERNEL, "samples_255", 1, 3, 3, 3, 3, 0, 3);
+  check(PROGRAM, "samples_255", 1, 3, 3, 3, 3, 0, 0);
+  assert_null(find(KERNEL, "samples_256"));
+}
+
 static int clear(void **state)
 {
   (void)state;
@@ -144,6 +168,7 @@ int main(void)
       cmocka_unit_test_teardown(test_bytes_add_up_and_flops_contain, clear),
       cmocka_unit_test_teardown(test_side_by_side, clear),
       cmocka_unit_test_teardown(test_large_values_stay_at_the_end, clear),
+      cmocka_unit_test_teardown(test_names_of_samples_are_bounded, clear),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
