@@ -14,7 +14,7 @@ WHY_NOT = None if WORKLOAD.exists() else "built without the vendor's CUDA header
 # Name of the version, what cuptiGetVersion returns, the libcupti that has this version's functions.
 VERSIONS = {"11.8": (18, PLACE / "11.8" / "libcupti.so.11.8"), "12.4": (22, PLACE / "12.4" / "libcupti.so.12"),
             "12.9": (28, PLACE / "12.9" / "libcupti.so.12"), "13.0": (130001, PLACE / "13" / "libcupti.so.13"),
-            "13.1": (130101, PLACE / "13" / "libcupti.so.13"), "13.5": (130500, PLACE / "13" / "libcupti.so.13")}
+            "13.1": (130101, PLACE / "13" / "libcupti.so.13"), "13.5": (130500, PLACE / "13.5" / "libcupti.so.13")}
 # As in simulator.h.
 COUNTS = ("kernels", "memcpys", "memsets", "calls", "syncs", "dropped", "without_times", "unknown", "cut", "requested",
           "refused", "completed", "flushes", "subscriptions", "entries", "peak_bytes", "ranges", "ranges_dropped", "samples")

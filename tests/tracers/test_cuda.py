@@ -154,8 +154,8 @@ class EndsTest(CudaTest):
 
 
 class FaultsTest(CudaTest):
-    def check_all_there(self, fault, **more):
-        self.traced("simple", faults=fault, **more)
+    def check_all_there(self, fault, mode="simple", **more):
+        self.traced(mode, faults=fault, **more)
         self.check_spans()
         self.assertEqual(self.recorded_launches(), self.launches)
         self.assertEqual(self.said_count("records"), 0)
@@ -230,6 +230,15 @@ class FaultsTest(CudaTest):
         self.assertEqual(self.sql("select name from span where level = 'kernel'"), [])
         self.traced("simple", "11.8", "subscriber")  # which does not say who
         self.assertRegex(self.said, "cuda: .*another tool")
+
+    def test_one_of_several_subscribers(self):
+        """Where the driver allows it: CUPTI's functions for one subscriber refuse then, so no other is called."""
+        for version in ("13.1", "13.5"):
+            for mode in ("simple", "graph", "pools"):
+                with self.subTest(version, mode=mode):
+                    self.check_all_there("several", mode=mode, version=version)
+        self.traced("simple", "13.5", "several,drops")
+        self.assertEqual(self.said_count("records were dropped"), self.counted["dropped"])
 
     def test_another_tool_that_takes_the_records(self):
         """After a second without records a launch is watched for; the one that then brings none shows the thief."""

@@ -194,12 +194,19 @@ struct cupti_subscriber_params { // of cuptiSubscribe_v2
   const char *name;
   char *old_name; // who holds the process, if it is another
   size_t old_name_size;
+  uint8_t may_share; // since 13.2: other tools may subscribe, too; then only functions with a subscriber may be used
+  uint8_t padding[7];
 };
 
 typedef void cupti_callback(void *data, uint32_t domain, uint32_t cbid, const void *details);
 typedef void cupti_request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records);
 typedef void cupti_complete_buffer(void *context, uint32_t stream_id, uint8_t *buffer, size_t size, size_t valid);
 
+// Of one of several subscribers.
+typedef void cupti_request_buffer_of_one(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records, void *info);
+typedef void cupti_complete_buffer_of_one(uint8_t *buffer, size_t size, size_t valid, void *info);
+
+#define CUPTI_THREAD_ID_TYPE 21u // an attribute
 #define CUPTI_THREAD_ID_SYSTEM 1u
 #define CUPTI_FLUSH_FORCED 1u
 
@@ -213,8 +220,20 @@ typedef void cupti_complete_buffer(void *context, uint32_t stream_id, uint8_t *b
   X(flush, cuptiActivityFlushAll, (uint32_t flags))                                                                    \
   X(next_record, cuptiActivityGetNextRecord, (uint8_t *, size_t valid, void **record))                                 \
   X(dropped, cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *))
+// Since 13.3. All or none.
+#define CUPTI_FUNCTIONS_OF_ONE(X)                                                                                      \
+  X(enable_of_one, cuptiActivityEnable_v2, (void *subscriber, uint32_t kind, void *configuration))                     \
+  X(enable_runtime_of_one, cuptiActivityEnableRuntimeApi_v2, (void *subscriber, uint32_t cbid, uint8_t is_on))         \
+  X(enable_driver_of_one, cuptiActivityEnableDriverApi_v2, (void *subscriber, uint32_t cbid, uint8_t is_on))           \
+  X(set_attribute_of_one, cuptiActivitySetAttribute_v2, (void *subscriber, uint32_t attribute, size_t *, void *))      \
+  X(register_callbacks_of_one, cuptiActivityRegisterCallbacks_v2,                                                      \
+    (void *subscriber, cupti_request_buffer_of_one *, cupti_complete_buffer_of_one *))                                 \
+  X(next_record_of_one, cuptiActivityGetNextRecord_v2, (void *subscriber, uint8_t *, size_t valid, void **record))     \
+  X(dropped_of_one, cuptiActivityGetNumDroppedRecords_v2,                                                              \
+    (void *subscriber, void *context, uint32_t stream_id, size_t *))
 #define CUPTI_FUNCTIONS_OPTIONAL(X)                                                                                    \
   X(subscribe_v2, cuptiSubscribe_v2, (void **, cupti_callback *, void *data, struct cupti_subscriber_params *))        \
+  CUPTI_FUNCTIONS_OF_ONE(X)                                                                                            \
   X(set_thread_id_type, cuptiSetThreadIdType, (uint32_t type))                                                         \
   X(enable_runtime, cuptiActivityEnableRuntimeApi, (uint32_t cbid, uint8_t is_on))                                     \
   X(enable_driver, cuptiActivityEnableDriverApi, (uint32_t cbid, uint8_t is_on))                                       \
@@ -236,7 +255,9 @@ struct cupti {
   CUPTI_FUNCTIONS_NEEDED(CUPTI_FIELD)
   CUPTI_FUNCTIONS_OPTIONAL(CUPTI_FIELD)
 #undef CUPTI_FIELD
-  uint32_t version; // 18 (11.8) … 28 (12.9), 130001 (13.0), …
+  void *subscriber;
+  bool is_one_of_several; // subscriber.h
+  uint32_t version;       // 18 (11.8) … 28 (12.9), 130001 (13.0), …
 };
 
 #endif

@@ -2,6 +2,8 @@
 // Numbers of calls differ between versions and grow with them, so calls are chosen by name (cuptiGetCallbackName).
 #include "tracers/cuda/calls.h"
 
+#include "tracers/cuda/subscriber.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -45,15 +47,15 @@ void calls_enable(const struct cupti *cupti, enum cuda_calls choice)
   if (choice == CUDA_CALLS_NONE)
     return;
   if (choice == CUDA_CALLS_ALL || cupti->enable_runtime == NULL || cupti->enable_driver == NULL) {
-    cupti->enable(CUPTI_RUNTIME);
-    cupti->enable(CUPTI_DRIVER);
+    subscriber_enable(cupti, CUPTI_RUNTIME);
+    subscriber_enable(cupti, CUPTI_DRIVER);
     return;
   }
   for (uint32_t domain = CUPTI_DOMAIN_DRIVER; domain < CUPTI_DOMAINS; domain++)
     for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
       const char *name = call_name(cupti, domain, cbid), *bare = name == NULL ? "" : bare_name(name);
       if (begins_with_one(bare, launches) || begins_with_one(bare, others) || is_wait(bare))
-        (domain == CUPTI_DOMAIN_DRIVER ? cupti->enable_driver : cupti->enable_runtime)(cbid, 1);
+        subscriber_enable_call(cupti, domain, cbid);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "tracers/cuda/graphs.h"
 #include "tracers/cuda/memory.h"
 #include "tracers/cuda/pm_sampling.h"
+#include "tracers/cuda/subscriber.h"
 #include "tracers/cuda/switched.h"
 #include "tracers/device/kernels.h"
 #include "tracers/device/tracks.h"
@@ -266,7 +267,7 @@ static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer
   size_t count = 0;
   void *record = NULL;
   uint32_t result;
-  while ((result = cupti->next_record(buffer->bytes, buffer->valid, &record)) == CUPTI_OK) {
+  while ((result = subscriber_next_record(cupti, buffer->bytes, buffer->valid, &record)) == CUPTI_OK) {
     size_t place = (size_t)((uint8_t *)record - buffer->bytes);
     const struct kind *kind;
     if (place + sizeof(uint32_t) > buffer->valid || (kind = kind_of(record))->size == 0)

@@ -12,6 +12,7 @@
 #include "tracers/cuda/probe.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/stolen.h"
+#include "tracers/cuda/subscriber.h"
 #include "tracers/cuda/worker.h"
 #include "tracers/device/host.h"
 #include "tracers/device/worker.h"
@@ -54,22 +55,7 @@ static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *de
   pc_sampling_callback(domain, cbid, details);
 }
 
-// To subscribe is also what keeps two tools from taking each other's buffers: so it comes first.
-static bool subscribe(struct cupti *cupti, void **ret_subscriber, char *why, size_t why_size)
-{
-  char holder[128] = "another tool";
-  struct cupti_subscriber_params params = {sizeof params, "xsp", holder, sizeof holder};
-  uint32_t error = cupti->subscribe_v2 != NULL ? cupti->subscribe_v2(ret_subscriber, callback, cupti, &params)
-                                               : cupti->subscribe(ret_subscriber, callback, cupti);
-  if (error == CUPTI_OTHER_SUBSCRIBER)
-    snprintf(why, why_size, "%.100s records this process already (torch.profiler, nsys, ncu ...), and CUPTI serves one",
-             holder);
-  else if (error != CUPTI_OK)
-    snprintf(why, why_size, "cuptiSubscribe: error %u", error);
-  return error == CUPTI_OK;
-}
-
-static void enable(const struct cupti *cupti, void *subscriber, const struct cuda_choice *choice)
+static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
 {
   static const struct {
     enum cupti_kind kind;
@@ -90,7 +76,7 @@ static void enable(const struct cupti *cupti, void *subscriber, const struct cud
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (kinds[i].activity != 0 && (kinds[i].activity & choice->activities) == 0)
       continue;
-    uint32_t error = cupti->enable(kinds[i].kind);
+    uint32_t error = subscriber_enable(cupti, kinds[i].kind);
     if (error == CUPTI_OK)
       continue;
     snprintf(line, sizeof line, "CUPTI does not record %s here: error %u", kinds[i].what, error);
@@ -100,7 +86,7 @@ static void enable(const struct cupti *cupti, void *subscriber, const struct cud
   struct pc_wish samples = {(enum pc_mode)choice->samples, (uint32_t)host_number(host, "sampling_period", 5, 31, 0),
                             say};
   if (choice->samples != CUDA_SAMPLES_NONE && !pm_sampling_is_on()) // a device samples one or the other
-    pc_start(cupti, subscriber, &samples);
+    pc_start(cupti, cupti->subscriber, &samples);
 }
 
 // The text stays: names of metrics are in it.
@@ -169,26 +155,25 @@ static void at_exit(void)
 static void record(void)
 {
   static struct cupti cupti;
-  void *subscriber = NULL;
   const char *file = "libcupti";
   char why[256] = "", line[512];
+  const struct cuda_choice *choice = read_choice();
+  bool may_share = getenv("XSP_METRICS") == NULL && choice->samples == CUDA_SAMPLES_NONE;
   struct worker_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
                                   host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000, lost, launches_finish};
-  if (!library_find(&cupti, &file, why, sizeof why) || !subscribe(&cupti, &subscriber, why, sizeof why) ||
+  if (!library_find(&cupti, &file, why, sizeof why) ||
+      !subscriber_start(&cupti, callback, may_share, why, sizeof why) ||
       !worker_start(&cupti, &wishes, why, sizeof why)) {
     snprintf(line, sizeof line, "kernels are not recorded: %s: %s", file, why);
     say(line);
     return;
   }
-  if (cupti.set_thread_id_type != NULL)
-    cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
   recording = getpid();
-  graphs_start(&cupti, subscriber);
-  const struct cuda_choice *choice = read_choice();
-  if (!measure(&cupti, file, subscriber, choice)) {
-    enable(&cupti, subscriber, choice);
-    if ((choice->activities & CUDA_KERNEL) != 0)
-      stolen_start(&cupti, subscriber);
+  graphs_start(&cupti, cupti.subscriber);
+  if (!measure(&cupti, file, cupti.subscriber, choice)) {
+    enable(&cupti, choice);
+    if ((choice->activities & CUDA_KERNEL) != 0 && !cupti.is_one_of_several)
+      stolen_start(&cupti, cupti.subscriber);
   }
   atexit(at_exit); // before CUPTI's own, which were registered earlier
 }

@@ -8,6 +8,7 @@
 #include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/records.h"
 #include "tracers/cuda/stolen.h"
+#include "tracers/cuda/subscriber.h"
 #include "tracers/device/buffers.h"
 #include "tracers/device/worker.h"
 
@@ -72,7 +73,7 @@ static void look(bool is_ending)
     cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
   if (pm_sampling_is_on())
     pm_sampling_decode(is_ending);
-  if (cupti.dropped(NULL, 0, &dropped) == CUPTI_OK && dropped > 0) {
+  if (subscriber_dropped(&cupti, &dropped) == CUPTI_OK && dropped > 0) {
     worker_counts.dropped += dropped;
     pm_sampling_doubt();
   }
@@ -92,7 +93,7 @@ bool worker_start(const struct cupti *used, const struct worker_options *wishes,
   lost = wishes->lost;
   finish = wishes->finish;
   buffers.size = wishes->buffer_bytes;
-  uint32_t error = cupti.register_callbacks(request_buffer, complete_buffer);
+  uint32_t error = subscriber_record(&cupti, request_buffer, complete_buffer);
   if (error == CUPTI_OK)
     return device_worker_start(&options, why, why_size);
   snprintf(why, why_size, "cuptiActivityRegisterCallbacks: error %u", error);

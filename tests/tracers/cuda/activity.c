@@ -117,6 +117,11 @@ void *activity_connect(void)
   if (!activity_connect())                                                                                             \
   return CUPTI_ERROR_UNKNOWN
 
+#define ENTRY_OF_ONE                                                                                                   \
+  ENTRY;                                                                                                               \
+  if (several_refuse())                                                                                                \
+  return CUPTI_ERROR_NOT_COMPATIBLE
+
 EXPORTED CUptiResult cuptiGetVersion(uint32_t *version)
 {
   count(COUNT_ENTRIES);
@@ -133,7 +138,7 @@ EXPORTED CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 
 EXPORTED CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   has_system_ids = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
   return CUPTI_SUCCESS;
 }
@@ -141,7 +146,7 @@ EXPORTED CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 EXPORTED CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                                     CUpti_BuffersCallbackCompleteFunc complete)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   if (!request || !complete)
     return CUPTI_ERROR_INVALID_PARAMETER;
   buffers_use(request, complete);
@@ -165,7 +170,7 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, bool is_on)
 
 EXPORTED CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   CUptiResult result = set_kind(kind, true);
   uint64_t record[RECORD_MAXIMUM / 8] = {0};
   for (uint32_t device = 0; result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_DEVICE && device < SIMULATOR_DEVICES;
@@ -176,7 +181,7 @@ EXPORTED CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 
 EXPORTED CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   return set_kind(kind, false);
 }
 
@@ -190,13 +195,13 @@ static CUptiResult choose(enum simulator_api api, uint32_t cbid, uint8_t enable)
 
 EXPORTED CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   return choose(SIMULATOR_DRIVER, cbid, enable);
 }
 
 EXPORTED CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   return choose(SIMULATOR_RUNTIME, cbid, enable);
 }
 
@@ -210,7 +215,7 @@ static size_t attribute_size(CUpti_ActivityAttribute attribute)
 
 EXPORTED CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   if (!size || !value || (unsigned)attribute >= ATTRIBUTES)
     return CUPTI_ERROR_INVALID_PARAMETER;
   if (*size < attribute_size(attribute))
@@ -224,7 +229,7 @@ EXPORTED CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute
 
 EXPORTED CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   if (!size || !value || (unsigned)attribute >= ATTRIBUTES)
     return CUPTI_ERROR_INVALID_PARAMETER;
   if (*size < attribute_size(attribute))
@@ -255,7 +260,7 @@ EXPORTED CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds)
 EXPORTED CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream_id, size_t *dropped)
 {
   (void)context, (void)stream_id;
-  count(COUNT_ENTRIES);
+  ENTRY_OF_ONE;
   *dropped = buffers_take_dropped();
   return CUPTI_SUCCESS;
 }
@@ -263,7 +268,7 @@ EXPORTED CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
 // A record that is cut has no end, so the real ones do not return it; with the fault cut-shown, this one does.
 EXPORTED CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
 {
-  count(COUNT_ENTRIES);
+  ENTRY_OF_ONE;
   size_t at = 0;
   if (*record)
     at = (size_t)((uint8_t *)*record - buffer) + layouts_size((*record)->kind);
@@ -281,7 +286,7 @@ EXPORTED CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_by
 
 EXPORTED CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   if (externals == EXTERNAL_MAXIMUM)
     return CUPTI_ERROR_OUT_OF_MEMORY;
   external[externals].kind = kind;
@@ -291,7 +296,7 @@ EXPORTED CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrel
 
 EXPORTED CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *last)
 {
-  ENTRY;
+  ENTRY_OF_ONE;
   if (externals == 0 || external[externals - 1].kind != kind)
     return CUPTI_ERROR_QUEUE_EMPTY;
   externals--;

@@ -20,6 +20,8 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
   count(COUNT_ENTRIES);
   if (simulator_has_fault("subscribe-fails") || !activity_connect())
     return CUPTI_ERROR_UNKNOWN;
+  if (!several_allow(parameters))
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   const char *holder = simulator_has_fault("subscriber") ? "Nsight Systems" : subscriber_name;
   if (simulator_has_fault("subscriber") || __atomic_load_n(&callback, __ATOMIC_ACQUIRE)) {
     if (parameters && parameters->oldSubscriberName)
@@ -32,6 +34,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
   callback_data = data;
   __atomic_store_n(&callback, function, __ATOMIC_RELEASE);
   *subscriber = (CUpti_SubscriberHandle)&handle;
+  several_subscribed(*subscriber);
   count(COUNT_SUBSCRIPTIONS);
   return CUPTI_SUCCESS;
 }

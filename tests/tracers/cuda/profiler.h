@@ -56,6 +56,11 @@ void pc_sampling_kernel(const struct simulator_operation *operation); // one has
 bool pc_sampling_is_serialized(CUcontext context);                    // each launch waits for its kernel
 void pc_sampling_module(int cbid, const char *image, size_t size);    // after the callback
 
+// several.c
+bool several_allow(const CUpti_SubscriberParams *parameters); // false: the wish for several subscribers cannot be had
+void several_subscribed(CUpti_SubscriberHandle subscriber);
+bool several_refuse(void); // a function of one subscriber was called where there may be several
+
 // activity.c
 void *activity_connect(void); // to libcuda, of which it returns the handle; NULL: it is not loaded
 bool activity_is_enabled(CUpti_ActivityKind kind);
