@@ -310,6 +310,7 @@ class ChoiceTest(CudaTest):
         for faults, library, usable, key, text in (
                 ("", None, True, "version", "CUPTI 130101, driver for CUDA 13.1, 2 devices: Simulated GPU 0"),
                 ("", gpu.VERSIONS["12.4"][1], True, "version", "(no hardware metrics: those need CUPTI of CUDA 12.6 or later), driver"),
+                ("mps", None, True, "version", "Simulated GPU 0, through MPS"),
                 ("no-device", None, False, "reason", "100"), ("", "/none.so", False, "reason", "none.so")):
             environment = {**self.environment("13.1", faults, library=library), "LD_LIBRARY_PATH": str(gpu.PLACE)}
             done = subprocess.run([XSP, "check", "cuda", "--json"], env=environment, timeout=60, stdout=subprocess.PIPE)

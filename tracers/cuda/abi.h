@@ -209,6 +209,7 @@ typedef void cupti_complete_buffer_of_one(uint8_t *buffer, size_t size, size_t v
 #define CUPTI_THREAD_ID_TYPE 21u // an attribute
 #define CUPTI_THREAD_ID_SYSTEM 1u
 #define CUPTI_FLUSH_FORCED 1u
+#define CUDA_MPS_ENABLED 133 // an attribute of a device
 
 // X(field, exported name, parameters)
 #define CUPTI_FUNCTIONS_NEEDED(X)                                                                                      \

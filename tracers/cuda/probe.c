@@ -23,7 +23,15 @@ static int without_driver(const struct xsp_host *host, const char *reason, char 
   return -1;
 }
 
-// "driver 13.0, 2 devices: NVIDIA H200, …"; false: it does not work, and `text` says why.
+static bool is_through_mps(void *driver)
+{
+  int (*attribute)(int *, int, int), is_on = 0;
+  void *symbol = dlsym(driver, "cuDeviceGetAttribute");
+  memcpy(&attribute, &symbol, sizeof attribute);
+  return attribute != NULL && attribute(&is_on, CUDA_MPS_ENABLED, 0) == 0 && is_on != 0;
+}
+
+// "driver 13.0, 2 devices: NVIDIA H200, through MPS"; false: it does not work, and `text` says why.
 static bool describe_driver(void *driver, char *text, size_t size)
 {
   int (*init)(unsigned), (*version)(int *), (*count)(int *), (*name)(char *, int, int);
@@ -45,8 +53,9 @@ static bool describe_driver(void *driver, char *text, size_t size)
   }
   if (devices > 0 && name(first, sizeof first - 1, 0) != 0)
     first[0] = '\0';
-  snprintf(text, size, "driver for CUDA %d.%d, %d device%s%s%s", number / 1000, number % 1000 / 10, devices,
-           devices == 1 ? "" : "s", first[0] == '\0' ? "" : ": ", first);
+  snprintf(text, size, "driver for CUDA %d.%d, %d device%s%s%s%s", number / 1000, number % 1000 / 10, devices,
+           devices == 1 ? "" : "s", first[0] == '\0' ? "" : ": ", first,
+           devices > 0 && is_through_mps(driver) ? ", through MPS" : "");
   return true;
 }
 

@@ -131,6 +131,7 @@ EXPORTED CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
   DRIVER_CALL(cuDeviceGetAttribute, NULL);
   *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
            : attribute == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE          ? 65536
+           : attribute == CU_DEVICE_ATTRIBUTE_MPS_ENABLED            ? simulator_has_fault("mps")
                                                                      : 0;
   RETURN(CUDA_SUCCESS);
 }
