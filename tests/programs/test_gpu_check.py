@@ -45,6 +45,27 @@ def kineto(kernels):
     return json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Simulated GPU 0"}], "traceEvents": events})
 
 
+# xsp, whose `profile` takes over a trace of one prediction at each of two batch sizes.
+PROFILE = """#!/bin/sh
+[ "$1" = profile ] || exec '{xsp}' "$@"
+for out; do :; done
+exec '{xsp}' import --batch 1 '{one}' --batch 256 '{many}' --force -o "$out"
+"""
+
+
+def prediction(us):
+    """torch.profiler's file of a prediction of two layers with a kernel each, of `us` and twice that."""
+    def event(category, name, start, duration, tid=1, **arguments):
+        return {"ph": "X", "cat": category, "name": name, "pid": 0, "tid": tid, "ts": start, "dur": duration, "args": arguments}
+    events = [event("user_annotation", "ProfilerStep#1", 1000, 8 * us)]
+    for number, name in enumerate(("conv2d", "relu")):
+        start = 1000 + 3 * us * number
+        events += [event("cpu_op", f"aten::{name}", start, 3 * us),
+                   event("cuda_runtime", "cudaLaunchKernel", start + 1, 2, correlation=number + 1),
+                   event("kernel", f"{name}_kernel", start + 4, (number + 1) * us, 7, device=0, stream=7, correlation=number + 1)]
+    return json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Simulated GPU 0"}], "traceEvents": events})
+
+
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class GpuCheckTest(unittest.TestCase):
     def setUp(self):
@@ -177,6 +198,36 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(self.check_torch(same[1:]), (1, {"torch.profiler: names and counts"}))
         self.assertEqual(self.check_torch([("saxpy", 20)] * 19 + [("block_sum", 22)]), (1, {"torch.profiler: durations"}))
         self.assertEqual(self.check_torch(same, traced_ns=1_101_000), (1, {ratios + "M/L/K to M"}))
+
+    def test_tables(self):
+        """In form: the figures are those of two predictions that we wrote, of 8 times 100 and 1000 us."""
+        place = self.folder / "place"
+        place.mkdir()
+        shutil.copy(gpu.BUILD / "gpu-check", place)
+        (place / "gpu-check-workload").symlink_to(gpu.BUILD / "gpu-check-workload")
+        for name, us in (("one", 100), ("many", 1000)):
+            (place / name).write_text(prediction(us))
+        xsp = place / "xsp"
+        xsp.write_text(PROFILE.format(xsp=gpu.BUILD / "xsp", one=place / "one", many=place / "many"))
+        xsp.chmod(0o755)
+        python, trace = self.folder / "python", self.folder / "trace.json"
+        trace.write_text(kineto([("saxpy", 20)] * 19 + [("block_sum", 20)]))
+        python.write_text(PYTHON.format(trace=trace, workload=place / "gpu-check-workload", traced_ns=1_000_000))
+        python.chmod(0o755)
+        self.assertEqual(self.check("--python", str(python), command=place / "gpu-check"), 0, self.said)
+        self.assertEqual(self.checks["tables"]["status"], "measured")
+        tables = {table["table"]: table["answer"] for table in self.report["tables"]}
+        self.assertEqual({name: answer["analysis"] for name, answer in tables.items()},
+                         {"Latency by batch size": "A1", "Table II": "A2", "Table III": "A8", "Table IV": "A10", "Table V": "A11",
+                          "Table VI": "A15"})
+        self.assertEqual([(row["batch_size"], row["latency_ms"]) for row in tables["Latency by batch size"]["rows"]],
+                         [(1, 0.8), (256, 8)])
+        self.assertEqual([(row["kernel_name"], row["latency_ms"]) for row in tables["Table IV"]["rows"]],
+                         [("relu_kernel", 2), ("conv2d_kernel", 1)])
+        self.assertEqual([row["kernel_latency_ms"] for row in tables["Table VI"]["rows"]], [0.3, 3])
+        page = (self.out / "report.html").read_text()
+        self.assertEqual(page.count("<h2>"), 6)
+        self.assertIn("relu_kernel", page)
 
 
 if __name__ == "__main__":
