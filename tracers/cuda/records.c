@@ -8,8 +8,8 @@
 #include "tracers/cuda/memory.h"
 #include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/subscriber.h"
-#include "tracers/cuda/switched.h"
 #include "tracers/device/kernels.h"
+#include "tracers/device/switched.h"
 #include "tracers/device/tracks.h"
 
 #include <stdio.h>

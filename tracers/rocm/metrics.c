@@ -17,8 +17,8 @@ static const struct metric of_xsp[] = {{"dram_read_bytes", "FETCH_SIZE", 1024, {
 #define OF_XSP (sizeof of_xsp / sizeof of_xsp[0])
 
 static struct gpu {
-  bool is_planned;        // under the lock
-  bool has_metrics;       // atomic
+  bool is_planned;  // under the lock
+  bool has_metrics; // atomic
   struct rocm_id config;
   struct metric_plan plan; // constant once has_metrics is set
 } gpus[AGENTS_GPUS_MOST];
@@ -139,7 +139,8 @@ static struct gpu *gpu_of(struct rocm_id agent)
 }
 
 // ---- what rocprofiler-sdk calls
-static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_config, uint64_t *ret_user_data, void *data)
+static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_config, uint64_t *ret_user_data,
+                           void *data)
 {
   (void)ret_user_data, (void)data;
   struct gpu *gpu = gpu_of(dispatch.info.agent);
@@ -154,8 +155,8 @@ static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_co
 }
 
 // A counter has a value for each of its instances.
-static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_value *values, size_t count, uint64_t user_data,
-                         void *data)
+static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_value *values, size_t count,
+                         uint64_t user_data, void *data)
 {
   (void)user_data, (void)data;
   const struct gpu *gpu = gpu_of(dispatch.info.agent);
@@ -178,9 +179,9 @@ bool metrics_start(const struct rocm *used, struct rocm_id context, const struct
 {
   rocm = *used;
   wish = *wished;
-  bool has_functions = rocm.version >= ROCM_VERSION_LONG_IDS && rocm.each_counter != NULL && rocm.counter_info != NULL &&
-                       rocm.make_config != NULL && rocm.drop_config != NULL && rocm.counter_of != NULL &&
-                       rocm.count_dispatches != NULL;
+  bool has_functions = rocm.version >= ROCM_VERSION_LONG_IDS && rocm.each_counter != NULL &&
+                       rocm.counter_info != NULL && rocm.make_config != NULL && rocm.drop_config != NULL &&
+                       rocm.counter_of != NULL && rocm.count_dispatches != NULL;
   int error = has_functions ? rocm.count_dispatches(context, begin_dispatch, NULL, end_dispatch, NULL) : 0;
   if (!has_functions)
     snprintf(why, why_size, "rocprofiler-sdk 1.0 (ROCm 7) is needed");

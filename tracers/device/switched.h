@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which calls were made while their level was on: what they started is kept or left with them, whenever it ran and whenever its
 // record is read. On the tracer's thread.
-#ifndef XSP_TRACERS_CUDA_SWITCHED_H
-#define XSP_TRACERS_CUDA_SWITCHED_H
+#ifndef XSP_TRACERS_DEVICE_SWITCHED_H
+#define XSP_TRACERS_DEVICE_SWITCHED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-void switched_note(uint32_t correlation_id, bool is_on);
+void switched_note(uint64_t correlation_id, bool is_on);
 // False: the call was not noted, or 65,536 others were since.
-bool switched_find(uint32_t correlation_id, bool *ret_is_on);
+bool switched_find(uint64_t correlation_id, bool *ret_is_on);
 
 #endif
