@@ -117,6 +117,16 @@ class RangesTest(RocmTest):
         self.assertEqual(self.names("name = 'step 0'"), [])
 
     @UNSANITIZED
+    def test_a_capture_range(self):
+        """What is launched in the range is kept, though it runs, and is read, long after the range; nothing else is."""
+        for shift_ns in (0, 3600 * 10**9):
+            with self.subTest(shift_ns):
+                self.start((XSP, "run", "-f", "-t", "rocm", "--capture-range", "step 1", "-o", self.out, "--"), "ranges",
+                           self.environment("1.0.0", "", kernel_ns=20000000, clock_ns=shift_ns))
+                self.assertEqual(self.names("category in ('kernel', 'api')"), ["hipModuleLaunchKernel", "relu"])
+                self.assertEqual(self.names("name like 'step%'"), ["step 1"])
+
+    @UNSANITIZED
     def test_levels_without_kernels(self):
         """No records are asked for: ranges alone."""
         self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/L", "-o", self.out, "--"), "ranges", self.environment("1.0.0", ""))

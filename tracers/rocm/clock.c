@@ -8,7 +8,8 @@
 #define TRIES 16
 #define STEP_NS 1000000 // a difference that changed by less was measured badly, not changed
 
-static int64_t difference_ns; // rocprofiler's minus CLOCK_MONOTONIC
+static int64_t difference_ns; // atomic: rocprofiler's minus CLOCK_MONOTONIC
+static int64_t realtime_ns;   // atomic: CLOCK_REALTIME minus CLOCK_MONOTONIC
 
 void clock_compare(const struct rocm *rocm)
 {
@@ -24,11 +25,19 @@ void clock_compare(const struct rocm *rocm)
       best = (int64_t)(theirs - before - spent / 2);
     }
   }
-  if (best - difference_ns > STEP_NS || difference_ns - best > STEP_NS)
-    difference_ns = best;
+  int64_t known = __atomic_load_n(&difference_ns, __ATOMIC_RELAXED);
+  if (best - known > STEP_NS || known - best > STEP_NS)
+    __atomic_store_n(&difference_ns, best, __ATOMIC_RELAXED);
+  __atomic_store_n(&realtime_ns, (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_MONOTONIC)),
+                   __ATOMIC_RELAXED);
 }
 
 uint64_t clock_monotonic_ns(uint64_t rocm_ns)
 {
-  return rocm_ns == 0 ? 0 : rocm_ns - (uint64_t)difference_ns;
+  return rocm_ns == 0 ? 0 : rocm_ns - (uint64_t)__atomic_load_n(&difference_ns, __ATOMIC_RELAXED);
+}
+
+uint64_t clock_realtime_ns(uint64_t rocm_ns)
+{
+  return clock_monotonic_ns(rocm_ns) + (uint64_t)__atomic_load_n(&realtime_ns, __ATOMIC_RELAXED);
 }

@@ -5,6 +5,7 @@
 
 #include "tracers/annotations/guest_table.h"
 #include "tracers/device/kernels.h"
+#include "tracers/device/switched.h"
 #include "tracers/device/tracks.h"
 #include "tracers/rocm/agents.h"
 #include "tracers/rocm/clock.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xsp/tracer.h>
 
 #define KINDS_MOST 64u // rocprofiler-sdk's
 #define BYTES_MASK ((UINT64_C(1) << 48) - 1)
@@ -39,13 +41,24 @@ static struct xsp_interval interval_of(uint16_t track, uint64_t start, uint64_t 
   return (struct xsp_interval){.size = sizeof(struct xsp_interval),
                                .track = track,
                                .clock = XSP_CLOCK_MONOTONIC,
+                               .flags = XSP_INTERVAL_EARLIER,
                                .start = clock_monotonic_ns(start),
                                .end = clock_monotonic_ns(end)};
+}
+
+static bool was_on(struct xsp_site *site, uint64_t start)
+{
+  return xsp_site_was_on(site, clock_realtime_ns(start));
 }
 
 static struct xsp_span execute(struct xsp_site *site, const struct device_place *place, uint64_t start, uint64_t end,
                                uint64_t correlation_id)
 {
+  bool is_on;
+  if (!switched_find(correlation_id, &is_on)) // by no call that is recorded
+    is_on = was_on(site, start);
+  if (!is_on)
+    return (struct xsp_span){0};
   struct xsp_interval interval = interval_of(device_track_at(place, start, end), start, end);
   interval.kind = XSP_KIND_EXECUTION;
   interval.correlation_id = correlation_id;
@@ -61,6 +74,10 @@ static void publish_call(const struct rocm *rocm, const struct rocm_record *reco
     count_unreadable();
     return;
   }
+  bool is_on = was_on(call->site, times->start);
+  switched_note(record->correlation_id, is_on);
+  if (!is_on)
+    return;
   struct xsp_interval interval = interval_of(thread_track((uint32_t)times->thread_id), times->start, times->end);
   interval.kind = (uint8_t)call->kind;
   interval.correlation_id = record->correlation_id;
@@ -137,7 +154,10 @@ static void publish_allocation(const struct rocm *rocm, const struct rocm_record
   int64_t bytes = (int64_t)(block & BYTES_MASK);
   struct device_place place = {.device = gpu < 0 ? 0 : (uint32_t)gpu, .what = gpu < 0 ? " host memory" : " memory"};
   struct xsp_interval interval = interval_of(device_track(&place), allocation->end, allocation->end);
-  struct xsp_span span = xsp_span_emit(is_release ? &release : &allocate, &interval);
+  struct xsp_site *site = is_release ? &release : &allocate;
+  struct xsp_span span = {0};
+  if (was_on(site, allocation->end))
+    span = xsp_span_emit(site, &interval);
   xsp_span_tag_int(&span, "address", (int64_t)allocation->address);
   if (block == 0)
     return;
@@ -164,10 +184,11 @@ static void publish_scratch(const struct rocm *rocm, const struct rocm_record *r
   struct device_place place = {.device = gpu < 0 ? 0 : (uint32_t)gpu, .what = " scratch"};
   struct xsp_interval interval =
       interval_of(device_track_at(&place, scratch->start, scratch->end), scratch->start, scratch->end);
-  xsp_span_emit(record->operation == ROCM_SCRATCH_ALLOCATE ? &allocate
-                : record->operation == ROCM_SCRATCH_FREE   ? &release
-                                                           : &reclaim,
-                &interval);
+  struct xsp_site *site = record->operation == ROCM_SCRATCH_ALLOCATE ? &allocate
+                          : record->operation == ROCM_SCRATCH_FREE   ? &release
+                                                                     : &reclaim;
+  if (was_on(site, scratch->start))
+    xsp_span_emit(site, &interval);
 }
 
 // ---- all of them

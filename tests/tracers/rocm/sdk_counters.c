@@ -12,7 +12,8 @@
 static const struct {
   const char *name;
   unsigned cost, instances;
-} counters[] = {{"SQ_WAVES", 1, 4}, {"FETCH_SIZE", 1, 1}, {"WRITE_SIZE", 1, 1}, {"OccupancyPercent", 1, 1}, {"TOO_MUCH", 3, 1}};
+} counters[] = {
+    {"SQ_WAVES", 1, 4}, {"FETCH_SIZE", 1, 1}, {"WRITE_SIZE", 1, 1}, {"OccupancyPercent", 1, 1}, {"TOO_MUCH", 3, 1}};
 #define COUNTERS (sizeof counters / sizeof counters[0])
 static struct config {
   bool is_used;
@@ -24,10 +25,16 @@ static rocm_values_callback *values_callback;
 
 static struct rocm_dispatch dispatch_of(const struct simulated_work *work)
 {
-  struct rocm_dispatch dispatch = {.size = sizeof dispatch, .correlation_id = work->correlation_id,
-                                   .start = work->start_ns, .end = work->end_ns,
-                                   .info = {.size = 80, .agent = {CPU_AGENT + 1 + work->gpu}, .queue = {work->queue},
-                                            .kernel_id = work->kernel_id, .private_bytes = 16, .group_bytes = work->shared_bytes}};
+  struct rocm_dispatch dispatch = {.size = sizeof dispatch,
+                                   .correlation_id = work->correlation_id,
+                                   .start = work->start_ns,
+                                   .end = work->end_ns,
+                                   .info = {.size = 80,
+                                            .agent = {CPU_AGENT + 1 + work->gpu},
+                                            .queue = {work->queue},
+                                            .kernel_id = work->kernel_id,
+                                            .private_bytes = 16,
+                                            .group_bytes = work->shared_bytes}};
   for (int i = 0; i < 3; i++) {
     dispatch.info.workgroup[i] = work->block[i];
     dispatch.info.grid[i] = work->grid[i] * work->block[i];
@@ -69,8 +76,9 @@ void sdk_end_dispatch(const struct simulated_work *work)
 }
 
 // ---- what tools call
-int rocprofiler_configure_callback_dispatch_counting_service(struct rocm_id context, rocm_dispatch_callback *on_dispatch,
-                                                             void *data, rocm_values_callback *on_values, void *values_data)
+int rocprofiler_configure_callback_dispatch_counting_service(struct rocm_id context,
+                                                             rocm_dispatch_callback *on_dispatch, void *data,
+                                                             rocm_values_callback *on_values, void *values_data)
 {
   if (context.handle != 1 || data || values_data || fault("no-counting"))
     return 38; // permission denied, of 1.0
