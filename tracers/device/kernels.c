@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "tracers/annotations/guest_table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,4 +89,13 @@ struct xsp_site *kernel_site(const char *tracer, const char *name, const struct 
   if (known != fresh) // another thread was faster
     free(fresh);
   return known->site;
+}
+
+// Without functions of libm: tracers need libc alone.
+void kernel_tag_metric(const struct xsp_span *kernel, const char *tag, double value)
+{
+  if (value > -0x1p53 && value < 0x1p53 && value == (double)(int64_t)value)
+    xsp_span_tag_int(kernel, tag, (int64_t)value);
+  else if (isfinite(value))
+    xsp_span_tag_double(kernel, tag, value);
 }

@@ -11,7 +11,6 @@
 #include "tracers/rocm/clock.h"
 #include "tracers/rocm/symbols.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,10 +290,7 @@ void records_publish_measured(const struct rocm_dispatch *dispatch, const struct
   pthread_mutex_lock(&publishing);
   struct xsp_span span = execute_kernel(&dispatch->info, dispatch->start, dispatch->end, dispatch->correlation_id);
   for (size_t i = 0; i < plan->count; i++)
-    if (fabs(values[i]) < 0x1p53 && values[i] == floor(values[i]))
-      xsp_span_tag_int(&span, plan->metrics[i].tag, (int64_t)values[i]);
-    else if (isfinite(values[i]))
-      xsp_span_tag_double(&span, plan->metrics[i].tag, values[i]);
+    kernel_tag_metric(&span, plan->metrics[i].tag, values[i]);
   pthread_mutex_unlock(&publishing);
 }
 
