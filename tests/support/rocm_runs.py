@@ -62,10 +62,9 @@ class RocmTest(unittest.TestCase):
         """Status (as a shell has it) and output of the program; what was said is in self.said."""
         self.truth.unlink(missing_ok=True)
         self.counts.unlink(missing_ok=True)
-        count = {"flood": 120000}.get(mode, MODES.get(mode, 3))
-        done = subprocess.run([*command, PLACE / "rocm_workload", "many" if mode == "flood" else mode, self.truth, str(count)],
-                              env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=TIMEOUT)
+        count = {"flood": 100000}.get(mode, MODES.get(mode, 3))
+        done = subprocess.run([*command, PLACE / "rocm_workload", mode, self.truth, str(count)], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
         self.said = done.stderr.decode()
         return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout.decode()
 

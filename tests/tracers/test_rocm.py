@@ -7,7 +7,7 @@ import os
 import subprocess
 import unittest
 
-from rocm_runs import (BUILD, Counter, FAULTS, MODES, PLACE, RocmTest, TRACER, UNSANITIZED, VERSIONS, XSP, executions_of)
+from rocm_runs import BUILD, Counter, MODES, PLACE, RocmTest, TRACER, UNSANITIZED, VERSIONS, XSP, executions_of
 
 WITH_ALLOCATIONS = [version for version in VERSIONS if version >= "0.6"]
 

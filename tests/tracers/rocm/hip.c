@@ -317,6 +317,8 @@ hipError_t hipDeviceSynchronize(void)
 {
   enter(SIMULATED_hipDeviceSynchronize);
   wait_for(NULL);
+  if (profiler)
+    profiler->synchronize();
   return leave(SIMULATED_hipDeviceSynchronize, hipSuccess);
 }
 

@@ -210,8 +210,17 @@ static void scratch(uint32_t gpu, uint64_t start_ns)
     sdk_record_scratch(gpu, start_ns);
 }
 
-const struct simulator_profiler simulator_profiler = {start,    sdk_now, enter, leave,   enqueue,
-                                                      complete, mark,    load,  scratch, allocate};
+const struct simulator_profiler simulator_profiler = {.start = start,
+                                                      .now = sdk_now,
+                                                      .enter = enter,
+                                                      .leave = leave,
+                                                      .synchronize = sdk_wait_for_hang,
+                                                      .enqueue = enqueue,
+                                                      .complete = complete,
+                                                      .mark = mark,
+                                                      .load = load,
+                                                      .scratch = scratch,
+                                                      .allocate = allocate};
 
 // ---- what tools call
 int rocprofiler_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch)

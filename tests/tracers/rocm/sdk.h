@@ -33,5 +33,6 @@ void sdk_end_dispatch(const struct simulated_work *work);
 int sdk_make_buffer(size_t bytes, size_t watermark, int policy, rocm_buffer_callback *callback, void *data);
 void sdk_put(uint32_t category, uint32_t kind, const void *record, size_t size); // may wait
 int sdk_flush(void);
+void sdk_wait_for_hang(void); // until a flush hangs, where that is a fault
 
 #endif

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HEADERS_MOST 65536
 
@@ -22,7 +21,7 @@ static void *callback_data;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned active; // the half that is filled
-static bool is_asked, is_flushing;
+static bool is_asked, is_flushing, is_hanging;
 static uint64_t flushes, dropped;
 
 static void disorder(struct rocm_header **headers, size_t n)
@@ -108,9 +107,12 @@ void sdk_put(uint32_t category, uint32_t kind, const void *record, size_t size)
 
 int sdk_flush(void)
 {
-  if (fault("flush-hangs"))
-    pause();
   pthread_mutex_lock(&lock);
+  while (fault("flush-hangs")) {
+    is_hanging = true;
+    pthread_cond_broadcast(&changed);
+    pthread_cond_wait(&changed, &lock);
+  }
   while (is_flushing)
     pthread_cond_wait(&changed, &lock);
   uint64_t seen = flushes;
@@ -120,4 +122,12 @@ int sdk_flush(void)
     pthread_cond_wait(&changed, &lock);
   pthread_mutex_unlock(&lock);
   return ROCM_OK;
+}
+
+void sdk_wait_for_hang(void)
+{
+  pthread_mutex_lock(&lock);
+  while (fault("flush-hangs") && !is_hanging)
+    pthread_cond_wait(&changed, &lock);
+  pthread_mutex_unlock(&lock);
 }

@@ -51,6 +51,7 @@ struct simulator_profiler {
   uint64_t (*now)(void);
   void (*enter)(enum simulated_call call);
   void (*leave)(enum simulated_call call);
+  void (*synchronize)(void); // the device is idle. With the fault flush-hangs: returns once a flush hangs
   void (*enqueue)(struct simulated_work *work); // on the calling thread
   void (*complete)(const struct simulated_work *work);
   // ROCTx: at the beginning and at the end of a call. `message` or `range`; `started_range` at the end of a start.

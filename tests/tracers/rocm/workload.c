@@ -178,6 +178,19 @@ static int many(unsigned count)
   return 0;
 }
 
+// More launches than fit into the tracer's buffers; few at a time are in flight.
+static int flood(unsigned count)
+{
+  struct kernel relu = find_kernel("relu");
+  must(hipDeviceSynchronize(), "hipDeviceSynchronize");
+  for (unsigned i = 0; i < count; i++) {
+    must(hipModuleLaunchKernel(relu.function, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL), "hipModuleLaunchKernel");
+    if (i % 32 == 31)
+      must(hipStreamSynchronize(NULL), "hipStreamSynchronize");
+  }
+  return 0;
+}
+
 // Names of any kind: mangled, empty, long.
 static int names(unsigned count)
 {
@@ -287,6 +300,8 @@ int main(int argument_count, char **arguments)
     return threads(count);
   if (strcmp(mode, "many") == 0)
     return many(count);
+  if (strcmp(mode, "flood") == 0)
+    return flood(count);
   if (strcmp(mode, "names") == 0)
     return names(count);
   if (strcmp(mode, "ranges") == 0)
