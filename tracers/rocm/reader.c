@@ -72,7 +72,7 @@ static void look(bool is_ending)
   rocm.flush_buffer(records);
   publish_all();
   uint64_t all = count_of(&reader_counts.dropped) + count_of(&reader_counts.without_room) +
-                 count_of(&record_counts.unreadable) + record_counts.without_times;
+                 count_of(&record_counts.unreadable) + count_of(&record_counts.without_times);
   if (all > told)
     lost(all - told);
   told = all;

@@ -269,7 +269,7 @@ static size_t read_buffer(const struct rocm *rocm, const struct buffer *buffer, 
     const uint64_t *times = (const void *)((const uint8_t *)record + kind->times);
     size = size_of(rocm, kind);
     if (kind->times != 0 && (times[0] == 0 || times[1] == 0))
-      record_counts.without_times++;
+      __atomic_add_fetch(&record_counts.without_times, 1, __ATOMIC_RELAXED);
     else if (kind->times != 0 && times[1] < times[0])
       count_unreadable();
     else if (kind->times == 0 || found == NULL)

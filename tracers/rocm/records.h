@@ -22,9 +22,9 @@ void records_publish(const struct rocm *rocm, struct buffer *const *buffers, uin
 void records_publish_measured(const struct rocm_dispatch *dispatch, const struct metric_plan *plan,
                               const double *values);
 
-extern struct record_counts {
-  uint64_t unreadable;    // atomic: shorter than their kind, or end before they start
-  uint64_t without_times; // executions
+extern struct record_counts { // atomic
+  uint64_t unreadable;        // shorter than their kind, or end before they start
+  uint64_t without_times;     // executions
 } record_counts;
 
 #endif

@@ -185,18 +185,24 @@ static void flush(void)
     device_worker_flush();
 }
 
+// Other threads count on where exit did not wait for them.
+static void say_count(const uint64_t *count, const char *what)
+{
+  host_say_count(host, __atomic_load_n(count, __ATOMIC_RELAXED), what);
+}
+
 static void stop(void)
 {
-  host_say_count(host, markers_lost, "ranges of ROCTx were not recorded: too many were open");
+  say_count(&markers_lost, "ranges of ROCTx were not recorded: too many were open");
   if (recording != getpid())
     return;
   if (is_cut)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
-  host_say_count(host, reader_counts.dropped, "records were dropped by rocprofiler-sdk");
-  host_say_count(host, reader_counts.without_room,
-                 "records were dropped: the program launches faster than they are read (buffer_kb)");
-  host_say_count(host, record_counts.without_times, "records without times: they have a launch and no execution");
-  host_say_count(host, record_counts.unreadable, "records could not be read");
+  say_count(&reader_counts.dropped, "records were dropped by rocprofiler-sdk");
+  say_count(&reader_counts.without_room,
+            "records were dropped: the program launches faster than they are read (buffer_kb)");
+  say_count(&record_counts.without_times, "records without times: they have a launch and no execution");
+  say_count(&record_counts.unreadable, "records could not be read");
 }
 
 static const struct xsp_tracer tracer = {
