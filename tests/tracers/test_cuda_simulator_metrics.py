@@ -194,7 +194,8 @@ class SamplingTest(ClientTest):
     LAUNCHES = [("first", (3, 2, 1), (32, 1, 1)), ("second", (3, 2, 1), (32, 1, 1))] * 3
 
     def test_samples_follow_one_another_and_share_what_the_kernels_do(self):
-        samples = self.client("run", [TIME, READ, OCCUPANCY], entries=7)
+        *samples, last = self.client("run", [TIME, READ, OCCUPANCY], entries=10000)
+        self.assertEqual((last["start"], last["end"]), (samples[0]["start"],) * 2)  # after the end: of no time
         for sample, following in zip(samples, samples[1:]):
             self.assertEqual(sample["end"], following["start"])
         self.assertEqual({sample["end"] - sample["start"] for sample in samples}, {self.INTERVAL_NS})
@@ -203,12 +204,17 @@ class SamplingTest(ClientTest):
         self.assertAlmostEqual(sum(sample[READ] for sample in samples), sum(gpu.metric(READ, *launch) for launch in self.LAUNCHES))
         self.assertAlmostEqual(sum(sample[OCCUPANCY] for sample in samples) * self.INTERVAL_NS,
                                sum(gpu.metric(OCCUPANCY, *launch) for launch in self.LAUNCHES) * KERNEL_NS, places=0)
-        self.assertEqual(self.said["decodes"], -(-len(samples) // 7))  # as often as the counters are full, and once more
-        self.assertEqual((self.said["overflows"], self.counted["samples"]), (0, len(samples)))
+        self.assertEqual((self.said["decodes"], self.said["overflows"], self.counted["samples"]), (1, 0, len(samples)))
+
+    def test_samples_beyond_full_counters_are_lost(self):
+        samples = self.client("run", [READ], entries=7)
+        self.assertGreater(self.said["decodes"], 1)
+        self.assertTrue(all(sample["end"] - sample["start"] == self.INTERVAL_NS for sample in samples[:7]))
+        self.assertEqual({(sample["start"], sample["end"]) for sample in samples[7:-1]}, {(0, 0)})
 
     def test_a_full_buffer_keeps_the_latest_and_says_so(self):
         samples = self.client("overflow", [READ])
-        self.assertEqual((len(samples), self.said["overflows"]), (2, 1))  # of 8 KiB
+        self.assertEqual((len(samples), self.said["overflows"]), (3, 1))  # of 8 KiB, and the last
 
     def test_times_of_another_clock(self):
         plain, other = (self.client("run", [READ], faults=fault)[0]["start"] for fault in ("", "sample-times"))

@@ -13,9 +13,11 @@
 #include <string.h>
 
 #define DEVICES_MOST 64u
-#define BUFFER_BYTES (UINT64_C(64) << 20)   // of the hardware: more than it fills between two looks at 10 µs
-#define COUNTERS_BYTES (UINT64_C(16) << 20) // at most; fewer samples at a time where they take more
-#define SAMPLES_AT_A_TIME 1024u
+#define BUFFER_BYTES (UINT64_C(512) << 20)   // of the hardware: NVIDIA's default. A sample takes some kilobytes
+#define COUNTERS_BYTES (UINT64_C(128) << 20) // at most; fewer samples at a time where they take more
+#define SAMPLES_OF_A_PERIOD 1024u
+// CUPTI loses samples when its counters are full, so there is room for those of a thread that comes late.
+#define SAMPLES_AT_A_TIME (4 * SAMPLES_OF_A_PERIOD)
 #define SAMPLES_KEPT (UINT32_C(1) << 16)
 #define CLOCKS_APART_NS UINT64_C(1000000000)
 
@@ -27,7 +29,7 @@ struct device {
   void *sampling; // of CUPTI; NULL: it is not sampled
   uint8_t *counters;
   size_t counters_size;
-  uint64_t begin; // CLOCK_REALTIME
+  uint64_t begin, last; // CLOCK_REALTIME; `last`: the end of the latest sample
   struct pm_samples samples;
   double values[METRIC_NAMES_MOST];
 };
@@ -44,6 +46,11 @@ struct pm_counts pm_counts;
 bool pm_sampling_is_on(void)
 {
   return __atomic_load_n(&is_on, __ATOMIC_ACQUIRE);
+}
+
+uint64_t pm_sampling_period_ns(const struct cuda_choice *choice)
+{
+  return choice->collect == CUDA_COLLECT_SAMPLING ? choice->interval_us * UINT64_C(1000) * SAMPLES_OF_A_PERIOD : 0;
 }
 
 // ---- a device's beginning
@@ -112,12 +119,8 @@ static bool take_memory(struct device *device)
   return false;
 }
 
-static bool begin(struct device *device, uint32_t id)
+static bool configure(const struct device *device)
 {
-  struct cupti_sampling_enable enable = {.size = sizeof enable, .device = id};
-  if (!choose(device, id) || failed("cuptiPmSamplingEnable", wish.profiler->sampling_enable(&enable)))
-    return false;
-  device->sampling = enable.sampling;
   struct cupti_sampling_config config = {.size = CUPTI_SIZE_TO(cupti_sampling_config, trigger),
                                          .sampling = device->sampling,
                                          .config_size = device->config.image_size,
@@ -125,10 +128,23 @@ static bool begin(struct device *device, uint32_t id)
                                          .buffer_size = BUFFER_BYTES,
                                          .interval = wish.choice->interval_us * UINT64_C(1000),
                                          .trigger = CUPTI_SAMPLES_BY_TIME};
+  return !failed("cuptiPmSamplingSetConfig", wish.profiler->sampling_configure(&config));
+}
+
+static bool start(const struct device *device)
+{
   struct cupti_sampling_object object = {.size = sizeof object, .sampling = device->sampling};
+  return !failed("cuptiPmSamplingStart", wish.profiler->sampling_start(&object));
+}
+
+static bool begin(struct device *device, uint32_t id)
+{
+  struct cupti_sampling_enable enable = {.size = sizeof enable, .device = id};
+  if (!choose(device, id) || failed("cuptiPmSamplingEnable", wish.profiler->sampling_enable(&enable)))
+    return false;
+  device->sampling = enable.sampling;
   device->begin = clock_now_ns(CLOCK_REALTIME);
-  return !failed("cuptiPmSamplingSetConfig", wish.profiler->sampling_configure(&config)) && take_memory(device) &&
-         !failed("cuptiPmSamplingStart", wish.profiler->sampling_start(&object));
+  return configure(device) && take_memory(device) && start(device);
 }
 
 static void finish(struct device *device)
@@ -194,12 +210,20 @@ static void take(struct device *device, size_t place)
                                          .names = device->plan.names,
                                          .count = device->plan.name_count,
                                          .values = device->values};
-  if (wish.profiler->sampling_sample(&sample) != CUPTI_OK || wish.profiler->host_evaluate(&evaluate) != CUPTI_OK)
+  if (wish.profiler->sampling_sample(&sample) != CUPTI_OK)
     return;
+  if (sample.start == sample.end) { // of no time: lost ones, and a last one after the sampling
+    pm_counts.lost += sample.end == 0;
+    return;
+  }
   uint64_t latest = clock_now_ns(CLOCK_REALTIME) + CLOCKS_APART_NS;
-  if (sample.start + CLOCKS_APART_NS < device->begin || sample.end > latest || sample.end <= sample.start)
+  bool is_foreign = sample.start + CLOCKS_APART_NS < device->begin || sample.end > latest || sample.end < sample.start;
+  if (is_foreign || sample.start < device->last) {
     pm_counts.foreign++;
-  else
+    return;
+  }
+  device->last = sample.end;
+  if (wish.profiler->host_evaluate(&evaluate) == CUPTI_OK)
     pm_samples_add(&device->samples, sample.start, sample.end, device->values);
 }
 
@@ -218,7 +242,8 @@ static bool decode_some(struct device *device)
     error = wish.profiler->sampling_info(&info);
   for (size_t i = 0; error == CUPTI_OK && i < info.completed; i++)
     take(device, i);
-  return clear_counters(device) && decode.stop_reason == CUPTI_SAMPLES_COUNTERS_FULL && info.completed > 0;
+  bool has_more = decode.stop_reason == CUPTI_SAMPLES_COUNTERS_FULL && info.completed > 0;
+  return (info.populated == 0 || clear_counters(device)) && has_more; // clearing takes milliseconds
 }
 
 void pm_sampling_doubt(void)

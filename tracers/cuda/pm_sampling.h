@@ -14,6 +14,8 @@ struct pm_wish {
   void (*say)(const char *line); // any thread
 };
 
+// How often samples have to be decoded. 0: nothing is sampled by the choice.
+uint64_t pm_sampling_period_ns(const struct cuda_choice *choice);
 // `wish` is copied; what it points to stays.
 void pm_sampling_start(const struct cupti *cupti, void *subscriber, const struct pm_wish *wish);
 // CUPTI's callback for resources, on the program's threads. Before pm_sampling_start it does nothing.
@@ -35,6 +37,7 @@ extern struct pm_counts { // stable after the program's end
   uint64_t sampled;       // that have metrics
   uint64_t doubted;       // that have none as records were lost
   uint64_t overflows;     // times that the hardware's buffer was full
+  uint64_t lost;          // samples that CUPTI gave no times, as there was no room for all
   uint64_t foreign;       // samples whose times are not of this run
   uint64_t late;          // samples in metrics of a kernel, though another that ended later ran beside it
 } pm_counts;

@@ -160,7 +160,8 @@ static void record(void)
   const struct cuda_choice *choice = read_choice();
   bool may_share = getenv("XSP_METRICS") == NULL && choice->samples == CUDA_SAMPLES_NONE;
   struct worker_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
-                                  host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000, lost, launches_finish};
+                                  host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000,
+                                  pm_sampling_period_ns(choice), lost, launches_finish};
   if (!library_find(&cupti, &file, why, sizeof why) ||
       !subscriber_start(&cupti, callback, may_share, why, sizeof why) ||
       !worker_start(&cupti, &wishes, why, sizeof why)) {
@@ -246,6 +247,8 @@ static void say_samples(void)
                  "kernels have no metrics: records were lost, so what ran beside them is not known");
   host_say_count(host, pm_counts.overflows,
                  "times samples were lost: the device's buffer for them was full (--cuda interval_us)");
+  host_say_count(host, pm_counts.lost,
+                 "samples were lost: more came at a time than there is room for (--cuda interval_us)");
   host_say_count(host, pm_counts.foreign, "samples were not used: their times are not of this run");
   host_say_count(host, pm_counts.late,
                  "samples are in metrics of a kernel though another ran beside it, whose end came later");

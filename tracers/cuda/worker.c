@@ -57,7 +57,9 @@ static void publish_all(void)
 
 static void publish(void)
 {
-  if (!pm_sampling_is_on())
+  if (pm_sampling_is_on())
+    pm_sampling_decode(false);
+  else
     publish_all();
 }
 
@@ -88,7 +90,8 @@ static void look(bool is_ending)
 
 bool worker_start(const struct cupti *used, const struct worker_options *wishes, char *why, size_t why_size)
 {
-  const struct device_worker_options options = {"xsp-cuda", wishes->exit_wait_ns, publish, look};
+  const struct device_worker_options options = {"xsp-cuda", wishes->exit_wait_ns, publish, look,
+                                                wishes->sampling_period_ns};
   cupti = *used;
   lost = wishes->lost;
   finish = wishes->finish;

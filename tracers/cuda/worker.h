@@ -8,6 +8,7 @@
 struct worker_options {
   size_t buffer_bytes;
   uint64_t exit_wait_ns;          // how long the program's exit may wait
+  uint64_t sampling_period_ns;    // pm_sampling_period_ns
   void (*lost)(uint64_t records); // called on the thread: so many more cannot be published
   void (*finish)(void);           // called on the thread at exit, before the last records are read
 };

@@ -47,7 +47,7 @@ static void *run(void *unused)
       __atomic_store_n(&answered, flushes, __ATOMIC_RELEASE);
       syscall(SYS_futex, &answered, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     }
-    wait_for_change(&work, seen, PERIOD_NS);
+    wait_for_change(&work, seen, options.period_ns);
   }
   options.look(true);
   wake(&is_done);
@@ -57,6 +57,8 @@ static void *run(void *unused)
 bool device_worker_start(const struct device_worker_options *wishes, char *why, size_t why_size)
 {
   options = *wishes;
+  if (options.period_ns == 0 || options.period_ns > PERIOD_NS)
+    options.period_ns = PERIOD_NS;
   owner = getpid();
   sigset_t all, before;
   sigfillset(&all);

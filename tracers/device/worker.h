@@ -11,9 +11,10 @@
 struct device_worker_options {
   const char *thread_name; // at most 15 bytes
   uint64_t exit_wait_ns;   // how long a flush and the program's exit may wait
-  void (*publish)(void);   // on the thread, after each wake: what is here already
+  void (*publish)(void);   // on the thread, after each wake and each period_ns: what is here already
   void (*look)(
       bool is_ending); // on the thread, every 250 ms, at a flush and at the end: asks the vendor for the rest, too
+  uint64_t period_ns;  // 0, or more than 250 ms: 250 ms
 };
 
 // The functions may be called from now on. False: why there is no thread.

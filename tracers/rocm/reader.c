@@ -81,7 +81,7 @@ static void look(bool is_ending)
 bool reader_start(const struct rocm *used, struct rocm_id context, const struct reader_options *wishes,
                   struct rocm_id *ret_buffer, char *why, size_t why_size)
 {
-  const struct device_worker_options options = {"xsp-rocm", wishes->exit_wait_ns, publish_all, look};
+  const struct device_worker_options options = {"xsp-rocm", wishes->exit_wait_ns, publish_all, look, 0};
   rocm = *used;
   lost = wishes->lost;
   buffers.size = wishes->buffer_bytes;
