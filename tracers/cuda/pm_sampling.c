@@ -227,8 +227,18 @@ static void take(struct device *device, size_t place)
     pm_samples_add(&device->samples, sample.start, sample.end, device->values);
 }
 
+// The device's buffer was full: CUPTI gives no more samples until it is configured again.
+static void start_again(struct device *device)
+{
+  struct cupti_sampling_object object = {.size = sizeof object, .sampling = device->sampling};
+  pm_counts.overflows++;
+  wish.profiler->sampling_stop(&object);
+  if (!configure(device) || !clear_counters(device) || !start(device))
+    finish(device);
+}
+
 // False: there is nothing more.
-static bool decode_some(struct device *device)
+static bool decode_some(struct device *device, bool is_ending)
 {
   struct cupti_sampling_decode decode = {.size = CUPTI_SIZE_TO(cupti_sampling_decode, overflow),
                                          .sampling = device->sampling,
@@ -237,13 +247,16 @@ static bool decode_some(struct device *device)
   struct cupti_sampling_info info = {
       .size = sizeof info, .counters = device->counters, .counters_size = device->counters_size};
   uint32_t error = wish.profiler->sampling_decode(&decode);
-  pm_counts.overflows += decode.overflow != 0;
-  if (error == CUPTI_OK || decode.overflow != 0)
+  bool is_full = decode.overflow != 0 || error == CUPTI_NO_MEMORY;
+  if (error == CUPTI_OK || is_full)
     error = wish.profiler->sampling_info(&info);
   for (size_t i = 0; error == CUPTI_OK && i < info.completed; i++)
     take(device, i);
-  bool has_more = decode.stop_reason == CUPTI_SAMPLES_COUNTERS_FULL && info.completed > 0;
-  return (info.populated == 0 || clear_counters(device)) && has_more; // clearing takes milliseconds
+  if (is_full && !is_ending)
+    start_again(device);
+  else if (info.populated > 0 && clear_counters(device)) // which takes milliseconds
+    return decode.stop_reason == CUPTI_SAMPLES_COUNTERS_FULL && info.completed > 0;
+  return false;
 }
 
 void pm_sampling_doubt(void)
@@ -261,7 +274,7 @@ void pm_sampling_decode(bool is_ending)
     struct cupti_sampling_object object = {.size = sizeof object, .sampling = device->sampling};
     if (is_ending)
       wish.profiler->sampling_stop(&object);
-    while (decode_some(device))
+    while (decode_some(device, is_ending))
       continue;
     if (is_ending)
       finish(device);

@@ -3,7 +3,8 @@
 // the part of the kernel's time that lies in the sample, and of its percentages the part of the sample's time. Times are
 // those of activity records, as NVIDIA answered pytorch/kineto#1526. Samples of a kernel are there when it has ended. What does not
 // fit into the counters has no times when it is decoded later, and after Stop there is one more sample without length, of the time of
-// Start: as users measured with CUPTI 13.3 on an H100.
+// Start. A device's buffer that keeps the oldest and is full gives no samples until it is configured again. Users measured this with
+// CUPTI 13.3 on an H100.
 #include "profiler_metrics.h"
 
 #include <cupti_pmsampling.h>
@@ -21,6 +22,7 @@ struct CUpti_PmSampling_Object {
   uint64_t interval_ns, most, start_ns, next_ns, stop_ns;
   bool has_ended; // and the last sample was decoded
   bool keeps_latest;
+  bool is_full;                        // the device's buffer, until the next configuration
   bool is_behind;                      // the counters were full before all was decoded
   struct simulator_operation *kernels; // that ended and may be in samples to come
   size_t kernel_count, kernel_capacity;
@@ -104,8 +106,10 @@ EXPORTED CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params 
   if (object->is_started)
     return CUPTI_ERROR_INVALID_OPERATION;
   memcpy(&object->config, config, offsetof(struct config_image, metrics) + config->count);
+  object->is_full = object->is_behind = false;
+  bool is_small = simulator_has_fault("sampling-overflow") && object->interval_ns == 0; // once
+  object->most = is_small ? 1000 : given->hardwareBufferSize / BYTES_OF_SAMPLE;
   object->interval_ns = given->samplingInterval;
-  object->most = given->hardwareBufferSize / BYTES_OF_SAMPLE;
   object->keeps_latest =
       !is_short && given->hwBufferAppendMode == CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_LATEST;
   return CUPTI_SUCCESS;
@@ -191,16 +195,15 @@ static void forget_kernels(CUpti_PmSampling_Object *object)
   object->kernel_count = kept;
 }
 
-// Samples that the hardware had no room for. Of kept ones the oldest or the latest.
-static bool lose(CUpti_PmSampling_Object *object, uint64_t *until_ns)
+// Whether the hardware had no room for all samples. Then there are the latest, or none any more.
+static bool lose(CUpti_PmSampling_Object *object, uint64_t until_ns)
 {
-  uint64_t due = *until_ns > object->next_ns ? (*until_ns - object->next_ns) / object->interval_ns : 0;
-  if (due <= object->most)
+  uint64_t due = until_ns > object->next_ns ? (until_ns - object->next_ns) / object->interval_ns : 0;
+  if (!object->is_full && due <= object->most)
     return false;
   if (object->keeps_latest)
     object->next_ns += (due - object->most) * object->interval_ns;
-  else
-    *until_ns = object->next_ns + object->most * object->interval_ns;
+  object->is_full = !object->keeps_latest;
   return true;
 }
 
@@ -216,8 +219,11 @@ EXPORTED CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Param
   uint64_t settled_ns = ((__typeof__(&simulator_settled_ns))dlsym(driver, "simulator_settled_ns"))(object->device);
   pthread_mutex_lock(&lock);
   uint64_t until_ns = object->is_started || settled_ns < object->stop_ns ? settled_ns : object->stop_ns;
-  uint64_t all_ns = until_ns;
-  given->overflow = lose(object, &until_ns);
+  given->overflow = lose(object, until_ns);
+  if (object->is_full) {
+    pthread_mutex_unlock(&lock);
+    return CUPTI_ERROR_OUT_OF_MEMORY;
+  }
   given->decodeStopReason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
   while (object->next_ns + object->interval_ns <= until_ns) {
     if (image->entries == image->entries_maximum) {
@@ -233,11 +239,9 @@ EXPORTED CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Param
     struct counter_entry last = {.start_ns = object->start_ns, .end_ns = object->start_ns};
     object->has_ended = counters_append(image, &object->config, &last);
   }
-  if (given->overflow && !object->keeps_latest)
-    object->next_ns = all_ns;
   forget_kernels(object);
   pthread_mutex_unlock(&lock);
-  return given->overflow && !object->keeps_latest ? CUPTI_ERROR_OUT_OF_MEMORY : CUPTI_SUCCESS;
+  return CUPTI_SUCCESS;
 }
 
 EXPORTED CUptiResult cuptiPmSamplingGetCounterDataInfo(CUpti_PmSampling_GetCounterDataInfo_Params *given)
