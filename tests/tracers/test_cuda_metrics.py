@@ -152,6 +152,14 @@ class MetricsTest(CudaTest):
         self.assertEqual(len(rows), 2 * self.count)
         self.assertEqual(self.said_count("kernels have no metrics: they wait for others"), self.count)
 
+    def test_no_thread_begins_to_measure_while_such_a_kernel_is_launched(self):
+        """Each launch takes 20 ms, in which the other thread launches kernels that are measured."""
+        environment = self.environment("13.1", "slow-launch", kernel_ns=1000)
+        status, _ = self.start((XSP, "run", "-f", "-t", "cuda", *LEVELS, "-o", self.out, "--"), "crowd", environment)
+        self.assertEqual(status, 0, self.said)
+        rows = self.recorded()
+        self.assertEqual({(row["flops_single"] is None, row["name"].startswith("nccl")) for row in rows}, {(True, True), (False, False)})
+
     def test_a_kernel_does_not_hold_up_another_device(self):
         """It may wait for what is launched there: NCCL's kernels of one communicator, by a thread for each device."""
         environment = self.environment("13.1", "", kernel_ns=40000000)  # 5 passes: 0.2 s, while the other thread launches each ms

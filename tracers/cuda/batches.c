@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One batch is measured at a time on each device. A device's lock is held from the begin of a launch that is measured to its end:
-// ranges have no names, so their order has to be that of the launches. Such a launch waits for its kernel, and that may wait for
+// ranges have no names, so their order has to be that of the launches. It is held, too, while a kernel is launched that must not be
+// repeated, so that no other thread begins to measure then. A launch waits for its kernel, and that may wait for
 // another device's, so nothing of another device waits for this lock. Called by launches.c.
 #include "tracers/cuda/batches.h"
 
@@ -204,16 +205,31 @@ bool batches_begin(void *handle, uint32_t id, size_t kernels)
   return is_begun;
 }
 
+bool batches_exclude(void *handle, uint32_t id)
+{
+  struct context *context = context_of(handle, id);
+  if (context == NULL)
+    return false;
+  pthread_mutex_lock(&devices[context->device]);
+  end_others(context->device, NULL);
+  return true;
+}
+
+void batches_release(void *handle, uint32_t id)
+{
+  pthread_mutex_unlock(&devices[context_of(handle, id)->device]);
+}
+
 void batches_add(void *handle, uint32_t id, const struct batch_launch *launch)
 {
   struct context *context = context_of(handle, id);
   if (context == NULL)
     return;
-  if (!launch->is_measured) {
+  if (!launch->is_begun) {
     pthread_mutex_lock(&devices[context->device]);
-    if (is_due(context))
-      end(context);
   }
+  if (!launch->is_measured && is_due(context))
+    end(context);
   context->launches[context->launch_count++] = *launch;
   context->range_count += launch->is_measured ? launch->kernel_count : 0;
   if (launch->kernels != NULL)

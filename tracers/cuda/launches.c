@@ -29,7 +29,7 @@ struct launch_counts launch_counts;
 static _Thread_local struct current { // the call that the thread is in
   unsigned depth;                     // calls inside a call are not its own
   uint64_t start, node_id;            // a node that it made; 0: none
-  bool is_measured, instantiates;
+  bool is_measured, is_begun, instantiates;
   struct captured_nodes nodes; // of an executable
 } current;
 
@@ -93,12 +93,11 @@ static struct xsp_site *kernel_of(enum what what, const struct cupti_call *call,
   return kernel_site(CUDA_TRACER, call->symbol, &shape);
 }
 
-// False: the launch is not measured.
-static bool begin_launch(enum what what, const struct cupti_call *call)
+static void begin_launch(enum what what, const struct cupti_call *call)
 {
   size_t kernels = 1;
   bool is_alone = what != GRAPH_LAUNCH && waits_for_others(call->symbol);
-  if (what == GRAPH_LAUNCH || is_alone)
+  if (what == GRAPH_LAUNCH)
     batches_end(call->context);
   pthread_mutex_lock(&lock);
   if (what == GRAPH_LAUNCH) {
@@ -108,9 +107,11 @@ static bool begin_launch(enum what what, const struct cupti_call *call)
     launch_counts.unknown_graphs += graph == NULL;
   }
   launch_counts.cooperating += is_alone;
-  bool is_measured = captures == 0 && kernels > 0 && !is_alone;
+  bool is_free = captures == 0;
   pthread_mutex_unlock(&lock);
-  return is_measured && batches_begin(call->context, call->context_id, kernels);
+  is_alone |= kernels == 0; // they may wait for others, too
+  current.is_measured = is_free && !is_alone && batches_begin(call->context, call->context_id, kernels);
+  current.is_begun = current.is_measured || (is_alone && batches_exclude(call->context, call->context_id));
 }
 
 // Under the lock. False: nothing ran, as the launch was captured.
@@ -143,15 +144,19 @@ static void end_launch(enum what what, bool is_per_thread, uint32_t cbid, const 
                                 .end = clock_now_ns(CLOCK_REALTIME),
                                 .thread_id = (uint32_t)gettid(),
                                 .result = call->result == NULL ? 0 : *call->result,
-                                .is_measured = current.is_measured};
+                                .is_measured = current.is_measured,
+                                .is_begun = current.is_begun};
   void *stream = NULL;
   pthread_mutex_lock(&lock);
   const struct call *known = call_of(cupti, CUPTI_DOMAIN_DRIVER, cbid);
   launch.call = known == NULL ? NULL : known->site;
   bool has_run = look_at_launch(what, call, &launch, &stream);
   pthread_mutex_unlock(&lock);
-  if (!has_run && !launch.is_measured)
+  if (!has_run && !launch.is_measured) {
+    if (launch.is_begun)
+      batches_release(call->context, call->context_id);
     return;
+  }
   if (!has_run)
     launch.kernel_count = 0;
   if (cupti->get_stream_id == NULL ||
@@ -167,8 +172,8 @@ static void begin_call(enum what what, const struct cupti_call *call)
   current.instantiates = what == INSTANTIATE;
   if (what == CAPTURE_BEGIN) // what CUPTI does between batches may end a capture
     batches_end(call->context);
-  bool is_launch = what == LAUNCH || what == LAUNCH_EX || what == GRAPH_LAUNCH;
-  current.is_measured = is_launch && begin_launch(what, call);
+  if (what == LAUNCH || what == LAUNCH_EX || what == GRAPH_LAUNCH)
+    begin_launch(what, call);
   current.start = clock_now_ns(CLOCK_REALTIME);
 }
 

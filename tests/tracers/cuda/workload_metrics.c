@@ -122,13 +122,44 @@ static int peers(unsigned count)
   return 0;
 }
 
+static void *launch_meanwhile(void *context)
+{
+  must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  CUfunction add = find_kernel("vector_add");
+  pthread_barrier_wait(&both);
+  while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
+    launch(add, small, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  return NULL;
+}
+
+// A thread launches kernels that wait for others, another on the same device those that do not.
+static int crowd(unsigned count)
+{
+  pthread_t thread;
+  CUcontext context = NULL;
+  CUfunction reduce = find_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+  must(cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  pthread_barrier_init(&both, NULL, 2);
+  pthread_create(&thread, NULL, launch_meanwhile, context);
+  pthread_barrier_wait(&both);
+  for (unsigned i = 0; i < count; i++)
+    launch(reduce, wide, NULL);
+  __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
+  pthread_join(thread, NULL);
+  must(cuCtxSynchronize(), "cuCtxSynchronize");
+  return 0;
+}
+
 int run_metrics_mode(const char *mode, unsigned count)
 {
   static const struct {
     const char *name;
     int (*run)(unsigned count);
-  } modes[] = {{"chain", chain}, {"collective", collective}, {"layers", layers}, {"observations", observations},
-               {"peers", peers}, {"renewals", renewals}};
+  } modes[] = {{"chain", chain},      {"collective", collective},     {"crowd", crowd},
+               {"layers", layers},    {"observations", observations}, {"peers", peers},
+               {"renewals", renewals}};
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
     if (strcmp(mode, modes[i].name) == 0)
       return modes[i].run(count);
