@@ -159,6 +159,11 @@ class SamplingTest(CudaTest):
         self.assertGreater(self.said_count("samples were not used: their times"), 0)
         self.assertEqual({row[tag] for row in self.recorded() for tag in TAGS}, {None})
 
+    def test_callbacks_during_calls_of_the_tracer(self):
+        """On its thread, which may have locks of the tracer's."""
+        self.sampled("names", faults="calls-inside")
+        self.assertEqual(self.check()[1], 8)
+
     @UNSANITIZED
     def test_refusals(self):
         for fault, words in (("enable-refused", ("error 35", "NVreg_RestrictProfilingToAdminUsers=0", "CAP_SYS_ADMIN")),

@@ -30,8 +30,9 @@
 EXPORTED int InitializeInjection(void);
 
 static const struct xsp_host *host;
-static pid_t recording; // the process that records; 0: none
-static bool is_cut;     // exit did not wait long enough
+static pid_t recording;              // the process that records; 0: none
+static _Thread_local bool is_within; // the thread is in a function of this tracer that calls CUPTI
+static bool is_cut;                  // exit did not wait long enough
 
 static const struct xsp_tracer_option options[] = {
     {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
@@ -48,11 +49,22 @@ static void say(const char *line)
 // ---- start
 static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *details)
 {
+  if (is_within) // by what CUPTI does for us, and we may hold locks
+    return;
+  is_within = true;
   graphs_callback(cupti, domain, cbid, details);
   launches_callback(domain, cbid, details);
   stolen_callback(domain, cbid, details);
   pm_sampling_callback(domain, cbid, details);
   pc_sampling_callback(domain, cbid, details);
+  is_within = false;
+}
+
+static void finish_launches(void)
+{
+  is_within = true;
+  launches_finish();
+  is_within = false;
 }
 
 static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
@@ -161,7 +173,7 @@ static void record(void)
   bool may_share = getenv("XSP_METRICS") == NULL && choice->samples == CUDA_SAMPLES_NONE;
   struct worker_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
                                   host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000,
-                                  pm_sampling_period_ns(choice), lost, launches_finish};
+                                  pm_sampling_period_ns(choice), lost, finish_launches};
   if (!library_find(&cupti, &file, why, sizeof why) ||
       !subscriber_start(&cupti, callback, may_share, why, sizeof why) ||
       !worker_start(&cupti, &wishes, why, sizeof why)) {
@@ -193,7 +205,7 @@ static int start(const struct xsp_host *started_by)
 static void flush(void)
 {
   if (recording == getpid()) {
-    launches_finish();
+    finish_launches();
     pc_ask();
     device_worker_flush();
   }

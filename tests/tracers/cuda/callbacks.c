@@ -142,9 +142,13 @@ void callbacks_graph(int cbid, CUgraph graph, CUgraphNode node, CUgraphNode orig
   call_back(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid, &data);
 }
 
+// NULL: the last again.
 void callbacks_context(int cbid, CUcontext context)
 {
-  CUpti_ResourceData data = {.context = context};
+  static CUcontext last; // atomic
+  if (context)
+    __atomic_store_n(&last, context, __ATOMIC_RELAXED);
+  CUpti_ResourceData data = {.context = __atomic_load_n(&last, __ATOMIC_RELAXED)};
   call_back(CUPTI_CB_DOMAIN_RESOURCE, (uint32_t)cbid, &data);
 }
 
