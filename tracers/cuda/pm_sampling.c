@@ -29,6 +29,7 @@ struct device {
   void *sampling; // of CUPTI; NULL: it is not sampled
   uint8_t *counters;
   size_t counters_size;
+  bool is_first;        // the next sample is the first since the start
   uint64_t begin, last; // CLOCK_REALTIME; `last`: the end of the latest sample
   struct pm_samples samples;
   double values[METRIC_NAMES_MOST];
@@ -131,9 +132,10 @@ static bool configure(const struct device *device)
   return !failed("cuptiPmSamplingSetConfig", wish.profiler->sampling_configure(&config));
 }
 
-static bool start(const struct device *device)
+static bool start(struct device *device)
 {
   struct cupti_sampling_object object = {.size = sizeof object, .sampling = device->sampling};
+  device->is_first = true;
   return !failed("cuptiPmSamplingStart", wish.profiler->sampling_start(&object));
 }
 
@@ -223,7 +225,9 @@ static void take(struct device *device, size_t place)
     return;
   }
   device->last = sample.end;
-  if (wish.profiler->host_evaluate(&evaluate) == CUPTI_OK)
+  bool is_first = device->is_first; // it "may occasionally contain outlier values", by CUPTI's guide
+  device->is_first = false;
+  if (!is_first && wish.profiler->host_evaluate(&evaluate) == CUPTI_OK)
     pm_samples_add(&device->samples, sample.start, sample.end, device->values);
 }
 
