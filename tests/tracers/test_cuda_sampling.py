@@ -185,6 +185,12 @@ class SamplingTest(CudaTest):
         self.assertIn("no metrics: this libcupti has no function cuptiProfilerHostInitialize: hardware metrics need the CUPTI", self.said)
         self.assertEqual(self.recorded_launches(), self.launches)
 
+    @UNSANITIZED
+    def test_no_records_while_counters_are_sampled(self):
+        """To the tracer this looks as a tool does that takes the records."""
+        self.sampled("thief")
+        self.assertIn("cuda: kernels are missing: CUPTI gave no records while it sampled counters", self.said)
+
     def test_programs_that_end_in_any_way(self):
         for mode in ("leave", "leave-at-once", "abort", "fork", "fork-first", "many"):
             with self.subTest(mode):

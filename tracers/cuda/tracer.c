@@ -273,9 +273,11 @@ static void stop(void)
   if (is_cut)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
   if (records_are_stolen())
-    host_say(
-        host,
-        "another tool took CUPTI's records while the program ran (torch.profiler?): kernels are missing from then on");
+    host_say(host,
+             pm_sampling_is_on()
+                 ? "kernels are missing: CUPTI gave no records while it sampled counters, or another tool took them"
+                 : "another tool took CUPTI's records while the program ran (torch.profiler?): kernels are "
+                   "missing from then on");
   host_say_count(host, worker_counts.dropped,
                  "records were dropped by CUPTI: the program launches faster than they are read");
   host_say_count(host, worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");
