@@ -102,31 +102,6 @@ static void test_metrics_by_names_of_cupti(void **unused)
   fixture_done(&fixture);
 }
 
-// Of five observations the slowest and the fastest are trimmed; the slowest alone measured the reads, the three in the middle and
-// the fastest the flops.
-static void test_trimming_loses_no_metric(void **unused)
-{
-  (void)unused;
-  struct fixture fixture;
-  fixture_start(&fixture);
-  fixture_run(&fixture, "M/K", 1);
-  int64_t start = fixture.now_ns;
-  fixture_model(&fixture, 10 * MS, false);
-  fixture_kernel_named(&fixture, "k", start + 2000, start + 3000, 1000);
-  fixture_run(&fixture, "M/K+metrics", 1);
-  for (int i = 0; i < 5; i++) {
-    start = fixture.now_ns;
-    fixture_model(&fixture, (10 + i) * MS, false);
-    int64_t kernel = fixture_kernel_named(&fixture, "k", start + 2000, start + 3000, 1000);
-    fixture_int(&fixture, kernel, i == 4 ? "dram_read_bytes" : "flops", i == 4 ? 50 : 100 + 10 * i);
-  }
-  fixture_ready(&fixture);
-  ask(&fixture, "A8");
-  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 120); // (110 + 120 + 130) / 3
-  ASSERT_NEAR(fixture_number(&fixture, 0, "dram_read_bytes"), 50);
-  fixture_done(&fixture);
-}
-
 // Two layers of one kernel each; in the metric run one lacks its reads, and in its second observation its flops.
 static void test_what_is_not_measured_is_null(void **unused)
 {
@@ -439,7 +414,6 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_same_names_never_pool),
-      cmocka_unit_test(test_trimming_loses_no_metric),
       cmocka_unit_test(test_metrics_by_names_of_cupti),
       cmocka_unit_test(test_what_is_not_measured_is_null),
       cmocka_unit_test(test_a_kernel_that_metric_runs_lack),

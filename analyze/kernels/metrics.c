@@ -22,31 +22,21 @@ static double latency_ms(const struct question *question, const struct kernels *
                                         : sum / (double)kernels->set->kept_count;
 }
 
-// `is_kept` NULL: of all observations.
-static size_t measured(const struct kernel_calls *calls, size_t kernel, size_t metric, const bool *is_kept,
-                       double *values)
-{
-  size_t count = 0;
-  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++)
-    if (!isnan(calls->metrics[metric][i]) && (is_kept == NULL || is_kept[calls->observation[i]]))
-      values[count++] = calls->metrics[metric][i];
-  return count;
-}
-
-// Over the kept observations of the metric set in which it was measured. Observations are trimmed by their latency, and each may
-// have measured other metrics: those that only trimmed ones have are taken from these.
+// Over the kept observations of the metric set in which it was measured.
 static double metric(const struct question *question, const struct kernels *kernels, size_t kernel, size_t metric,
                      double *values)
 {
   const struct kernel_calls *calls = &kernels->metric_calls;
-  size_t count = measured(calls, kernel, metric, kernels->metric_set->is_kept, values);
+  size_t count = 0;
   double sum = 0;
-  if (count == 0)
-    count = measured(calls, kernel, metric, NULL, values);
+  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
+    if (isnan(calls->metrics[metric][i]) || !kernels->metric_set->is_kept[calls->observation[i]])
+      continue;
+    values[count++] = calls->metrics[metric][i];
+    sum += calls->metrics[metric][i];
+  }
   if (question_is_by_value(question))
     return statistic_apply(&question->statistic, values, count);
-  for (size_t i = 0; i < count; i++)
-    sum += values[i];
   return count == 0 ? NAN : sum / (double)count;
 }
 
