@@ -3,9 +3,9 @@
 // its version; only as much of each is read as all versions have.
 #include "tracers/cuda/records.h"
 
+#include "tracers/cuda/allocations.h"
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/graphs.h"
-#include "tracers/cuda/memory.h"
 #include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/subscriber.h"
 #include "tracers/device/kernels.h"
@@ -91,7 +91,7 @@ static const char *const waits[] = {"Sync", "Event Sync", "Stream Wait Event", "
 #define PLACE_IN(names, number) ((number) < COUNT(names) ? (number) : 0)
 #define NAME_OF(names, number) ((names)[PLACE_IN(names, number)])
 
-const char *memory_kind_name(uint32_t kind)
+const char *name_of_memory(uint32_t kind)
 {
   return NAME_OF(memories, kind);
 }
@@ -244,8 +244,8 @@ static const struct kind {
     [CUPTI_OVERHEAD] = {sizeof(struct cupti_overhead), 0, 0, note_overhead},
     [CUPTI_MEMCPY_PEER] = {EXECUTED(cupti_memcpy_peer), ON_DEVICE(cupti_memcpy_peer), publish_peer_copy},
     [CUPTI_SYNCHRONIZATION] = {EXECUTED(cupti_synchronization), 0, publish_wait},
-    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, 0, memory_keep},
-    [CUPTI_MEMORY_POOL] = {sizeof(struct cupti_memory_pool), 0, 0, memory_keep_pool},
+    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, 0, allocations_keep},
+    [CUPTI_MEMORY_POOL] = {sizeof(struct cupti_memory_pool), 0, 0, allocations_keep_pool},
 };
 
 static const struct kind *kind_of(const void *record)

@@ -3,7 +3,7 @@
 #include "tracers/cuda/worker.h"
 
 #include "base/clock.h"
-#include "tracers/cuda/memory.h"
+#include "tracers/cuda/allocations.h"
 #include "tracers/cuda/pc_sampling.h"
 #include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/records.h"
@@ -81,7 +81,7 @@ static void look(bool is_ending)
   }
   publish_all();
   stolen_look(__atomic_load_n(&buffer_uses, __ATOMIC_ACQUIRE), is_ending);
-  memory_publish(is_ending ? UINT64_MAX : begin);
+  allocations_publish(is_ending ? UINT64_MAX : begin);
   uint64_t all = worker_counts.dropped + record_counts.without_times + record_counts.unreadable;
   if (all > told)
     lost(all - told);
