@@ -28,11 +28,14 @@ struct report_export {
   enum status (*write)(struct store *store, const char *path, struct error *err);
   enum status (*write_raw)(struct store *store, const char *path,
                            struct error *err); // texts as they are; NULL: as write
-  const char *needs_file;                      // why stdout cannot take it; NULL
+  enum status (*write_metric)(struct store *store, const char *path, const char *metric,
+                              struct error *err); // a metric of context_metric; NULL: the format has no choice
+  const char *needs_file;                         // why stdout cannot take it; NULL
 };
 struct report_export_options {
-  bool force;  // replace an existing file
-  bool is_raw; // write_raw
+  bool force;         // replace an existing file
+  bool is_raw;        // write_raw
+  const char *metric; // write_metric; NULL: what the format is of
 };
 extern const struct report_export *const report_exports[]; // perfetto, chrome, otlp, …; ends with NULL
 // Writes a file next to `path`, then renames it; refuses an existing path unless `force`. "-": writes to stdout; where its

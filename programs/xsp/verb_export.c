@@ -73,7 +73,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(chosen_format(invocation, path, &format, err));
   struct store *store = NULL;
   XSP_TRY(reader_open(invocation->arguments[0], &store, err));
-  const struct report_export_options options = {invocation_has(invocation, "force"), invocation_has(invocation, "raw")};
+  const struct report_export_options options = {invocation_has(invocation, "force"), invocation_has(invocation, "raw"),
+                                                invocation_value(invocation, "metric")};
   enum status status = report_export_file(store, format, path, &options, err);
   output_note_reader(path, status, err);
   if (status == STATUS_OK)
@@ -96,6 +97,9 @@ static const struct option_description options[] = {
     {"raw", 0, NULL, NULL, false,
      "In csv: texts as recorded. Without it, a text that a spreadsheet would take for a formula gets a ' in front of "
      "it, and control characters are escaped."},
+    {"metric", 0, "NAME", NULL, false,
+     "In folded: what each call path adds to this metric of context_metric (samples, samples_REASON, bytes, flops, …) "
+     "instead of own time."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {0},
 };
@@ -124,6 +128,8 @@ const struct verb verb_export = {
                    "  speedscope  one profile a track, for https://www.speedscope.app\n"
                    "  folded      own time by context, one a line, for flame graph tools\n"
                    "  pprof       the same and the number of spans, for pprof\n\n"
+                   "Samples of a GPU's instructions are a profile of their own in speedscope, a value of their own in "
+                   "pprof, and in folded with --metric samples.\n\n"
                    "A context is a span's call path where it has one (Python functions, operators around it), else the "
                    "spans around it. "
                    "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folded stacks, as flame graph tools read them: "model;layer;kernel NANOSECONDS", one line a context (stacks.h). Python frames
-// are "function (file:line)". Where a file has several runs, the outermost name is the run's level set and batch size: level
-// sets are never pooled.
+// are "function (file:line)". With a metric the weights are its exclusive sums. Where a file has several runs,
+// the outermost name is the run's level set and batch size.
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define CONTEXTS_MOST (UINT32_MAX - 3) // their spans take more memory
-#define DEPTH_MOST 513                 // names of a line; longer chains are cut at the top
 
 struct folded {
   struct timeline_writer writer;
   struct stacks stacks;
+  const char *metric; // NULL: own time
 };
 
 // A name as the format can carry it: ';' separates, a line break ends.
@@ -29,14 +28,9 @@ static void put_name(struct folded *folded, uint32_t name)
 
 static void put_run_name(struct timeline_writer *writer)
 {
-  const struct store_run *run = writer->run.run;
-  char levels[LEVEL_SET_TEXT_SIZE];
   if (writer->timeline.run_count < 2)
     return;
-  level_set_format(run->levels, levels);
-  buf_text(&writer->file.out, levels);
-  if (run->batch_size != 0)
-    buf_format(&writer->file.out, " batch %" PRId64, run->batch_size);
+  stacks_put_run(writer->run.run, &writer->file.out);
   buf_text(&writer->file.out, ";");
 }
 
@@ -44,14 +38,16 @@ static void put_run(struct timeline_writer *writer)
 {
   struct folded *folded = (struct folded *)writer;
   struct contexts contexts = {.most = CONTEXTS_MOST};
-  stacks_add(&folded->stacks, &writer->run, &contexts);
+  if (folded->metric != NULL)
+    stacks_add_metric(&folded->stacks, writer->run.run->run_id, &contexts);
+  else
+    stacks_add(&folded->stacks, &writer->run, &contexts);
   const struct context *all = contexts.all.items;
   for (uint32_t i = 0; i < contexts.all.count; i++) {
-    uint32_t chain[DEPTH_MOST], depth = 0;
+    uint32_t chain[STACKS_DEPTH_MOST];
     if (all[i].self_ns == 0)
       continue;
-    for (uint32_t at = i; at != CONTEXT_NONE && depth < DEPTH_MOST; at = all[at].parent)
-      chain[depth++] = at;
+    uint32_t depth = stacks_chain(&contexts, i, chain);
     put_run_name(writer);
     while (depth > 0) {
       put_name(folded, all[chain[--depth]].name);
@@ -63,19 +59,36 @@ static void put_run(struct timeline_writer *writer)
   contexts_done(&contexts);
 }
 
-static enum status write_folded(struct store *store, const char *path, struct error *err)
+static enum status load_metric(struct folded *folded, struct error *err)
+{
+  XSP_TRY(stacks_load_metric(&folded->stacks, folded->metric, err));
+  if (folded->stacks.metric.rows.count > 0)
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "cannot export", folded->metric,
+                   "xsp sql FILE \"select distinct metric from context_metric\"", "no call path adds to this metric");
+}
+
+static enum status write_metric(struct store *store, const char *path, const char *metric, struct error *err)
 {
   static const struct timeline_parts parts = {NULL, put_run, NULL};
-  struct folded folded = {0};
+  struct folded folded = {.metric = metric};
   enum status status = stacks_open(store, &folded.stacks, err);
+  if (status == STATUS_OK && metric != NULL)
+    status = load_metric(&folded, err);
   if (status == STATUS_OK)
     status = timeline_write(&folded.writer, &parts, store, path, err);
   stacks_done(&folded.stacks);
   return status;
 }
 
+static enum status write_folded(struct store *store, const char *path, struct error *err)
+{
+  return write_metric(store, path, NULL, err);
+}
+
 const struct report_export report_export_folded = {
     .name = "folded",
     .extension = "folded",
     .write = write_folded,
+    .write_metric = write_metric,
 };

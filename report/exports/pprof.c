@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // pprof's profile (https://github.com/google/pprof/blob/main/proto/profile.proto), as `go tool pprof` and its web viewers
-// read it: a sample a context (stacks.h) with its spans and self time, in gzip. A run is a label of its samples.
+// read it: a sample a context (stacks.h) with its spans and self time, in gzip; where the file has
+// samples of instructions, one more for each of their contexts. A run is a label of its samples.
 #include "base/interner.h"
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
 #define CONTEXTS_MOST (UINT32_MAX - 3)
-#define DEPTH_MOST 513 // locations of a sample; longer chains are cut at the top
-enum {                 // field numbers of profile.proto
+enum { // field numbers of profile.proto
   PROFILE_SAMPLE_TYPE = 1,
   PROFILE_SAMPLE,
   PROFILE_MAPPING,
@@ -68,34 +66,45 @@ static void put_type(struct pprof *pprof, const char *type, const char *unit)
   protobuf_end(&pprof->profile, place);
 }
 
+static bool has_samples(const struct pprof *pprof) // of instructions: a third value
+{
+  return pprof->stacks.metric.rows.count > 0;
+}
+
 static void begin(struct timeline_writer *writer)
 {
   struct pprof *pprof = (struct pprof *)writer;
   (void)string_of(pprof, "");
   put_type(pprof, "spans", "count");
   put_type(pprof, "time", "nanoseconds");
+  if (has_samples(pprof))
+    put_type(pprof, "samples", "count");
   protobuf_varint(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(pprof, "time"));
 }
 
-// "M/L batch 4": level sets are never pooled.
 static uint64_t run_label(struct pprof *pprof)
 {
-  const struct store_run *run = pprof->writer.run.run;
-  char text[LEVEL_SET_TEXT_SIZE + 40];
-  level_set_format(run->levels, text);
-  if (run->batch_size != 0)
-    snprintf(text + strlen(text), 40, " batch %" PRId64, run->batch_size);
-  return string_of(pprof, text);
+  struct buf text = {0};
+  stacks_put_run(pprof->writer.run.run, &text);
+  uint64_t label = string_of(pprof, text.data);
+  buf_done(&text);
+  return label;
 }
 
-static void put_sample(struct pprof *pprof, const struct context *all, uint32_t id, uint64_t label)
+// Of what the context has, either spans and time or samples are written.
+static void put_sample(struct pprof *pprof, const struct contexts *contexts, uint32_t id, bool is_sampled,
+                       uint64_t label)
 {
   struct buf *out = &pprof->profile;
+  const struct context *context = &contexts->all.items[id];
+  uint32_t chain[STACKS_DEPTH_MOST], depth = stacks_chain(contexts, id, chain);
   size_t place = protobuf_begin(out, PROFILE_SAMPLE);
-  for (uint32_t at = id, depth = 0; at != CONTEXT_NONE && depth < DEPTH_MOST; at = all[at].parent, depth++)
-    protobuf_varint(out, SAMPLE_LOCATION_ID, location_of(pprof, all[at].name));
-  protobuf_varint(out, SAMPLE_VALUE, (uint64_t)all[id].count);
-  protobuf_varint(out, SAMPLE_VALUE, (uint64_t)all[id].self_ns);
+  for (uint32_t i = 0; i < depth; i++)
+    protobuf_varint(out, SAMPLE_LOCATION_ID, location_of(pprof, contexts->all.items[chain[i]].name));
+  protobuf_varint(out, SAMPLE_VALUE, is_sampled ? 0 : (uint64_t)context->count);
+  protobuf_varint(out, SAMPLE_VALUE, is_sampled ? 0 : (uint64_t)context->self_ns);
+  if (has_samples(pprof))
+    protobuf_varint(out, SAMPLE_VALUE, is_sampled ? (uint64_t)context->self_ns : 0);
   size_t inner = protobuf_begin(out, SAMPLE_LABEL);
   protobuf_varint(out, LABEL_KEY, string_of(pprof, "run"));
   protobuf_varint(out, LABEL_STR, label);
@@ -103,16 +112,24 @@ static void put_sample(struct pprof *pprof, const struct context *all, uint32_t 
   protobuf_end(out, place);
 }
 
+static void put_contexts(struct pprof *pprof, const struct contexts *contexts, bool is_sampled)
+{
+  uint64_t label = run_label(pprof);
+  for (uint32_t i = 0; i < contexts->all.count; i++)
+    if (contexts->all.items[i].count > 0)
+      put_sample(pprof, contexts, i, is_sampled, label);
+}
+
 static void put_run(struct timeline_writer *writer)
 {
   struct pprof *pprof = (struct pprof *)writer;
-  struct contexts contexts = {.most = CONTEXTS_MOST};
-  uint64_t label = run_label(pprof);
+  struct contexts contexts = {.most = CONTEXTS_MOST}, sampled = {.most = CONTEXTS_MOST};
   stacks_add(&pprof->stacks, &writer->run, &contexts);
-  for (uint32_t i = 0; i < contexts.all.count; i++)
-    if (contexts.all.items[i].count > 0)
-      put_sample(pprof, contexts.all.items, i, label);
+  put_contexts(pprof, &contexts, false);
+  stacks_add_metric(&pprof->stacks, writer->run.run->run_id, &sampled);
+  put_contexts(pprof, &sampled, true);
   contexts_done(&contexts);
+  contexts_done(&sampled);
 }
 
 // ---- what samples refer to -------------------------------------------------------------------------------------------
@@ -196,6 +213,8 @@ static enum status write_pprof(struct store *store, const char *path, struct err
   static const struct timeline_parts parts = {begin, put_run, end};
   struct pprof pprof = {0};
   enum status status = stacks_open(store, &pprof.stacks, err);
+  if (status == STATUS_OK)
+    status = stacks_load_samples(&pprof.stacks, err);
   if (status == STATUS_OK)
     status = timeline_write(&pprof.writer, &parts, store, path, err);
   stacks_done(&pprof.stacks);

@@ -2,12 +2,15 @@
 // speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events
 // per lane, over one table of names. Its viewer shows them in the order of time, left-heavy and as a sandwich. Spans
 // that never ended have no place in the format. A span with a call path is in the frames of it that the spans around it
-// are not in.
+// are not in. Samples of instructions are a sampled profile of their run.
 #include "base/json_write.h"
+#include "base/saturate.h"
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"
 
 #include <inttypes.h>
+
+#define CONTEXTS_MOST (UINT32_MAX - 3)
 
 struct open_span {             // one that is drawn and has not ended
   uint32_t context_id, frames; // its call path; how many frames were opened around it
@@ -137,10 +140,54 @@ static void begin(struct timeline_writer *writer)
            "\"activeProfileIndex\":0,\"profiles\":[\n");
 }
 
+static void put_chain(struct speedscope *speedscope, const struct contexts *contexts, uint32_t id, bool is_next)
+{
+  struct buf *out = &speedscope->writer.file.out;
+  uint32_t chain[STACKS_DEPTH_MOST];
+  uint32_t depth = stacks_chain(contexts, id, chain);
+  buf_text(out, is_next ? ",[" : "[");
+  for (uint32_t i = depth; i > 0; i--)
+    buf_format(out, "%s%u", i < depth ? "," : "", frame_of(speedscope, contexts->all.items[chain[i - 1]].name));
+  buf_text(out, "]");
+  export_file_flush(&speedscope->writer.file);
+}
+
+static void put_samples(struct speedscope *speedscope)
+{
+  struct timeline_writer *writer = &speedscope->writer;
+  struct buf *out = &writer->file.out;
+  struct contexts contexts = {.most = CONTEXTS_MOST};
+  VECTOR(uint32_t) sampled = {0};
+  int64_t sum = 0;
+  stacks_add_metric(&speedscope->stacks, writer->run.run->run_id, &contexts);
+  const struct context *all = contexts.all.items;
+  for (uint32_t id = 0; id < contexts.all.count; id++)
+    if (all[id].self_ns > 0) {
+      *vector_add(&sampled) = id;
+      sum = saturate_add(sum, all[id].self_ns);
+    }
+  if (sampled.count > 0) {
+    buf_text(out, speedscope->has_profile ? ",\n" : "");
+    buf_text(out, "{\"type\":\"sampled\",\"name\":\"samples of instructions, ");
+    stacks_put_run(writer->run.run, out);
+    buf_format(out, "\",\"unit\":\"none\",\"startValue\":0,\"endValue\":%" PRId64 ",\"samples\":[", sum);
+    for (size_t i = 0; i < sampled.count; i++)
+      put_chain(speedscope, &contexts, sampled.items[i], i > 0);
+    buf_text(out, "],\"weights\":[");
+    for (size_t i = 0; i < sampled.count; i++)
+      buf_format(out, "%s%" PRId64, i > 0 ? "," : "", all[sampled.items[i]].self_ns);
+    buf_text(out, "]}");
+    speedscope->has_profile = true;
+  }
+  vector_done(&sampled);
+  contexts_done(&contexts);
+}
+
 static void put_run(struct timeline_writer *writer)
 {
   for (size_t lane = 0; lane < writer->run.lane_count; lane++)
     put_lane((struct speedscope *)writer, &writer->run.lanes[lane]);
+  put_samples((struct speedscope *)writer);
 }
 
 static void put_frame(const struct speedscope *speedscope, struct json_writer *json, uint32_t name)
@@ -184,6 +231,8 @@ static enum status write_speedscope(struct store *store, const char *path, struc
   static const struct timeline_parts parts = {begin, put_run, end};
   struct speedscope speedscope = {0};
   enum status status = stacks_open(store, &speedscope.stacks, err);
+  if (status == STATUS_OK)
+    status = stacks_load_samples(&speedscope.stacks, err);
   if (status == STATUS_OK)
     status = timeline_write(&speedscope.writer, &parts, store, path, err);
   stacks_done(&speedscope.stacks);

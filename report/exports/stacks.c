@@ -26,25 +26,46 @@ static uint32_t number_of(const struct stacks *stacks, size_t place)
   return stacks->string_count + (uint32_t)place;
 }
 
-static enum status load_folded(struct stacks *stacks, struct error *err)
+// Own time on the host and on devices; that of ranges lies around others'.
+static bool is_time(const char *metric)
 {
+  return strcmp(metric, "host_ns") == 0 || strcmp(metric, "device_ns") == 0;
+}
+
+// Without a metric: own time.
+static enum status load_weights(const struct stacks *stacks, const char *metric, struct stacks_weights *weights,
+                                struct error *err)
+{
+  struct arena arena = {0}, run_arena = {0};
   struct store_run *runs;
-  size_t count;
-  XSP_TRY(store_runs(stacks->store, &stacks->arena, &runs, &count, err));
-  for (size_t i = 0; i < count; i++) {
-    struct store_context_metric *rows;
-    size_t row_count;
-    XSP_TRY(
-        correlate_context_rows(stacks->store, runs[i].run_id, &stacks->file, &stacks->arena, &rows, &row_count, err));
-    struct store_context_metric *all =
-        arena_alloc_array(&stacks->arena, stacks->folded_count + row_count + 1, sizeof *all);
-    if (stacks->folded_count > 0)
-      memcpy(all, stacks->folded, stacks->folded_count * sizeof *all);
-    memcpy(all + stacks->folded_count, rows, row_count * sizeof *all);
-    stacks->folded = all;
-    stacks->folded_count += row_count;
+  struct store_context_metric *rows;
+  size_t run_count = 0, count;
+  enum status status = store_runs(stacks->store, &arena, &runs, &run_count, err);
+  for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
+    status = correlate_context_rows(stacks->store, runs[i].run_id, &stacks->file, &run_arena, &rows, &count, err);
+    for (size_t row = 0; row < count && status == STATUS_OK; row++) {
+      bool is_counted = metric == NULL ? is_time(rows[row].metric)
+                                       : rows[row].exclusive_sum > 0 && strcmp(rows[row].metric, metric) == 0;
+      if (is_counted)
+        *vector_add(&weights->rows) = (struct stacks_weight){rows[row].run_id, rows[row].count, rows[row].exclusive_sum,
+                                                             (uint32_t)rows[row].context_id};
+    }
+    arena_done(&run_arena);
   }
-  return STATUS_OK;
+  arena_done(&arena);
+  return status;
+}
+
+enum status stacks_load_metric(struct stacks *stacks, const char *metric, struct error *err)
+{
+  return load_weights(stacks, metric, &stacks->metric, err);
+}
+
+enum status stacks_load_samples(struct stacks *stacks, struct error *err)
+{
+  uint32_t string;
+  bool may_have = store_find_string(stacks->store, "samples", 7, &string);
+  return may_have ? stacks_load_metric(stacks, "samples", err) : STATUS_OK;
 }
 
 enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct error *err)
@@ -67,20 +88,15 @@ enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct e
     level[i] = level_of(stacks->file.frames[context->frame_id - 1].kind);
   }
   stacks->paths = (struct context_paths){caller, name, level};
-  return store_is_folded(store) ? load_folded(stacks, err) : STATUS_OK;
+  stacks->is_folded = store_is_folded(store);
+  return stacks->is_folded ? load_weights(stacks, NULL, &stacks->own_time, err) : STATUS_OK;
 }
 
-// Own time on the host and on devices; that of ranges lies around others'.
-static bool is_time(const struct store_context_metric *row)
-{
-  return strcmp(row->metric, "host_ns") == 0 || strcmp(row->metric, "device_ns") == 0;
-}
-
-void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths,
-                       struct contexts *contexts)
+static void add_weights(const struct stacks_weights *weights, int64_t run_id, const struct context_paths *paths,
+                        struct contexts *contexts)
 {
   struct arena arena = {0};
-  size_t count = 0, most = stacks->folded_count + 1;
+  size_t count = 0, most = weights->rows.count + 1;
   uint32_t *parent = arena_alloc_array(&arena, most, sizeof *parent),
            *path = arena_alloc_array(&arena, most, sizeof *path);
   uint32_t *name = arena_alloc_array(&arena, most, sizeof *name);
@@ -88,12 +104,12 @@ void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct
   int64_t *start_ns = arena_alloc_array(&arena, most, sizeof *start_ns);
   int64_t *own_ns = arena_alloc_array(&arena, most, sizeof *own_ns),
           *spans = arena_alloc_array(&arena, most, sizeof *spans);
-  for (size_t i = 0; i < stacks->folded_count; i++) {
-    const struct store_context_metric *row = &stacks->folded[i];
-    if (row->run_id != run_id || !is_time(row))
+  for (size_t i = 0; i < weights->rows.count; i++) {
+    const struct stacks_weight *row = &weights->rows.items[i];
+    if (row->run_id != run_id)
       continue;
     parent[count] = CONTEXT_NONE;
-    path[count] = (uint32_t)row->context_id;
+    path[count] = row->context_id;
     name[count] = paths->name[row->context_id - 1];
     level[count] = paths->level[row->context_id - 1];
     own_ns[count] = row->exclusive_sum;
@@ -112,9 +128,39 @@ void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct
   arena_done(&arena);
 }
 
+void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths,
+                       struct contexts *contexts)
+{
+  add_weights(&stacks->own_time, run_id, paths, contexts);
+}
+
+void stacks_add_metric(const struct stacks *stacks, int64_t run_id, struct contexts *contexts)
+{
+  add_weights(&stacks->metric, run_id, &stacks->paths, contexts);
+}
+
+uint32_t stacks_chain(const struct contexts *contexts, uint32_t id, uint32_t *chain)
+{
+  uint32_t depth = 0;
+  for (uint32_t at = id; at != CONTEXT_NONE && depth < STACKS_DEPTH_MOST; at = contexts->all.items[at].parent)
+    chain[depth++] = at;
+  return depth;
+}
+
+void stacks_put_run(const struct store_run *run, struct buf *out)
+{
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(run->levels, levels);
+  buf_text(out, levels);
+  if (run->batch_size != 0)
+    buf_format(out, " batch %" PRId64, run->batch_size);
+}
+
 void stacks_done(struct stacks *stacks)
 {
   arena_done(&stacks->arena);
+  vector_done(&stacks->own_time.rows);
+  vector_done(&stacks->metric.rows);
 }
 
 // By row; changes `parent` to that of contexts. Spans of tracks with a clock of their own are in no lane: their times
@@ -136,7 +182,7 @@ static int64_t *own_times(const struct timeline_run *run, uint32_t *parent, stru
 
 void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts)
 {
-  if (stacks->folded != NULL) {
+  if (stacks->is_folded) {
     stacks_add_folded(stacks, run->run->run_id, &stacks->paths, contexts);
     return;
   }

@@ -6,15 +6,25 @@
 
 #include "report/exports/timeline.h"
 
+struct stacks_weight { // a row of context_metric
+  int64_t run_id, count, exclusive_sum;
+  uint32_t context_id;
+};
+struct stacks_weights {
+  VECTOR(struct stacks_weight) rows; // of all runs
+};
 struct stacks { // of one file
   struct store *store;
   struct arena arena;
-  struct store_call_paths file;        // with frames
-  struct context_paths paths;          // numbered as the file's contexts
-  uint32_t string_count;               // names below it are strings of the store, the others frames
-  struct store_context_metric *folded; // of a file whose spans were folded: its tree, of all runs
-  size_t folded_count;
+  struct store_call_paths file;   // with frames
+  struct context_paths paths;     // numbered as the file's contexts
+  uint32_t string_count;          // names below it are strings of the store, the others frames
+  bool is_folded;                 // the file's spans were folded: contexts are those of own_time
+  struct stacks_weights own_time; // where is_folded
+  struct stacks_weights metric;   // empty before stacks_load_metric
 };
+
+#define STACKS_DEPTH_MOST 513 // names of a chain; longer ones are cut at the top
 
 // stacks_done frees *ret_stacks, after an error too.
 enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct error *err) MUST_CHECK;
@@ -26,6 +36,15 @@ void stacks_add(const struct stacks *stacks, const struct timeline_run *run, str
 // with other names.
 void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths,
                        struct contexts *contexts);
+// Loads what call paths add to this metric of context_metric; those that add nothing are left out.
+enum status stacks_load_metric(struct stacks *stacks, const char *metric, struct error *err) MUST_CHECK;
+// The same of samples of instructions; a file without them is not read for it.
+enum status stacks_load_samples(struct stacks *stacks, struct error *err) MUST_CHECK;
+// Adds call paths of a run with the loaded metric in place of own time.
+void stacks_add_metric(const struct stacks *stacks, int64_t run_id, struct contexts *contexts);
+// Ids of a context and those above it, from the bottom up, in chain[STACKS_DEPTH_MOST]. Returns how many.
+uint32_t stacks_chain(const struct contexts *contexts, uint32_t id, uint32_t *chain);
+void stacks_put_run(const struct store_run *run, struct buf *out); // "M/L batch 4": level sets are never pooled
 // The frame behind a context's name; NULL: the name is a string of the store.
 const struct store_frame *stacks_frame(const struct stacks *stacks, uint32_t name);
 // As people read it: "main (train.py:12)", "malloc [libc.so.6]", the string itself. Valid UTF-8.

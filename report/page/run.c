@@ -117,7 +117,7 @@ static void put_contexts(struct page *page, const struct shown *shown, const str
   snprintf(id, sizeof id, "%zu-contexts", shown->run);
   const struct page_file *file = &page->files[page->runs[shown->run].file];
   const struct context_paths *paths = &file->paths;
-  if (file->stacks.folded != NULL)
+  if (file->stacks.is_folded)
     page_put_folded(&file->stacks, run->run->run_id, paths, &text);
   else
     page_put_contexts(run, &shown->spans, &shown->rows, paths, shown->first_ns, &page->names, &text);
@@ -154,7 +154,7 @@ static void lay(struct page *page, struct shown *shown, const struct timeline_ru
     int64_t end_ns = saturate_subtract(timeline_end(run, shown->rows.source[i]), shown->first_ns);
     page->last_ns = end_ns > page->last_ns ? end_ns : page->last_ns;
   }
-  bool is_folded = page->files[chosen->file].stacks.folded != NULL;
+  bool is_folded = page->files[chosen->file].stacks.is_folded;
   shown->is_shown = shown->is_shown || merge(page, shown, run, arena);
   shown->has_contexts = is_folded || shown->merged_below_ns > 0;
   if (is_folded)

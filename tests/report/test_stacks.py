@@ -73,6 +73,27 @@ STACKS = {("program",): (1, 690), ("program", MAIN, FORWARD, "conv"): (1, 270),
           ("program", MAIN, FORWARD, "conv", "gemm"): (1, 400), ("program", MAIN, ADD): (1, 10)}
 
 
+# The same of frames_and_kernel and sampled(): 5 + 3, 4, 1 samples of instructions.
+LINE, LOAD, ADD_UP = "gemm (gemm.cu:12)", "+0x80 [cubin 7]", "+0x90 [cubin 7]"
+GEMM = (MAIN, FORWARD, "conv", "gemm", LINE)
+SAMPLED = {(*GEMM, LOAD): 8, (*GEMM, ADD_UP): 4, ("other", "+0x10 [cubin 7]"): 1}
+
+
+def sampled():
+    """In addition: gemm's two instructions at one line, the first one read twice; one of a kernel whose caller is unknown."""
+    script = frames_and_kernel()
+    script.track(3, "instruction samples", process=None, thread=None, device=0)
+    line = script.context("gemm", caller=4, kind="device", file="gemm.cu", line=12)
+    load = script.context("+0x80", caller=line, kind="device", module="cubin 7", address=0x80)
+    add_up = script.context("+0x90", caller=line, kind="device", module="cubin 7", address=0x90)
+    other = script.context("+0x10", caller=script.context("other", kind="device"), kind="device", module="cubin 7",
+                           address=0x10)
+    for context, samples, stalled in ((load, 5, 2), (add_up, 4, 0), (load, 3, 3), (other, 1, 0)):
+        script.span("instruction samples", UNIX_START + 990, 0, level="kernel", category="samples", track=3,
+                    context=context, tags={"samples": samples, "samples_barrier": stalled})
+    return script
+
+
 class Stacks(unittest.TestCase):
     def setUp(self):
         temporary = temporary_folder()
@@ -106,12 +127,11 @@ class Stacks(unittest.TestCase):
             ("O", 500, ["main", "forward", "conv", "gemm"]), ("C", 900, ["gemm", "conv", "forward", "main"]))
                                   for name in names])
 
-    def test_pprof(self):
+    def pprof(self):
+        """Types of values, [(chain, values)], labels."""
         profile = profile_class().FromString(gzip.decompress(self.export("out.pb.gz").read_bytes()))
         texts = profile.string_table
         self.assertEqual(texts[0], "")
-        self.assertEqual([(texts[kind.type], texts[kind.unit]) for kind in profile.sample_type],
-                         [("spans", "count"), ("time", "nanoseconds")])
         self.assertEqual(texts[profile.default_sample_type], "time")
         functions = {function.id: function for function in profile.function}
         modules = {mapping.id: texts[mapping.filename] for mapping in profile.mapping}
@@ -121,11 +141,72 @@ class Stacks(unittest.TestCase):
             place = f" ({texts[function.filename]}:{line})" if function.filename else ""
             module = f" [{modules[location.mapping_id]}]" if location.mapping_id else ""
             names[location.id] = texts[function.name] + place + module
-        found = {tuple(names[at] for at in reversed(sample.location_id)): tuple(sample.value)
-                 for sample in profile.sample}
-        self.assertEqual(found, STACKS)
-        self.assertEqual({(texts[label.key], texts[label.str]) for sample in profile.sample for label in sample.label},
-                         {("run", "A/L/Lib/K batch 1")})
+        return ([(texts[kind.type], texts[kind.unit]) for kind in profile.sample_type],
+                [(tuple(names[at] for at in reversed(sample.location_id)), tuple(sample.value))
+                 for sample in profile.sample],
+                {(texts[label.key], texts[label.str]) for sample in profile.sample for label in sample.label})
+
+    def test_pprof(self):
+        types, found, labels = self.pprof()
+        self.assertEqual(types, [("spans", "count"), ("time", "nanoseconds")])
+        self.assertEqual(dict(found), STACKS)
+        self.assertEqual(labels, {("run", "A/L/Lib/K batch 1")})
+
+    def test_samples_in_pprof(self):
+        """A third value; spans and time have none of it, and stay what they are."""
+        sampled().write(self.trace)
+        types, found, _ = self.pprof()
+        self.assertEqual(types, [("spans", "count"), ("time", "nanoseconds"), ("samples", "count")])
+        self.assertEqual([(chain, values) for chain, values in found if values[2] > 0],
+                         [(chain, (0, 0, samples)) for chain, samples in SAMPLED.items()])
+        self.assertEqual({chain: values for chain, values in found if values[1] > 0},
+                         {chain: (*values, 0) for chain, values in STACKS.items() if values[1] > 0})
+
+    def speedscope_samples(self):
+        """[(name, {chain: weight})] of the profiles of samples."""
+        document = json.loads(self.export("out.speedscope.json").read_text())
+        frames, found = document["shared"]["frames"], []
+        for profile in document["profiles"]:
+            if profile["type"] == "sampled":
+                chains = [tuple(frames[frame]["name"] for frame in chain) for chain in profile["samples"]]
+                self.assertEqual((profile["startValue"], profile["endValue"], profile["unit"]),
+                                 (0, sum(profile["weights"]), "none"))
+                found.append((profile["name"], dict(zip(chains, profile["weights"], strict=True))))
+        self.assertIn({"name": "gemm", "file": "gemm.cu", "line": 12}, frames)
+        return found
+
+    def test_samples_in_speedscope(self):
+        """A profile of each run that has samples."""
+        script = sampled()
+        script.run(2, "A")
+        script.run(3, "K", batch=4)
+        script.track(1, run_id=3)
+        script.span("instruction samples", UNIX_START, 0, level="kernel", category="samples", run_id=3, context=6,
+                    tags={"samples": 7})
+        script.write(self.trace)
+        gemm = ("main", "forward", "conv", "gemm", "gemm")
+        self.assertEqual(self.speedscope_samples(), [
+            ("samples of instructions, A/L/Lib/K batch 1",
+             {(*gemm, "+0x80"): 8, (*gemm, "+0x90"): 4, ("other", "+0x10"): 1}),
+            ("samples of instructions, K batch 4", {gemm: 7})])
+
+    def folded(self, *options):
+        lines = self.export("out.folded", "--force", *options).read_text().splitlines()
+        return {tuple(chain.split(";")): int(value) for chain, _, value in (line.rpartition(" ") for line in lines)}
+
+    def test_metric_in_folded(self):
+        sampled().write(self.trace)
+        self.assertEqual(self.folded("--metric", "samples"), SAMPLED)
+        self.assertEqual(self.folded("--metric", "samples_barrier"), {(*GEMM, LOAD): 5})
+        self.assertEqual(self.folded("--metric", "device_ns"), {GEMM[:-1]: 400})
+        self.assertEqual(self.folded(), {chain: own for chain, (_, own) in STACKS.items() if own > 0})
+
+    def test_unknown_metric(self):
+        for options, word in ((["--metric", "samples"], "context_metric"),
+                              (["--metric", "host_ns", "--to", "pprof"], "--to folded")):
+            done = xsp("export", self.trace, "-o", self.folder / "out.folded", *options, check=2)
+            self.assertIn(word, done.stderr.decode())
+            self.assertFalse((self.folder / "out.folded").exists())
 
     def test_two_runs_of_one_path(self):
         script = frames_and_kernel()

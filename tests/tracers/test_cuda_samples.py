@@ -117,6 +117,23 @@ class Samples(CudaTest):
         self.assertEqual((answer["summary"]["samples"], answer["summary"]["runs"]), (69, 1))
         self.assertAlmostEqual(answer["summary"]["with_lines_pct"], 100 * 68 / 69)
 
+    @UNSANITIZED
+    def test_folded_stacks(self):
+        """Of a file with spans, and of one whose spans are folded."""
+        chains = {}
+        for (kernel, line, instruction), samples in expected().items():
+            place = [f"{kernel} (/src/sampled.cu:{line})"] if line is not None else []
+            chains[kernel, *place, instruction] = samples["samples"]
+        environment = self.environment("13.1", "", variables={"XSP_SIM_CODE": str(CODE)})
+        for options in ((), ("--aggregate",)):
+            with self.subTest(options=options):
+                self.start((gpu.BUILD / "xsp", "run", "-f", *options, "-t", "cuda", "--cuda", "samples=continuous", "-o", self.out,
+                            "--"), "samples", environment)
+                done = subprocess.run([gpu.BUILD / "xsp", "export", self.out, "--to", "folded", "--metric", "samples", "-o", "-"],
+                                      check=True, timeout=60, stdout=subprocess.PIPE, text=True)
+                lines = [re.sub(r" \[cubin .*?\]", "", line).rpartition(" ") for line in done.stdout.splitlines()]
+                self.assertEqual({tuple(chain.split(";")): int(samples) for chain, _, samples in lines}, chains, self.said)
+
     def test_without_the_wish(self):
         self.traced("samples", variables={"XSP_SIM_CODE": str(CODE)})
         self.assertEqual(self.sql("select 1 from span where category = 'samples'"), [])
