@@ -127,7 +127,7 @@ void ring_prepare(void);                     // once per image
 bool ring_acquire(void);                     // gives the calling thread a ring; false: counted as lost by the caller
 void ring_start_clean(void);                 // in the child of a fork
 bool ring_room(uint32_t records);            // room for so many in the thread's ring, after growing it where that helps
-void ring_lost(uint64_t records);            // counted as dropped in the thread's ring
+void ring_lost(uint64_t records);            // counted as dropped in the thread's ring, without one in the process
 struct ring_head *ring_own(void);            // of the calling thread; NULL: none. Its memory stays, whoever forks
 struct xsp_ring_v1 *ring_own_producer(void); // of the calling thread; NULL: no ring
 // Writes one record into the calling thread's ring, which has room.

@@ -251,6 +251,8 @@ void ring_lost(uint64_t records)
   struct ring_head *ring = ring_own();
   if (ring != NULL)
     (void)xsp_inline_add_v1(&ring->producer.dropped, records);
+  else
+    session_count_lost(records);
 }
 
 // ---- ends

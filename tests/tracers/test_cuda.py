@@ -195,6 +195,7 @@ class FaultsTest(CudaTest):
         self.assertEqual(self.executions(), [])
         self.assertGreater(self.counted["dropped"], 0)
         self.assertEqual(self.said_count("records were dropped"), self.counted["dropped"])
+        self.assertEqual(self.sql("select dropped_count as n from run"), [{"n": self.counted["dropped"]}])
 
     def test_a_record_that_is_cut(self):
         for fault in ("cut", "cut-shown"):
