@@ -54,8 +54,10 @@ static struct kernel find_kernel(const char *name)
 {
   static hipModule_t module;
   struct kernel kernel = {NULL, name};
+  pthread_mutex_lock(&lock);
   if (!module)
     must(hipModuleLoadData(&module, "image"), "hipModuleLoadData");
+  pthread_mutex_unlock(&lock);
   must(hipModuleGetFunction(&kernel.function, module, name), "hipModuleGetFunction");
   return kernel;
 }
