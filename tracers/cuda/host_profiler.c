@@ -3,21 +3,13 @@
 // that were added, so each configuration has its own.
 #include "tracers/cuda/host_profiler.h"
 
+#include "tracers/device/function.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool find(void *library, const char *name, void *ret_function, char *why, size_t why_size)
-{
-  void *symbol = dlsym(library, name);
-  memcpy(ret_function, &symbol, sizeof symbol);
-  if (symbol == NULL)
-    snprintf(why, why_size, "this libcupti has no function %s: hardware metrics need the CUPTI of CUDA 12.6 or later",
-             name);
-  return symbol != NULL;
-}
 
 // libcupti opens its own parts by name alone, which the loader finds in the toolkit's folder but not in Python packages.
 static void open_part(const char *file, const char *name)
@@ -35,9 +27,13 @@ bool host_profiler_load(const char *file, struct cupti_profiler *ret_profiler, c
     snprintf(why, why_size, "%s", dlerror());
     return false;
   }
-#define FIND(field, name, parameters) &&find(library, #name, &ret_profiler->field, why, why_size)
-  if (!(true CUPTI_HOST_FUNCTIONS(FIND) CUPTI_RANGE_FUNCTIONS(FIND) CUPTI_SAMPLING_FUNCTIONS(FIND)))
+#define FIND(field, name, parameters)                                                                                  \
+  &&device_function_needed(library, "this libcupti", #name, &ret_profiler->field, why, why_size)
+  if (!(true CUPTI_HOST_FUNCTIONS(FIND) CUPTI_RANGE_FUNCTIONS(FIND) CUPTI_SAMPLING_FUNCTIONS(FIND))) {
+    size_t used = strlen(why);
+    snprintf(why + used, why_size - used, ": hardware metrics need the CUPTI of CUDA 12.6 or later");
     return false;
+  }
 #undef FIND
   open_part(file, "libnvperf_host.so");
   open_part(file, "libnvperf_target.so");

@@ -2,6 +2,8 @@
 // Where libcupti may be. Called once, when the driver starts; makes no call of CUPTI but cuptiGetVersion's.
 #include "tracers/cuda/library.h"
 
+#include "tracers/device/function.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -66,15 +68,6 @@ static void *open_library(char *why, size_t why_size)
   return library;
 }
 
-static bool find(void *library, const char *name, bool is_needed, void *ret_function, char *why, size_t why_size)
-{
-  void *symbol = dlsym(library, name);
-  memcpy(ret_function, &symbol, sizeof symbol);
-  if (symbol == NULL && is_needed)
-    snprintf(why, why_size, "it has no function %s", name);
-  return symbol != NULL || !is_needed;
-}
-
 bool library_find(struct cupti *ret_cupti, const char **ret_file, char *why, size_t why_size)
 {
   struct cupti cupti = {0};
@@ -83,12 +76,12 @@ bool library_find(struct cupti *ret_cupti, const char **ret_file, char *why, siz
   if (library == NULL)
     return false;
   *ret_file = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "libcupti";
-#define FIND(field, name, parameters) &&find(library, #name, FIND_NEEDED, &cupti.field, why, why_size)
-#define FIND_NEEDED true
+#define FIND(field, name, parameters) &&device_function_needed(library, "it", #name, &cupti.field, why, why_size)
   bool is_complete = true CUPTI_FUNCTIONS_NEEDED(FIND);
-#undef FIND_NEEDED
-#define FIND_NEEDED false
-  is_complete = is_complete CUPTI_FUNCTIONS_OPTIONAL(FIND);
+#undef FIND
+#define FIND(field, name, parameters) device_function(library, #name, &cupti.field);
+  CUPTI_FUNCTIONS_OPTIONAL(FIND)
+#undef FIND
   if (is_complete && cupti.get_version(&cupti.version) != CUPTI_OK) {
     snprintf(why, why_size, "it does not answer");
     is_complete = false;

@@ -4,6 +4,7 @@
 
 #include "tracers/cuda/host_profiler.h"
 #include "tracers/cuda/library.h"
+#include "tracers/device/function.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -26,24 +27,18 @@ static int without_driver(const struct xsp_host *host, const char *reason, char 
 static bool is_through_mps(void *driver)
 {
   int (*attribute)(int *, int, int), is_on = 0;
-  void *symbol = dlsym(driver, "cuDeviceGetAttribute");
-  memcpy(&attribute, &symbol, sizeof attribute);
-  return attribute != NULL && attribute(&is_on, CUDA_MPS_ENABLED, 0) == 0 && is_on != 0;
+  return device_function(driver, "cuDeviceGetAttribute", &attribute) && attribute(&is_on, CUDA_MPS_ENABLED, 0) == 0 &&
+         is_on != 0;
 }
 
 // "driver 13.0, 2 devices: NVIDIA H200, through MPS"; false: it does not work, and `text` says why.
 static bool describe_driver(void *driver, char *text, size_t size)
 {
   int (*init)(unsigned), (*version)(int *), (*count)(int *), (*name)(char *, int, int);
-  void *symbols[] = {dlsym(driver, "cuInit"), dlsym(driver, "cuDriverGetVersion"), dlsym(driver, "cuDeviceGetCount"),
-                     dlsym(driver, "cuDeviceGetName")};
-  memcpy(&init, &symbols[0], sizeof init);
-  memcpy(&version, &symbols[1], sizeof version);
-  memcpy(&count, &symbols[2], sizeof count);
-  memcpy(&name, &symbols[3], sizeof name);
   int number = 0, devices = 0, error;
   char first[128] = "";
-  if (init == NULL || version == NULL || count == NULL || name == NULL) {
+  if (!device_function(driver, "cuInit", &init) || !device_function(driver, "cuDriverGetVersion", &version) ||
+      !device_function(driver, "cuDeviceGetCount", &count) || !device_function(driver, "cuDeviceGetName", &name)) {
     snprintf(text, size, "libcuda.so.1 lacks functions of the driver");
     return false;
   }

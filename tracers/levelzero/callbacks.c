@@ -4,12 +4,12 @@
 #include "tracers/levelzero/callbacks.h"
 
 #include "base/clock.h"
+#include "tracers/device/function.h"
 #include "tracers/levelzero/allocations.h"
 #include "tracers/levelzero/commands.h"
 #include "tracers/levelzero/kernels.h"
 #include "tracers/levelzero/lists.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -357,9 +357,7 @@ uint32_t callbacks_register(void *library, void *tracer)
     char name[160];
     zel_register *to_register;
     snprintf(name, sizeof name, "zelTracer%sRegisterCallback", callbacks[i].name);
-    void *symbol = dlsym(library, name);
-    memcpy(&to_register, &symbol, sizeof symbol);
-    if (symbol == NULL)
+    if (!device_function(library, name, &to_register))
       continue;
     bool is_before = callbacks[i].before == NULL || to_register(tracer, ZEL_BEFORE, callbacks[i].before) == ZE_OK;
     known += is_before && (callbacks[i].after == NULL || to_register(tracer, ZEL_AFTER, callbacks[i].after) == ZE_OK);

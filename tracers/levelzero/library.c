@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loader's functions, by name. Called once in a traced process, and by `xsp check`.
+#include "tracers/device/function.h"
 #include "tracers/levelzero/probe.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 
-static bool find(void *library, const char *name, void *ret_function, char *why, size_t why_size)
-{
-  void *symbol = dlsym(library, name);
-  memcpy(ret_function, &symbol, sizeof symbol);
-  if (symbol == NULL)
-    snprintf(why, why_size, "the loader has no function %s", name);
-  return symbol != NULL;
-}
+static const char loader[] = "the loader";
 
 bool library_find(void *library, struct ze *ret_ze, char *why, size_t why_size)
 {
   bool is_complete = true;
-#define X(name, parameters) is_complete = is_complete && find(library, "ze" #name, &ret_ze->name, why, why_size);
+#define X(name, parameters)                                                                                            \
+  is_complete = is_complete && device_function_needed(library, loader, "ze" #name, &ret_ze->name, why, why_size);
   ZE_FUNCTIONS(X)
 #undef X
   return is_complete;
@@ -30,7 +23,7 @@ void *library_trace(void *library, char *why, size_t why_size)
   const struct zel_tracer_desc desc = {{ZEL_TRACER_DESC, NULL}, &data};
   zel_create *create;
   void *tracer = NULL;
-  if (!find(library, "zelTracerCreate", &create, why, why_size))
+  if (!device_function_needed(library, loader, "zelTracerCreate", &create, why, why_size))
     return NULL;
   uint32_t error = create(&desc, &tracer);
   if (error != ZE_OK) {
@@ -45,10 +38,9 @@ void *library_trace(void *library, char *why, size_t why_size)
 
 bool library_enable(void *library, void *tracer)
 {
-  char why[64];
   zel_enable *enable;
   uint32_t (*switch_on)(void); // the layer, where the variable has not; newer loaders
-  if (find(library, "zelEnableTracingLayer", &switch_on, why, sizeof why))
+  if (device_function(library, "zelEnableTracingLayer", &switch_on))
     switch_on();
-  return find(library, "zelTracerSetEnabled", &enable, why, sizeof why) && enable(tracer, 1) == ZE_OK;
+  return device_function(library, "zelTracerSetEnabled", &enable) && enable(tracer, 1) == ZE_OK;
 }

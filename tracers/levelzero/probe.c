@@ -3,6 +3,8 @@
 // load a driver takes longer than most programs run.
 #include "tracers/levelzero/probe.h"
 
+#include "tracers/device/function.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -37,9 +39,8 @@ static void describe_parts(void *library, char *text, size_t size)
   uint32_t (*get)(size_t *, struct part *);
   struct part parts[PARTS_MOST];
   size_t count = 0;
-  void *symbol = dlsym(library, "zelLoaderGetVersions");
-  memcpy(&get, &symbol, sizeof get);
-  if (get == NULL || get(&count, NULL) != ZE_OK || count > PARTS_MOST || get(&count, parts) != ZE_OK)
+  if (!device_function(library, "zelLoaderGetVersions", &get) || get(&count, NULL) != ZE_OK || count > PARTS_MOST ||
+      get(&count, parts) != ZE_OK)
     return;
   for (size_t i = 0; i < count; i++) {
     char one[128];
@@ -76,9 +77,7 @@ static uint32_t describe_devices(const struct ze *found, char *text, size_t size
 static uint32_t initialise(void *library)
 {
   uint32_t (*init)(uint32_t);
-  void *symbol = dlsym(library, "zeInit");
-  memcpy(&init, &symbol, sizeof init);
-  return init == NULL ? UINT32_MAX : init(0);
+  return device_function(library, "zeInit", &init) ? init(0) : UINT32_MAX;
 }
 
 static int look_at(const struct xsp_host *host, void *library, char *why, size_t why_size)

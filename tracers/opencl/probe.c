@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `xsp check opencl`: the loader, whether it knows layers, and the platforms it finds. In a traced process nothing is
 // looked at: most programs never use OpenCL, and loading its drivers takes longer than such programs run.
+#include "tracers/device/function.h"
 #include "tracers/opencl/layer.h"
 
 #include <dlfcn.h>
@@ -22,13 +23,6 @@ struct loader {
   __typeof__(clGetPlatformInfo) *get_platform_info;
   __typeof__(clGetDeviceIDs) *get_devices;
 };
-
-// The function by its name, as whatever type it has.
-static void find(void *library, const char *name, void *ret_function)
-{
-  void *symbol = dlsym(library, name);
-  memcpy(ret_function, &symbol, sizeof symbol);
-}
 
 // A loader that knows layers looks for this name in them; one that does not has no use for it.
 static bool knows_layers(const char *file)
@@ -120,9 +114,9 @@ static void *open_loader(const struct xsp_host *host, struct loader *ret_loader,
                                : "apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
     return NULL;
   }
-  find(library, "clGetPlatformIDs", &ret_loader->get_platforms);
-  find(library, "clGetPlatformInfo", &ret_loader->get_platform_info);
-  find(library, "clGetDeviceIDs", &ret_loader->get_devices);
+  device_function(library, "clGetPlatformIDs", &ret_loader->get_platforms);
+  device_function(library, "clGetPlatformInfo", &ret_loader->get_platform_info);
+  device_function(library, "clGetDeviceIDs", &ret_loader->get_devices);
   struct link_map *map = NULL;
   ret_loader->file = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "libOpenCL.so.1";
   if (ret_loader->get_platforms == NULL || ret_loader->get_platform_info == NULL || ret_loader->get_devices == NULL) {

@@ -3,6 +3,7 @@
 // librocprofiler-register.
 #include "tracers/rocm/probe.h"
 
+#include "tracers/device/function.h"
 #include "tracers/rocm/library.h"
 
 #include <dlfcn.h>
@@ -47,10 +48,9 @@ static void *open_library(char *why, size_t why_size)
 static bool find_version(void *library, uint32_t *ret_version)
 {
   int (*get_version)(uint32_t *, uint32_t *, uint32_t *);
-  void *symbol = dlsym(library, "rocprofiler_get_version");
   uint32_t major = 0, minor = 0, patch = 0;
-  memcpy(&get_version, &symbol, sizeof symbol);
-  if (symbol == NULL || get_version(&major, &minor, &patch) != ROCM_OK)
+  if (!device_function(library, "rocprofiler_get_version", &get_version) ||
+      get_version(&major, &minor, &patch) != ROCM_OK)
     return false;
   *ret_version = ROCM_VERSION(major, minor) + patch;
   return true;
