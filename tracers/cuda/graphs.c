@@ -65,10 +65,10 @@ void graphs_callback(void *data, uint32_t domain, uint32_t cbid, const void *det
     note_copied(id, original_id);
 }
 
-void graphs_start(const struct cupti *cupti, void *subscriber)
+void graphs_start(const struct cupti *cupti)
 {
   if (cupti->enable_callback == NULL || cupti->get_graph_node_id == NULL)
     return;
-  cupti->enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CREATED);
-  cupti->enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CLONED);
+  cupti->enable_callback(1, cupti->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CREATED);
+  cupti->enable_callback(1, cupti->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_NODE_CLONED);
 }

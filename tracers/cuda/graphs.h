@@ -9,7 +9,7 @@
 // and publishes a span there.
 void graphs_callback(void *cupti, uint32_t domain, uint32_t cbid, const void *details);
 // Asks for these callbacks. A libcupti without them leaves the paths unknown.
-void graphs_start(const struct cupti *cupti, void *subscriber);
+void graphs_start(const struct cupti *cupti);
 // The call path (xsp_call_path) of the code that made the node; 0: unknown. Any thread.
 uint32_t graphs_path(uint64_t node_id);
 

@@ -57,7 +57,7 @@ static enum what what_of(const char *name)
   return OTHER;
 }
 
-void launches_start(const struct cupti *used, void *subscriber, const struct ranges_wish *wish)
+void launches_start(const struct cupti *used, const struct ranges_wish *wish)
 {
   cupti = used;
   batches_start(used, wish);
@@ -67,9 +67,9 @@ void launches_start(const struct cupti *used, void *subscriber, const struct ran
     if (what == OTHER)
       continue;
     kinds[cbid] = (struct call_kind){(uint8_t)what, strstr(name, "_ptsz") != NULL};
-    used->enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, cbid);
+    used->enable_callback(1, used->subscriber, CUPTI_DOMAIN_DRIVER, cbid);
   }
-  used->enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_ENDS);
+  used->enable_callback(1, used->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_ENDS);
   __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
 }
 

@@ -7,7 +7,7 @@
 #include "tracers/cuda/ranges.h"
 
 // From now on all kernels are measured. `wish` is copied; what it points to stays.
-void launches_start(const struct cupti *cupti, void *subscriber, const struct ranges_wish *wish);
+void launches_start(const struct cupti *cupti, const struct ranges_wish *wish);
 // CUPTI's callback, of calls and resources. Before launches_start it does nothing.
 void launches_callback(uint32_t domain, uint32_t cbid, const void *details);
 // Publishes what was measured: an observation is over, or the program. Any thread; may wait for a launch that goes on.

@@ -10,13 +10,13 @@
 
 static uint64_t notes[NOTES]; // atomic: correlation id << 32 | path
 
-void pc_launches_start(const struct cupti *cupti, void *subscriber)
+void pc_launches_start(const struct cupti *cupti)
 {
   static const char launch[] = "cuLaunch";
   for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
     const char *name = call_name(cupti, CUPTI_DOMAIN_DRIVER, cbid);
     if (name != NULL && strncmp(name, launch, sizeof launch - 1) == 0)
-      cupti->enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, cbid);
+      cupti->enable_callback(1, cupti->subscriber, CUPTI_DOMAIN_DRIVER, cbid);
   }
 }
 

@@ -6,7 +6,7 @@
 #include "tracers/cuda/abi.h"
 
 // Asks for callbacks of the driver's launches.
-void pc_launches_start(const struct cupti *cupti, void *subscriber);
+void pc_launches_start(const struct cupti *cupti);
 // On the thread that begins a launch: notes its call path.
 void pc_launches_note(uint32_t correlation_id);
 // The call path of the launch (xsp_call_path); 0: none, or there were 4,096 later ones.

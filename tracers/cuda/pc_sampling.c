@@ -233,7 +233,7 @@ static void begin(void *context)
   free(fresh);
 }
 
-void pc_start(const struct cupti *used, void *subscriber, const struct pc_wish *wished)
+void pc_start(const struct cupti *used, const struct pc_wish *wished)
 {
   static const uint32_t callbacks[] = {CUPTI_CONTEXT_BEGINS, CUPTI_CONTEXT_ENDS, CUPTI_MODULE_LOADED,
                                        CUPTI_MODULE_UNLOADS};
@@ -246,9 +246,9 @@ void pc_start(const struct cupti *used, void *subscriber, const struct pc_wish *
   wish = *wished;
   __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
   for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0]; i++)
-    cupti.enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, callbacks[i]);
+    cupti.enable_callback(1, cupti.subscriber, CUPTI_DOMAIN_RESOURCE, callbacks[i]);
   if (wish.mode == PC_SERIALIZED)
-    pc_launches_start(&cupti, subscriber);
+    pc_launches_start(&cupti);
 }
 
 static void launch_callback(const struct cupti_call *call)

@@ -14,7 +14,7 @@ struct pc_wish {
   uint32_t period;               // 2^period cycles between samples of a multiprocessor, 5 to 31; 0: CUPTI's choice
   void (*say)(const char *line); // on any thread
 };
-void pc_start(const struct cupti *cupti, void *subscriber, const struct pc_wish *wish);
+void pc_start(const struct cupti *cupti, const struct pc_wish *wish);
 // CUPTI's callback of the subscription, on the program's threads; waits 0.2 s at most. Before pc_start it does nothing.
 void pc_sampling_callback(uint32_t domain, uint32_t cbid, const void *details);
 // Takes what CUPTI has, and publishes it every few seconds, when it was asked to, and at the end, which also ends the sampling.

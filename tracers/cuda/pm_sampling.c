@@ -174,12 +174,12 @@ static void sample_device(uint32_t id)
   free(device);
 }
 
-void pm_sampling_start(const struct cupti *used, void *subscriber, const struct pm_wish *wanted)
+void pm_sampling_start(const struct cupti *used, const struct pm_wish *wanted)
 {
   wish = *wanted;
   cupti = used;
   __atomic_store_n(&is_on, true, __ATOMIC_RELEASE);
-  cupti->enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_BEGINS);
+  cupti->enable_callback(1, cupti->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_BEGINS);
 }
 
 void pm_sampling_callback(uint32_t domain, uint32_t cbid, const void *details)

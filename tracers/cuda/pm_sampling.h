@@ -17,7 +17,7 @@ struct pm_wish {
 // How often samples have to be decoded. 0: nothing is sampled by the choice.
 uint64_t pm_sampling_period_ns(const struct cuda_choice *choice);
 // `wish` is copied; what it points to stays.
-void pm_sampling_start(const struct cupti *cupti, void *subscriber, const struct pm_wish *wish);
+void pm_sampling_start(const struct cupti *cupti, const struct pm_wish *wish);
 // CUPTI's callback for resources, on the program's threads. Before pm_sampling_start it does nothing.
 void pm_sampling_callback(uint32_t domain, uint32_t cbid, const void *details);
 

@@ -11,13 +11,12 @@
 
 enum watched { NOTHING, LAUNCH, WAIT };
 
-static const struct cupti *cupti; // atomic
-static void *subscriber;
+static const struct cupti *cupti;         // atomic
 static uint8_t watched[CALLS_MOST];       // enum watched, by number of the call
 static uint32_t has_launched, has_waited; // atomic: since the watch began; waited: after a launch
 static bool is_stolen;                    // atomic
 
-void stolen_start(const struct cupti *used, void *used_subscriber)
+void stolen_start(const struct cupti *used)
 {
   if (used->enable_callback == NULL)
     return;
@@ -28,7 +27,6 @@ void stolen_start(const struct cupti *used, void *used_subscriber)
     else if (name != NULL && strstr(name, "Synchronize") != NULL)
       watched[cbid] = WAIT;
   }
-  subscriber = used_subscriber;
   __atomic_store_n(&cupti, used, __ATOMIC_RELEASE);
 }
 
@@ -49,7 +47,7 @@ static void watch(const struct cupti *used, bool is_on)
   __atomic_store_n(&has_waited, 0, __ATOMIC_RELEASE);
   for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++)
     if (watched[cbid] != NOTHING)
-      used->enable_callback(is_on, subscriber, CUPTI_DOMAIN_DRIVER, cbid);
+      used->enable_callback(is_on, used->subscriber, CUPTI_DOMAIN_DRIVER, cbid);
 }
 
 void stolen_look(uint64_t buffer_uses, bool is_ending)

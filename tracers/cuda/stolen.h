@@ -7,7 +7,7 @@
 #include "tracers/cuda/abi.h"
 
 // Where kernels are recorded. `used` stays the caller's.
-void stolen_start(const struct cupti *used, void *subscriber);
+void stolen_start(const struct cupti *used);
 // CUPTI's callback, of calls of the driver. On the program's threads.
 void stolen_callback(uint32_t domain, uint32_t cbid, const void *details);
 // On the tracer's thread, after each flush. `buffer_uses`: how often CUPTI has asked for a buffer or filled one.

@@ -98,7 +98,7 @@ static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
   struct pc_wish samples = {(enum pc_mode)choice->samples, (uint32_t)host_number(host, "sampling_period", 5, 31, 0),
                             say};
   if (choice->samples != CUDA_SAMPLES_NONE && !pm_sampling_is_on()) // a device samples one or the other
-    pc_start(cupti, cupti->subscriber, &samples);
+    pc_start(cupti, &samples);
 }
 
 // The text stays: names of metrics are in it.
@@ -132,7 +132,7 @@ static void say_once(const char *line)
 }
 
 // At a level set with metrics. False: there are none, or they are sampled, and kernels are recorded as ever.
-static bool measure(const struct cupti *cupti, const char *file, void *subscriber, const struct cuda_choice *choice)
+static bool measure(const struct cupti *cupti, const char *file, const struct cuda_choice *choice)
 {
   static struct cupti_profiler profiler;
   const char *execution = getenv("XSP_METRICS");
@@ -145,11 +145,11 @@ static bool measure(const struct cupti *cupti, const char *file, void *subscribe
     return false;
   }
   if (choice->collect == CUDA_COLLECT_SAMPLING) {
-    pm_sampling_start(cupti, subscriber, &(struct pm_wish){&profiler, choice, say_once});
+    pm_sampling_start(cupti, &(struct pm_wish){&profiler, choice, say_once});
     return false;
   }
   struct ranges_wish wish = {&profiler, choice, strtoul(execution, NULL, 10), say_once};
-  launches_start(cupti, subscriber, &wish);
+  launches_start(cupti, &wish);
   return true;
 }
 
@@ -182,11 +182,11 @@ static void record(void)
     return;
   }
   recording = getpid();
-  graphs_start(&cupti, cupti.subscriber);
-  if (!measure(&cupti, file, cupti.subscriber, choice)) {
+  graphs_start(&cupti);
+  if (!measure(&cupti, file, choice)) {
     enable(&cupti, choice);
     if ((choice->activities & CUDA_KERNEL) != 0 && !cupti.is_one_of_several)
-      stolen_start(&cupti, cupti.subscriber);
+      stolen_start(&cupti);
   }
   atexit(at_exit); // before CUPTI's own, which were registered earlier
 }
