@@ -118,3 +118,24 @@ const char *host_profiler_advice(uint32_t error)
     return "";
   }
 }
+
+bool host_profiler_failed(void (*say)(const char *line), const char *call, uint32_t error)
+{
+  const char *advice = host_profiler_advice(error);
+  char line[400];
+  if (error == CUPTI_OK)
+    return false;
+  snprintf(line, sizeof line, "no metrics: %s: error %u%s%s", call, error, advice[0] != '\0' ? ": " : "", advice);
+  say(line);
+  return true;
+}
+
+const char *host_profiler_chip(const struct cupti_profiler *profiler, uint32_t device, void (*say)(const char *line))
+{
+  struct cupti_profiler_initialize initialize = {.size = sizeof initialize};
+  struct cupti_chip_name chip = {.size = sizeof chip, .device = device};
+  if (host_profiler_failed(say, "cuptiProfilerInitialize", profiler->initialize(&initialize)) ||
+      host_profiler_failed(say, "cuptiDeviceGetChipName", profiler->chip_name(&chip)))
+    return NULL;
+  return chip.name;
+}

@@ -34,5 +34,9 @@ size_t host_config_passes(const struct host_chip *chip, const char **names, size
 
 // What an error of the device half is due to and which setting lifts it; "" for others.
 const char *host_profiler_advice(uint32_t error);
+// True: `error` is one, and a line was said that there are no metrics for it.
+bool host_profiler_failed(void (*say)(const char *line), const char *call, uint32_t error);
+// Starts CUPTI's profilers. Returns the device's chip, static text of CUPTI; NULL: a line says why.
+const char *host_profiler_chip(const struct cupti_profiler *profiler, uint32_t device, void (*say)(const char *line));
 
 #endif

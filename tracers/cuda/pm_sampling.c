@@ -8,7 +8,6 @@
 #include "tracers/cuda/pm_samples.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,13 +56,7 @@ uint64_t pm_sampling_period_ns(const struct cuda_choice *choice)
 // ---- a device's beginning
 static bool failed(const char *call, uint32_t error)
 {
-  const char *advice = host_profiler_advice(error);
-  char line[400];
-  if (error == CUPTI_OK)
-    return false;
-  snprintf(line, sizeof line, "no metrics: %s: error %u%s%s", call, error, advice[0] != '\0' ? ": " : "", advice);
-  wish.say(line);
-  return true;
+  return host_profiler_failed(wish.say, call, error);
 }
 
 // Without it all counters of the chip are taken to be there.
@@ -81,13 +74,11 @@ static void ask_availability(struct device *device, uint32_t id)
 
 static bool choose(struct device *device, uint32_t id)
 {
-  struct cupti_profiler_initialize initialize = {.size = sizeof initialize};
-  struct cupti_chip_name chip = {.size = sizeof chip, .device = id};
-  if (failed("cuptiProfilerInitialize", wish.profiler->initialize(&initialize)) ||
-      failed("cuptiDeviceGetChipName", wish.profiler->chip_name(&chip)))
+  const char *chip = host_profiler_chip(wish.profiler, id, wish.say);
+  if (chip == NULL)
     return false;
   ask_availability(device, id);
-  device->chip = (struct host_chip){wish.profiler, CUPTI_PM_SAMPLES, chip.name, device->availability};
+  device->chip = (struct host_chip){wish.profiler, CUPTI_PM_SAMPLES, chip, device->availability};
   return metrics_plan(&device->chip, wish.choice, 0, wish.say, &device->plan, &device->config);
 }
 

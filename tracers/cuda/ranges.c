@@ -3,7 +3,6 @@
 // launches.c under its lock. All memory is taken when the context is opened.
 #include "tracers/cuda/ranges.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define COUNTERS_MOST (UINT64_C(64) << 20) // bytes; fewer ranges where they take more
@@ -22,13 +21,7 @@ struct ranges {
 
 static bool failed(const struct ranges *ranges, const char *call, uint32_t error)
 {
-  const char *advice = host_profiler_advice(error);
-  char line[400];
-  if (error == CUPTI_OK)
-    return false;
-  snprintf(line, sizeof line, "no metrics: %s: error %u%s%s", call, error, advice[0] != '\0' ? ": " : "", advice);
-  ranges->wish.say(line);
-  return true;
+  return host_profiler_failed(ranges->wish.say, call, error);
 }
 
 // Without it all counters of the chip are taken to be there.
@@ -47,13 +40,11 @@ static void ask_availability(struct ranges *ranges, void *context)
 static bool choose(struct ranges *ranges, void *context, uint32_t device)
 {
   const struct cupti_profiler *profiler = ranges->wish.profiler;
-  struct cupti_profiler_initialize initialize = {.size = sizeof initialize};
-  struct cupti_chip_name chip = {.size = sizeof chip, .device = device};
-  if (failed(ranges, "cuptiProfilerInitialize", profiler->initialize(&initialize)) ||
-      failed(ranges, "cuptiDeviceGetChipName", profiler->chip_name(&chip)))
+  const char *chip = host_profiler_chip(profiler, device, ranges->wish.say);
+  if (chip == NULL)
     return false;
   ask_availability(ranges, context);
-  ranges->chip = (struct host_chip){profiler, CUPTI_RANGES, chip.name, ranges->availability};
+  ranges->chip = (struct host_chip){profiler, CUPTI_RANGES, chip, ranges->availability};
   return metrics_plan(&ranges->chip, ranges->wish.choice, ranges->wish.execution, ranges->wish.say, &ranges->plan,
                       &ranges->config);
 }
