@@ -2,22 +2,12 @@
 """Programs that xsp traces on the simulated NVIDIA GPU: what they launched, as they wrote it down, and what xsp recorded."""
 import collections
 import json
-import os
-import pathlib
 import random
-import re
-import shutil
-import subprocess
-import tempfile
 import unittest
 
 import cuda_simulator as gpu
+from device_runs import DeviceTest
 
-XSP = gpu.BUILD / "xsp"
-TIMEOUT = 120
-SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
-# Of tests that need `xsp run` itself, or its lines about the run.
-UNSANITIZED = unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
 DEMANGLED = {
     "_Z6matmulPKfS0_Pfi": "matmul(float const*, float const*, float*, int)",
     "_ZN7runtime6kernelEPf": "runtime::kernel(float*)",
@@ -59,65 +49,28 @@ def executions_of(launches, is_named=True):
 
 
 @unittest.skipIf(gpu.WHY_NOT, gpu.WHY_NOT)
-class CudaTest(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="xsp-cuda-")
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-        self.out, self.truth, self.counts = (self.folder / name for name in ("out.xsp", "truth", "counts"))
+class CudaTest(DeviceTest):
+    tracer = "cuda"
+    hidden = ("CUDA_INJECTION",)
 
     def environment(self, version, faults, library=None, preload=None, variables=None, **more):
-        plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "CUDA_INJECTION"))}
-        return {**plain, **(variables or {}), **gpu.environment(version, faults, counts=self.counts, **more), "ASAN_OPTIONS": "detect_leaks=0",
-                "TSAN_OPTIONS": "atexit_sleep_ms=0", **({"LD_PRELOAD": str(preload)} if preload else {}),
+        return {**self.plain_environment(), **(variables or {}), **gpu.environment(version, faults, counts=self.counts, **more),
+                **({"LD_PRELOAD": str(preload)} if preload else {}),
                 "XSP_LIBRARY_CUPTI": str(library or gpu.VERSIONS[version][1])}
 
     def start(self, command, mode, environment):
-        """Status (as a shell has it) and output of the program; what was said is in self.said."""
-        self.truth.unlink(missing_ok=True)
-        self.counts.unlink(missing_ok=True)
-        done = subprocess.run([*command, gpu.WORKLOAD, mode, self.truth, str(MODES.get(mode, 3))], env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.said = done.stderr.decode()
-        return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout.decode()
+        return self.run_program([*command, gpu.WORKLOAD, mode, self.truth, str(MODES.get(mode, 3))], environment)
+
+    def loading(self, tracer, options):
+        return {"CUDA_INJECTION64_PATH": str(tracer)}
 
     def traced(self, mode, version="13.1", faults="", options="", cuda=None, **more):
-        """Runs the program with and without xsp: it must not notice. Then self.launches are what it launched, self.counted
-        what the simulator did."""
-        environment = self.environment(version, faults, **more)
-        plain = self.start((), mode, environment)
-        if SANITIZED:
-            self.record_without_run(mode, options, {**environment, **({"XSP_CUDA": cuda} if cuda else {})}, plain)
-        else:
-            wish = ("--cuda", cuda) if cuda else ()
-            command = (XSP, "run", "-f", "-t", f"cuda{options}", *wish, "-o", self.out, "--")
-            self.assertEqual(self.start(command, mode, environment), plain, self.said)
-        truth = self.truth.read_text() if self.truth.exists() else ""
-        self.launches = launches_of(json.loads(line) for line in truth.splitlines())
+        """Then self.launches are what the program launched, self.counted what the simulator did."""
+        plain = self.trace(mode, self.environment(version, faults, **more), options, ("--cuda", cuda) if cuda else (),
+                           {"XSP_CUDA": cuda} if cuda else {})
+        self.launches = launches_of(self.truth_rows())
         self.counted = gpu.read_counts(self.counts)
-        self.assertNotRegex(self.said, r"[1-9]\d* (overwritten|torn)")
         return plain
-
-    def record_without_run(self, mode, options, environment, plain):
-        """The driver loads the tracer, which brings libxsp.so; the sanitizers' runtime is the program's."""
-        session, tracer = self.folder / "session", gpu.BUILD / "tracers" / "cuda.so"
-        shutil.rmtree(session, ignore_errors=True)
-        environment = {**environment, "XSP_SESSION": str(session), "XSP_TRACERS": f"{tracer}{options}",
-                       "CUDA_INJECTION64_PATH": str(tracer)}
-        self.assertEqual(self.start((), mode, environment), plain, self.said)
-        said = self.said
-        done = subprocess.run([XSP, "recover", session, "--force", "-o", self.out], stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.said = said + done.stderr.decode()
-        self.assertEqual(done.returncode, 0, self.said)
-
-    def said_count(self, pattern):
-        """The number before these words of the tracer's report; 0: it does not say so."""
-        found = re.search(rf"cuda: (\d+) {pattern}", self.said)
-        return int(found[1]) if found else 0
-
-    def sql(self, query):
-        done = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=TIMEOUT, stdout=subprocess.PIPE)
-        return json.loads(done.stdout)
 
     def executions(self, is_named=True):
         """(correlation id, execution) of what was recorded, without waits."""
@@ -143,11 +96,7 @@ class CudaTest(unittest.TestCase):
 
     def check_spans(self, has_all_calls=True):
         """What holds in every trace: times, tracks, kinds, and the links from executions to launches."""
-        self.assertEqual(self.sql("select name from span where end_ns < start_ns or start_ns <= 0"), [])
-        self.assertEqual(self.sql(
-            "select name, before, start_ns from (select s.name, s.start_ns, max(s.end_ns) over (partition by s.track_id "
-            "order by s.start_ns, s.end_ns rows between unbounded preceding and 1 preceding) as before from span s "
-            "where kind = 'execution') where start_ns < before limit 3"), [], "executions of a track do not overlap")
+        self.check_times()
         self.assertEqual(self.sql("select category from span where kind = 'execution' and category not in "
                                   "('kernel', 'memcpy', 'memset', 'sync')"), [])
         doubled = self.sql("select correlation_id from span l where kind = 'launch' and exists (select 1 from span e where "

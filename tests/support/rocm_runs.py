@@ -3,22 +3,12 @@
 recorded."""
 import collections
 import json
-import os
-import pathlib
 import random
-import re
-import shutil
 import struct
-import subprocess
-import tempfile
-import unittest
 
-BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
-XSP, PLACE, TRACER = BUILD / "xsp", BUILD / "test-programs" / "rocm", BUILD / "tracers" / "rocm.so"
-TIMEOUT = 120
-SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
-# Of tests that need `xsp run` itself.
-UNSANITIZED = unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
+from device_runs import BUILD, DeviceTest
+
+PLACE, TRACER = BUILD / "test-programs" / "rocm", BUILD / "tracers" / "rocm.so"
 VERSIONS = ("0.4.0", "0.5.0", "0.6.0", "1.0.0", "1.1.3")  # of ROCm 6.2, 6.3, 6.4, 7
 MODES = {"simple": 3, "devices": 4, "threads": 8, "many": 2000, "names": 2, "errors": 3, "fork": 2, "ranges": 3, "open-ranges": 4100, "fork-first": 2}
 DEMANGLED = {"_Z6matmulPKfS0_Pfi": "matmul(float const*, float const*, float*, int)", "": "(kernel without a name)"}
@@ -44,41 +34,27 @@ def executions_of(launches):
     return found
 
 
-class RocmTest(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="xsp-rocm-")
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-        self.out, self.truth, self.counts = (self.folder / name for name in ("out.xsp", "truth", "counts"))
+class RocmTest(DeviceTest):
+    tracer = "rocm"
+    hidden = ("ROCP",)
 
     def environment(self, version, faults, seed=1, kernel_ns=20000, clock_ns=0):
-        plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "ROCP"))}
-        return {**plain, "XSP_SIM_VERSION": version, "XSP_SIM_FAULTS": faults, "XSP_SIM_SEED": str(seed),
+        return {**self.plain_environment(), "XSP_SIM_VERSION": version, "XSP_SIM_FAULTS": faults, "XSP_SIM_SEED": str(seed),
                 "XSP_SIM_KERNEL_NS": str(kernel_ns), "XSP_SIM_CLOCK_NS": str(clock_ns), "XSP_SIM_COUNTS": str(self.counts),
-                "LD_LIBRARY_PATH": str(PLACE),  # the sanitizers' dlopen does not know its caller's path
-                "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "atexit_sleep_ms=0"}
+                "LD_LIBRARY_PATH": str(PLACE)}  # the sanitizers' dlopen does not know its caller's path
 
     def start(self, command, mode, environment):
-        """Status (as a shell has it) and output of the program; what was said is in self.said."""
-        self.truth.unlink(missing_ok=True)
-        self.counts.unlink(missing_ok=True)
         count = {"flood": 100000}.get(mode, MODES.get(mode, 3))
-        done = subprocess.run([*command, PLACE / "rocm_workload", mode, self.truth, str(count)], env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.said = done.stderr.decode()
-        return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout.decode()
+        return self.run_program([*command, PLACE / "rocm_workload", mode, self.truth, str(count)], environment)
+
+    def loading(self, tracer, options):
+        return {"ROCP_TOOL_LIBRARIES": f"{tracer}:"}
 
     def traced(self, mode, version="1.0.0", faults="", options="", **more):
-        """Runs the program with and without xsp: it must not notice. Then self.launches are what it launched, self.by_stream what
-        each stream had, self.counted what the simulator did."""
-        environment = self.environment(version, faults, **more)
-        plain = self.start((), mode, environment)
-        if SANITIZED:
-            self.record_without_run(mode, options, environment, plain)
-        else:
-            command = (XSP, "run", "-f", "-t", f"rocm{options}", "-o", self.out, "--")
-            self.assertEqual(self.start(command, mode, environment), plain, self.said)
-        rows = [json.loads(line) for line in self.truth.read_text().splitlines()]
+        """Then self.launches are what the program launched, self.by_stream what each stream had, self.counted what the simulator
+        did."""
+        plain = self.trace(mode, self.environment(version, faults, **more), options)
+        rows = self.truth_rows()
         self.launches = Counter(Launch(row["api"], row["thread"], execution_of(row)) for row in rows)
         streams = collections.defaultdict(list)
         for row in rows:
@@ -87,31 +63,10 @@ class RocmTest(unittest.TestCase):
         self.by_stream = Counter(tuple(sorted(executions, key=str)) for executions in streams.values())
         data = self.counts.read_bytes() if self.counts.exists() else bytes(8 * len(COUNTS))
         self.counted = dict(zip(COUNTS, struct.unpack(f"<{len(COUNTS)}Q", data)))
-        self.assertNotRegex(self.said, r"[1-9]\d* (overwritten|torn)")
         return plain
-
-    def record_without_run(self, mode, options, environment, plain):
-        """rocprofiler-sdk loads the tracer, which brings libxsp.so; the sanitizers' runtime is the program's."""
-        session = self.folder / "session"
-        shutil.rmtree(session, ignore_errors=True)
-        environment = {**environment, "XSP_SESSION": str(session), "XSP_TRACERS": f"{TRACER}{options}",
-                       "ROCP_TOOL_LIBRARIES": f"{TRACER}:"}
-        self.assertEqual(self.start((), mode, environment), plain, self.said)
-        said = self.said
-        done = subprocess.run([XSP, "recover", session, "--force", "-o", self.out], stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.said = said + done.stderr.decode()
-        self.assertEqual(done.returncode, 0, self.said)
 
     def counted_clients(self):
         return struct.unpack_from("<Q", self.counts.read_bytes(), 8 * COUNTS.index("clients"))[0]
-
-    def said_count(self, pattern):
-        """The sum of numbers before these words of the tracer's report, over all processes."""
-        return sum(int(number) for number in re.findall(rf"rocm: (\d+) {pattern}", self.said))
-
-    def sql(self, query):
-        done = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=TIMEOUT, stdout=subprocess.PIPE)
-        return json.loads(done.stdout)
 
     def rows(self):
         tag = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = '{}')"
@@ -148,11 +103,7 @@ class RocmTest(unittest.TestCase):
 
     def check_spans(self, has_all_calls=True):
         """What holds in every trace: times, tracks, and the links from executions to launches."""
-        self.assertEqual(self.sql("select name from span where end_ns < start_ns or start_ns <= 0"), [])
-        self.assertEqual(self.sql(
-            "select name, before, start_ns from (select s.name, s.start_ns, max(s.end_ns) over (partition by s.track_id "
-            "order by s.start_ns, s.end_ns rows between unbounded preceding and 1 preceding) as before from span s "
-            "where kind = 'execution') where start_ns < before limit 3"), [], "executions of a track do not overlap")
+        self.check_times()
         if has_all_calls:
             self.assertEqual(self.sql("select distinct basis from span where kind = 'execution' and basis <> 'correlation'"), [])
             self.assertEqual(self.sql(

@@ -6,7 +6,8 @@ import subprocess
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import Counter, CudaTest, executions_of, MODES, UNSANITIZED, XSP
+from cuda_runs import Counter, CudaTest, executions_of, MODES
+from device_runs import UNSANITIZED, XSP
 
 
 TAG = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = '{}') as {}"

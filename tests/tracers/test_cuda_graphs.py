@@ -7,7 +7,8 @@ import re
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import MODES, UNSANITIZED, XSP, CudaTest
+from cuda_runs import MODES, CudaTest
+from device_runs import UNSANITIZED, XSP
 
 NODES = """
     select s.name, f.name as layer, p.name as caller, p.line,

@@ -7,7 +7,8 @@ import subprocess
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import DEMANGLED, MODES, SANITIZED, TIMEOUT, UNSANITIZED, XSP, Counter, CudaTest, executions_of
+from cuda_runs import DEMANGLED, MODES, Counter, CudaTest, executions_of
+from device_runs import SANITIZED, TIMEOUT, UNSANITIZED, XSP
 
 INSTRUCTIONS, TENSOR = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum", "sm__ops_path_tensor_src_{}.sum"
 FLOPS = {"flops_single": "f", "flops_half": "h", "flops_double": "d"}

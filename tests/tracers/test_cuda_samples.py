@@ -8,7 +8,8 @@ import subprocess
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import UNSANITIZED, CudaTest
+from cuda_runs import CudaTest
+from device_runs import UNSANITIZED
 
 LAUNCHES = 3  # of saxpy, twice; sum_blocks runs twice, `other` once
 CODE = pathlib.Path(__file__).parent / "cuda" / "sampled.cubin"

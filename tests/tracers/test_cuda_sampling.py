@@ -6,7 +6,8 @@ import subprocess
 import unittest
 
 import cuda_simulator as gpu
-from cuda_runs import DEMANGLED, MODES, SANITIZED, TIMEOUT, UNSANITIZED, XSP, CudaTest, launches_of
+from cuda_runs import DEMANGLED, MODES, CudaTest, launches_of
+from device_runs import SANITIZED, TIMEOUT, UNSANITIZED, XSP
 
 READ, WRITE = "dram__bytes_read.sum", "dram__bytes_write.sum"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"

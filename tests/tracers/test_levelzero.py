@@ -5,81 +5,48 @@ import collections
 import ctypes
 import json
 import os
-import pathlib
 import re
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
-XSP, TRACERS, PLACE = BUILD / "xsp", BUILD / "tracers", BUILD / "test-programs" / "levelzero"
+from device_runs import BUILD, TIMEOUT, UNSANITIZED, XSP, DeviceTest
+
+TRACERS, PLACE = BUILD / "tracers", BUILD / "test-programs" / "levelzero"
 WORKLOAD, DRIVER = PLACE / "levelzero_workload", PLACE / "simulated_levelzero.so"
-TIMEOUT = 120
-SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
-UNSANITIZED = unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
 CYCLE_NS = 1e9 / 19.2e6  # of the simulated devices
 
 Execution = collections.namedtuple("Execution", "category name grid block bytes device queue")
 
 
 @unittest.skipIf(not WORKLOAD.exists(), "built without Level Zero's headers and loader (make setup)")
-class LevelZeroTest(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="xsp-levelzero-")
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-        self.out, self.truth = self.folder / "out.xsp", self.folder / "truth"
+class LevelZeroTest(DeviceTest):
+    tracer = "levelzero"
+    hidden = ("ZE_",)
 
     def environment(self, **more):
-        plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "ZE_"))}
-        return {**plain, "ZE_ENABLE_ALT_DRIVERS": str(DRIVER), "XSP_SIM_TRUTH": str(self.truth),
-                "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "atexit_sleep_ms=0", **more}
+        return {**self.plain_environment(), "ZE_ENABLE_ALT_DRIVERS": str(DRIVER), "XSP_SIM_TRUTH": str(self.truth), **more}
 
     def start(self, command, mode, environment):
-        """Status and output of the program. Whatever it does wrong in the driver's eyes is an error."""
-        self.truth.unlink(missing_ok=True)
-        done = subprocess.run([*command, WORKLOAD, mode], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.said = done.stderr.decode()
+        """Whatever the program does wrong in the driver's eyes is an error."""
+        result = self.run_program([*command, WORKLOAD, mode], environment)
         self.assertNotIn("VIOLATION", self.said)
-        return done.returncode, done.stdout.decode()
+        return result
+
+    def loading(self, tracer, options):
+        """The door is preloaded, and brings libxsp.so."""
+        return {"XSP_TRACERS": f"@{tracer}{options}", "ZE_ENABLE_TRACING_LAYER": "1",
+                "LD_PRELOAD": f"{self.runtime()}:{TRACERS / 'frameworks.so'}"}
 
     def traced(self, mode, options="", **more):
-        """Runs the program with and without xsp: it must not notice."""
-        environment = self.environment(**more)
-        plain = self.start((), mode, environment)
-        if SANITIZED:
-            self.record_without_run(mode, options, environment, plain)
-        else:
-            command = (XSP, "run", "-f", "-t", f"levelzero{options}", "-o", self.out, "--")
-            self.assertEqual(self.start(command, mode, environment), plain, self.said)
-        truth = self.truth.read_text() if self.truth.exists() else ""
-        self.done = [json.loads(line) for line in truth.splitlines()]
-        self.assertNotRegex(self.said, r"[1-9]\d* (overwritten|torn)")
+        """Then self.done is what the devices did."""
+        plain = self.trace(mode, self.environment(**more), options)
+        self.done = self.truth_rows()
         return plain
-
-    def record_without_run(self, mode, options, environment, plain):
-        """The door is preloaded, and brings libxsp.so; the sanitizers' runtime is the program's."""
-        session, tracer = self.folder / "session", TRACERS / "levelzero.so"
-        shutil.rmtree(session, ignore_errors=True)
-        environment = {**environment, "XSP_SESSION": str(session), "XSP_TRACERS": f"@{tracer}{options}",
-                       "ZE_ENABLE_TRACING_LAYER": "1",
-                       "LD_PRELOAD": f"{self.runtime()}:{TRACERS / 'frameworks.so'}"}
-        self.assertEqual(self.start((), mode, environment), plain, self.said)
-        said = self.said
-        done = subprocess.run([XSP, "recover", session, "--force", "-o", self.out], stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.said = said + done.stderr.decode()
-        self.assertEqual(done.returncode, 0, self.said)
 
     @staticmethod
     def runtime():
         listed = subprocess.run(["ldd", WORKLOAD], stdout=subprocess.PIPE, timeout=TIMEOUT).stdout.decode()
         return next(iter(re.findall(r"=> (\S*lib(?:a|t|ub)san\S*)", listed)), "")
-
-    def sql(self, query):
-        done = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=TIMEOUT, stdout=subprocess.PIPE)
-        return json.loads(done.stdout)
 
     def executions(self):
         """With start and end, in ns of CLOCK_REALTIME."""
@@ -104,10 +71,10 @@ class LevelZeroTest(unittest.TestCase):
         if not has_queues:
             found, wanted = ([(what._replace(queue=0), *times) for what, *times in rows] for rows in (found, wanted))
         self.assertEqual(collections.Counter(e for e, *_ in found), collections.Counter(e for e, *_ in wanted))
-        self.check_times(found, wanted)
+        self.check_device_times(found, wanted)
         return plain
 
-    def check_times(self, found, wanted):
+    def check_device_times(self, found, wanted):
         """As long to a cycle and the stated error of the clock at either end, and at the same time as far as the clocks can be
         compared: to 5 ms on a busy machine, where a wrap of the kernels' clock would be 224 s."""
         key = lambda row: (str(row[0]), row[1])
@@ -116,10 +83,6 @@ class LevelZeroTest(unittest.TestCase):
             length = wanted_end - wanted_start
             self.assertAlmostEqual(end - start, length, delta=2 * error_ns + 2, msg=what)
             self.assertAlmostEqual(start, wanted_start, delta=5e6, msg=what)
-
-    def said_count(self, pattern):
-        found = re.search(rf"levelzero: (\d+) {pattern}", self.said)
-        return int(found[1]) if found else 0
 
 
 class CommandsTest(LevelZeroTest):
@@ -168,7 +131,7 @@ class CommandsTest(LevelZeroTest):
         rows = self.sql("select name, count(*) as n from span where kind = 'execution' group by 1 order by 1")
         self.assertEqual({row["name"]: row["n"] for row in rows}, {"Barrier": 128, "first_10000": 64, "second_1000": 64})
         self.assertEqual(self.said_count("commands were more than can be followed"), 64)
-        self.check_times(self.executions(), [(self.execution_of(row), row["start"], row["end"]) for row in self.done
+        self.check_device_times(self.executions(), [(self.execution_of(row), row["start"], row["end"]) for row in self.done
                                              if row in self.first_runs(64)])
 
     def check_order(self, first, second):

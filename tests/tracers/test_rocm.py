@@ -7,7 +7,8 @@ import os
 import subprocess
 import unittest
 
-from rocm_runs import BUILD, Counter, MODES, PLACE, RocmTest, TRACER, UNSANITIZED, VERSIONS, XSP, executions_of
+from device_runs import BUILD, UNSANITIZED, XSP
+from rocm_runs import Counter, MODES, PLACE, RocmTest, TRACER, VERSIONS, executions_of
 
 WITH_ALLOCATIONS = [version for version in VERSIONS if version >= "0.6"]
 
