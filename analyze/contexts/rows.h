@@ -6,7 +6,7 @@
 #include "analyze/view.h"
 
 struct context_rows {
-  const struct view_set *set; // the deepest: what the others recorded is in it, too. NULL: there is none
+  const struct view_set *set; // the one with most levels, whose tree has all contexts; NULL: none
   struct store_call_paths paths;
   struct context_rows_of_run {
     struct store_context_metric *rows;

@@ -98,8 +98,9 @@ static const struct option_description options[] = {
      "In csv: texts as recorded. Without it, a text that a spreadsheet would take for a formula gets a ' in front of "
      "it, and control characters are escaped."},
     {"metric", 0, "NAME", NULL, false,
-     "In folded: what each call path adds to this metric of context_metric (samples, samples_REASON, bytes, flops, …) "
-     "instead of own time."},
+     "Weigh folded stacks by this metric of table context_metric (samples, samples_REASON, bytes, flops, …), not by "
+     "own "
+     "time."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {0},
 };

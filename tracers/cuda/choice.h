@@ -35,7 +35,8 @@ struct cuda_choice {
   enum cuda_samples samples;
 };
 
-// NULL: the default, some calls, all activities, xsp's metrics. False: `why` says which word is wrong, and what it may be.
+// `text` NULL: the defaults, which are some calls, all activities and xsp's metrics. False: `why` names the wrong word and what
+// it may be.
 bool cuda_choice_parse(const char *text, struct cuda_choice *ret_choice, char *why, size_t why_size);
 
 #endif
