@@ -87,14 +87,47 @@ static void put_choice(struct page *page, struct json_writer *json)
   json_ints(json, (const int64_t[]){options->range->from_ns, to_ns}, 2);
 }
 
-static void put_names(struct page *page, struct json_writer *json)
+static void put_texts(struct json_writer *json, const char *key, const struct interner *texts)
 {
-  json_member_array(json, "names");
-  for (uint32_t i = 0; i < interner_count(&page->names.texts); i++) {
-    struct slice name = interner_text(&page->names.texts, i);
-    json_string_n(json, name.data, name.length);
+  json_member_array(json, key);
+  for (uint32_t i = 0; i < interner_count(texts); i++) {
+    struct slice text = interner_text(texts, i);
+    json_string_n(json, text.data, text.length);
   }
   json_array_end(json);
+}
+
+// Where the frames are that names stand for, by number of the name; once each.
+static void put_sources(struct page *page, struct json_writer *json)
+{
+  struct interner files = {0};
+  struct map known = {0};
+  VECTOR(int64_t) columns[3] = {{0}};
+  for (size_t at = 0; at < page->file_count; at++) {
+    const struct page_file *file = &page->files[at];
+    for (size_t i = 0; i < file->stacks.file.context_count; i++) {
+      const struct store_frame *frame = stacks_frame(&file->stacks, file->stacks.paths.name[i]);
+      bool is_new = false;
+      if (frame == NULL || frame->file == NULL || frame->line <= 0)
+        continue;
+      (void)map_at(&known, map_number(file->paths.name[i]), &is_new);
+      if (!is_new)
+        continue;
+      *vector_add(&columns[0]) = file->paths.name[i];
+      *vector_add(&columns[1]) = interner_at(&files, frame->file, strlen(frame->file));
+      *vector_add(&columns[2]) = frame->line;
+    }
+  }
+  json_member_object(json, "sources");
+  put_texts(json, "files", &files);
+  static const char *const keys[] = {"name", "file", "line"};
+  for (size_t i = 0; i < 3; i++) {
+    json_member_ints(json, keys[i], columns[i].items, columns[i].count);
+    vector_done(&columns[i]);
+  }
+  json_object_end(json);
+  map_done(&known);
+  interner_done(&files);
 }
 
 static enum status put_runs(struct page *page, struct json_writer *json, struct error *err)
@@ -132,7 +165,8 @@ static enum status put_document(struct page *page, struct error *err)
     status = put_runs(page, &json, err);
   if (status == STATUS_OK) {
     put_choice(page, &json);
-    put_names(page, &json);
+    put_texts(&json, "names", &page->names.texts);
+    put_sources(page, &json);
     status = put_analyses(page, &json, err);
     page_put_short_names(page, &json);
     json_object_end(&json);

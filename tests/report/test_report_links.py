@@ -11,6 +11,10 @@ from browser import rows_of
 from scripted import asynchronous, kept_parents, leveled, ranges_in_steps, xsp, xsp_json
 from test_stacks import frames_and_kernel
 
+# What an editor's webview gives its page, and what editor/ relies on: one function, and the theme at the body.
+EDITOR = """() => { window.messages = []; window.acquireVsCodeApi = () => ({postMessage: (message) => messages.push(message)});
+  document.addEventListener("DOMContentLoaded", () => { document.body.dataset.vscodeThemeKind = "vscode-dark"; }); }"""
+
 
 IDS = [*(f"A{number}" for number in range(1, 16)), "L0"]
 
@@ -55,6 +59,42 @@ class ReportLinksTest(browser.BrowserTest):
                  for table in window.tables() if table["id"] not in IDS for row in rows_of(table)}
         self.assertEqual(names, inside)
         self.assertIn("selected", window.page.inner_text("body"))
+
+    def source_after_zoom(self, window, context):
+        window.section("flame").get_by_role("cell", name=context, exact=True).first.click()
+        window.page.get_by_role("button", name="On the timeline").wait_for()
+        return window.page.locator(".flame-path .source")
+
+    def test_a_context_has_the_line_of_its_nearest_frame(self):
+        window = self.open(report_files.written(frames_and_kernel, "frames")[1], "#page=flame")
+        for context, line in (("gemm", "net.py:9"), ("add [libtorch.so]", "train.py:3"), ("forward (net.py:9)", "net.py:9")):
+            source = self.source_after_zoom(window, context)
+            self.assertEqual((source.inner_text(), source.get_attribute("title")), (line, line))
+            self.assertEqual(source.evaluate("(element) => element.tagName"), "CODE")  # no link before the reader wants it
+        self.source_after_zoom(window, "program")
+        self.assertEqual(window.page.locator(".flame-path .source").count(), 0)
+        window.go("#page=flame&flame=bottom-up&x.flame.zoom=2")  # conv: its caller is below it
+        window.page.locator(".flame-path .source").wait_for()
+        self.assertEqual(window.page.locator(".flame-path .source").inner_text(), "net.py:9")
+        window.go("#page=timeline&span=1")
+        self.assertEqual(window.page.locator(".span-details .source").inner_text(), "net.py:9")
+
+    def test_in_an_editor_a_click_opens_the_line(self):
+        window = self.open(report_files.written(frames_and_kernel, "frames")[1])
+        window.page.add_init_script(f"({EDITOR})()")
+        window.page.reload()
+        window.wait()
+        self.assertEqual(window.page.locator("html").get_attribute("data-theme"), "dark")
+        window.page.evaluate("document.body.dataset.vscodeThemeKind = 'vscode-light'")
+        window.page.locator("html[data-theme=light]").wait_for()
+        window.open_page("flame")
+        canvas = window.page.locator(".flame-canvas").first
+        canvas.wait_for()
+        box = canvas.bounding_box()
+        canvas.click(position={"x": 0.15 * box["width"], "y": 3.5 * 20})  # all, program, main, forward
+        self.assertEqual(window.page.evaluate("messages"), [{"type": "xsp.source", "file": "net.py", "line": 9}])
+        window.page.get_by_role("button", name="net.py:9", exact=True).click()
+        self.assertEqual(len(window.page.evaluate("messages")), 2)
 
     def test_files_of_one_page_are_told_apart(self):
         first, _ = report_files.written(leveled, "leveled")

@@ -95,6 +95,13 @@ export interface CallPaths {
   name: number[];
   level: number[];
 }
+// Where frames are: numbers of names, places in files, lines.
+export interface Sources {
+  files: string[];
+  name: number[];
+  file: number[];
+  line: number[];
+}
 export interface Document_ {
   page_version: number;
   files: { name: string; call_paths?: CallPaths }[];
@@ -104,6 +111,7 @@ export interface Document_ {
   experiments: Experiment[];
   runs: RunFacts[];
   names: string[];
+  sources: Sources;
   notes: Note[];
   analyses: Answer[];
   short_names: string[][]; // of kernels, by file: name, short name, name, …
@@ -286,6 +294,17 @@ function checkCallPaths(paths: CallPaths | undefined, names: number): number {
   if (isBroken) throw broken("its call paths are malformed");
   return count;
 }
+function checkSources({ files, name, file, line }: Sources, names: number) {
+  const isBroken =
+    [files, name, file, line].some((column) => !Array.isArray(column)) ||
+    file.length !== name.length ||
+    line.length !== name.length ||
+    files.some((text) => typeof text !== "string") ||
+    name.some((number) => !isCount(number, names - 1)) ||
+    file.some((place) => !isCount(place, files.length - 1)) ||
+    line.some((number) => !isCount(number, Number.MAX_SAFE_INTEGER));
+  if (isBroken) throw broken("its source lines are malformed");
+}
 export async function loadDocument(): Promise<Document_> {
   await arrival(() => hasArrived("xsp-document"));
   const document_ = (await unpackJson("xsp-document")) as Document_;
@@ -304,6 +323,7 @@ export async function loadDocument(): Promise<Document_> {
     // the largest are here, by size
     if (rows_left_out > 0) table.rows.sort((a, b) => Number(a.layer_index ?? 0) - Number(b.layer_index ?? 0));
   namesKnown = document_.names.length;
+  checkSources(document_.sources ?? {}, namesKnown);
   pathsKnown = document_.files.map(({ call_paths }) => checkCallPaths(call_paths, namesKnown));
   return document_;
 }

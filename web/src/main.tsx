@@ -4,6 +4,7 @@ import { render } from "preact";
 import "./style.css";
 import "./frame/frame.css";
 import { checkEnd, loadDocument } from "./data";
+import { followLinks } from "./editor";
 import { Header } from "./frame/header";
 import { Help } from "./frame/help";
 import { startKeys } from "./frame/keys";
@@ -64,6 +65,7 @@ const fail = (error: unknown) => {
 };
 startTheme();
 startKeys();
+followLinks();
 const end = checkEnd().catch(fail);
 if (typeof DecompressionStream === "undefined") {
   fail(

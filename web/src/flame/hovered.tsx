@@ -6,7 +6,9 @@ import { count, digits, plural, time } from "../format";
 import { documentData } from "../state";
 import type { Hovered } from "./canvas";
 import type { Tree } from "./contexts";
+import { SourceLink } from "../widgets/source_link";
 import { pathOf, type Shape } from "./shape";
+import { sourceOfNode } from "./sources";
 import type { Spot } from "./time_order";
 
 export function Path({
@@ -26,6 +28,7 @@ export function Path({
   onName: (name: number) => void;
   onJump: (node: number) => void;
 }) {
+  const source = root === 0 ? undefined : sourceOfNode(shape, root, mode === "bottom-up");
   return (
     <div class="flame-path" role="navigation" aria-label="Contexts around the one shown">
       <button type="button" class="link" aria-current={root === 0 ? "true" : undefined} onClick={() => onOpen(0)}>
@@ -53,6 +56,7 @@ export function Path({
           <button type="button" onClick={() => onJump(root)}>
             On the timeline
           </button>
+          {source !== undefined && <SourceLink source={source} />}
         </>
       )}
     </div>

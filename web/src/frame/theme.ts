@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light or dark: by the URL, else by the system. The event "xsp-theme" announces changes to canvases.
+// Light or dark: by the URL, else by the editor around the page, else by the system. The event "xsp-theme" announces changes to canvases.
 import { effect, signal } from "@preact/signals";
 import { putLevelColors, type Theme } from "../colors";
+import { editorTheme, watchEditorTheme } from "../editor";
 import { theme } from "../state";
 
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
-const system = signal<Theme>(systemIsDark.matches ? "dark" : "light");
+const around = (): Theme => editorTheme() ?? (systemIsDark.matches ? "dark" : "light");
+const system = signal<Theme>(around());
 // While printing: all rows of tables are in the document, and the page is black on white.
 export const isPrinting = signal(false);
 
@@ -16,7 +18,9 @@ export function toggleTheme() {
 }
 
 export function startTheme() {
-  systemIsDark.addEventListener("change", (event) => (system.value = event.matches ? "dark" : "light"));
+  const look = () => (system.value = around());
+  systemIsDark.addEventListener("change", look);
+  watchEditorTheme(look);
   addEventListener("beforeprint", () => (isPrinting.value = true));
   addEventListener("afterprint", () => (isPrinting.value = false));
   matchMedia("print").addEventListener("change", (event) => (isPrinting.value = event.matches));

@@ -14,8 +14,11 @@ import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape
 import { hasSteps, mergeSteps, nameIn, stepsApart, stepsOf, type Steps } from "../flame/steps";
 import { ContextTable, NameTable, SandwichView } from "../flame/tables";
 import { Legend, Path, SpotLine, SpotTip, Tip, HoveredLine } from "../flame/hovered";
+import { sourceOfNode } from "../flame/sources";
 import { TimeOrder, type Spot } from "../flame/time_order";
 import { count, digits, plural, time } from "../format";
+import { host } from "../editor";
+import { openSource } from "../source";
 import { details, documentData, flameMode, page, search, selected, selection, setDetail, view } from "../state";
 import { clamp, wholeOf } from "../timeline/geometry";
 import { runLabel, Unpacked } from "../widgets/parts";
@@ -273,6 +276,12 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
         .map((one) => shape.name[one])
         .join("."),
     );
+  // In an editor, a click shows the source line too.
+  const click = (node: number) => {
+    open(node);
+    const source = host === undefined || node === 0 ? undefined : sourceOfNode(shape, node, mode === "bottom-up");
+    if (source !== undefined) openSource(source.file, source.line);
+  };
   const jump = (node: number) => {
     const path = pathOf(shape, node).map((one) => shape.name[one]);
     const nameOf = (span: number) => nameIn(steps, data.name[span], levelOf(data, span));
@@ -305,7 +314,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
             hits={hits}
             label={`Flame graph, ${MODES.find(([id]) => id === mode)![1].toLowerCase()}, ${amount(shape.total[root])}`}
             onHover={(next) => setHovered({ hovered: next, shape })}
-            onOpen={open}
+            onOpen={click}
             onJump={jump}
             onBack={back}
           />

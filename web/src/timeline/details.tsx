@@ -15,8 +15,10 @@ import {
   type Spans,
 } from "../data";
 import { tracksOf, unionOf } from "../flame/own_time";
+import { sourceOfSpan } from "../flame/sources";
 import { cell, count, digits, plural, time } from "../format";
 import { focus, page, search, selected } from "../state";
+import { SourceLink } from "../widgets/source_link";
 import { arrangement, isShown, showAllTracks } from "./layout";
 import { backwards, children, executions, forwardOf } from "./links";
 import { useLoaded } from "./loaded";
@@ -256,6 +258,7 @@ export function SpanDetails({ data, names, span }: { data: Spans; names: string[
     label = trackLabels(data)[at],
     isLeftOut = !isShown(arrangement.value, at, label),
     same = useMemo(() => siblings(data, span), [data, span]),
+    source = sourceOfSpan(data, span),
     tags = useLoaded(() => loadTags(facts, span), [facts, span]),
     id = useLoaded(() => loadSpanId(facts, span), [facts, span]);
   return (
@@ -279,6 +282,11 @@ export function SpanDetails({ data, names, span }: { data: Spans; names: string[
           )}
         </Fact>
         {typeof tags?.module === "string" && <Fact name="module">{tags.module}</Fact>}
+        {source !== undefined && (
+          <Fact name="source">
+            <SourceLink source={source} />
+          </Fact>
+        )}
         {same !== null && (
           <Fact name="of its name in this run" title={`from ${time(same.least)} to ${time(same.most)}`}>
             {count(same.count)}, median {time(same.median)}; {digits(same.percentile, 3)} % are shorter
