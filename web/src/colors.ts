@@ -42,8 +42,20 @@ const levelRgb = (level: number, lightness: number, chroma = 1): Rgb =>
 const css = ([red, green, blue]: Rgb) => `rgb(${red} ${green} ${blue})`;
 export const levelColor = (level: number, theme: Theme = themeShown()) => css(levelRgb(level, MARK[theme]));
 
-// The level colours as custom properties: style sheets have no table of their own.
-export function putLevelColors(root: HTMLElement, theme: Theme) {
+// Of differences, from much faster (blue) to much slower (red): people who see red and green alike tell them apart.
+export const DIFFERENCES = [-3, -2, -1, 0, 1, 2, 3] as const;
+export type Difference = (typeof DIFFERENCES)[number];
+const DIFFERENCE_LIGHTNESS = { light: [0.9, 0.87, 0.79, 0.7], dark: [0.66, 0.74, 0.7, 0.65] };
+const DIFFERENCE_CHROMA = [0.005, 0.06, 0.12, 0.18];
+const differenceRgb = (difference: Difference, theme: Theme): Rgb => {
+  const size = Math.abs(difference);
+  return oklch(DIFFERENCE_LIGHTNESS[theme][size], DIFFERENCE_CHROMA[size], difference < 0 ? 250 : 30);
+};
+
+// Colours as custom properties: style sheets have no table of their own.
+export function putColors(root: HTMLElement, theme: Theme) {
+  for (const difference of DIFFERENCES)
+    root.style.setProperty(`--difference${difference}`, css(differenceRgb(difference, theme)));
   LEVELS.forEach((_, level) => {
     root.style.setProperty(`--level-${level}`, levelColor(level, theme));
     root.style.setProperty(`--level-${level}-text`, css(levelRgb(level, LETTERS[theme])));
@@ -55,16 +67,19 @@ const pack = ([red, green, blue]: Rgb) => ((255 << 24) | (blue << 16) | (green <
 export interface Palette {
   of: (level: number, name: number) => number;
   faded: (level: number) => number;
+  difference: (difference: Difference) => number;
   text: string; // on a span's colour
   line: string; // on the page and on faded spans
 }
 function build(theme: Theme): Palette {
   const shades = SHADES[theme].length,
     all = LEVELS.map((_, level) => SHADES[theme].map((lightness) => pack(levelRgb(level, lightness, 0.85)))),
-    faded = LEVELS.map((_, level) => pack(levelRgb(level, FADED[theme], 0.12)));
+    faded = LEVELS.map((_, level) => pack(levelRgb(level, FADED[theme], 0.12))),
+    differences = DIFFERENCES.map((difference) => pack(differenceRgb(difference, theme)));
   return {
     of: (level, name) => all[level][(Math.imul(name, 2654435761) >>> 16) % shades],
     faded: (level) => faded[level],
+    difference: (difference) => differences[difference + 3],
     text: "#10141a",
     line: theme === "dark" ? "#e8ebf0" : "#1a1f27",
   };

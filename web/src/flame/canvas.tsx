@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { palette } from "../colors";
 import { count } from "../format";
 import { keyOf, useKeysOfPage } from "../frame/key_of";
+import { colorOf, onlyOf, pairOf } from "./difference";
 import { childrenOf, type Shape } from "./shape";
 import { fitted } from "./text";
 
@@ -58,6 +59,7 @@ export function layoutOf(shape: Shape, root: number, width: number): Layout {
       narrow = null;
     };
     for (const child of children) {
+      if (shape.otherSums !== null && shape.total[child] <= 0) continue; // the other run's only: has a line of its own
       const wide = (shape.total[child] / of) * box.width;
       const one: Box = {
         node: child,
@@ -101,6 +103,23 @@ interface Look {
   cursor: number;
   hover: number;
 }
+// Stripes: only one of the runs compared has the context.
+const STRIPE = 6;
+function stripe(context: CanvasRenderingContext2D, x: number, y: number, wide: number) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, wide, ROW - 1);
+  context.clip();
+  context.beginPath();
+  for (let at = x - ROW; at < x + wide; at += STRIPE) {
+    context.moveTo(at, y + ROW);
+    context.lineTo(at + ROW, y);
+  }
+  context.strokeStyle = "rgb(255 255 255 / 45%)";
+  context.lineWidth = 1.5;
+  context.stroke();
+  context.restore();
+}
 function paint(element: HTMLCanvasElement, { layout, shape, names, hits, isFlipped, cursor, hover }: Look) {
   const ratio = devicePixelRatio || 1,
     context = element.getContext("2d")!,
@@ -112,6 +131,10 @@ function paint(element: HTMLCanvasElement, { layout, shape, names, hits, isFlipp
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.font = "11.5px system-ui, sans-serif";
   context.textBaseline = "middle";
+  const colorAt = (node: number) =>
+    shape.otherSums === null
+      ? colors.of(shape.level[node], shape.name[node])
+      : colors.difference(colorOf(pairOf(shape, node, "total")));
   const label = (node: number) => (shape.name[node] < 0 ? "all" : names[shape.name[node]]);
   for (const box of layout.boxes) {
     const y = (isFlipped ? depth - 1 - box.depth : box.depth) * ROW,
@@ -123,13 +146,10 @@ function paint(element: HTMLCanvasElement, { layout, shape, names, hits, isFlipp
       const isHit = hits === null || (shape.name[box.node] >= 0 && hits[shape.name[box.node]] === 1),
         isPlain = shape.name[box.node] < 0;
       context.fillStyle = css(
-        isPlain
-          ? colors.faded(0)
-          : isHit
-            ? colors.of(shape.level[box.node], shape.name[box.node])
-            : colors.faded(shape.level[box.node]),
+        isPlain ? colors.faded(0) : isHit ? colorAt(box.node) : colors.faded(shape.level[box.node]),
       );
       context.fillRect(box.x, y, wide, ROW - 1);
+      if (shape.otherSums !== null && onlyOf(pairOf(shape, box.node, "total")) !== "") stripe(context, box.x, y, wide);
       if (box.node === cursor || box.node === hover) {
         context.strokeStyle = style.getPropertyValue(box.node === cursor ? "--accent" : "--text");
         context.lineWidth = box.node === cursor ? 2.5 : 1.5;

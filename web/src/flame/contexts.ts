@@ -12,43 +12,62 @@ const EXECUTION = 2;
 const SLICE = 1 << 15;
 const CHAIN_MOST = 4096; // a chain of parents is not followed further
 
-// Columns; place 0 is the root, parents come before children.
-export interface Tree {
-  name: number[]; // -1: the root
-  level: number[];
-  parent: number[];
+// Values of contexts, by place.
+export interface Amounts {
   host: number[]; // own time of spans on hosts, ns
   device: number[]; // of executions
   count: number[];
+}
+// Columns; place 0 is the root, parents come before children.
+export interface Tree extends Amounts {
+  name: number[]; // -1: the root
+  level: number[];
+  parent: number[];
   first: number[]; // earliest start
   hasDevice: boolean;
   left_out: number; // spans that had no room
+  other: Amounts | null; // of the run that this one is compared with
+  isExchanged: boolean; // the other way round
 }
-export const emptyTree = (): Tree => ({
+const noAmounts = (): Amounts => ({ host: [0], device: [0], count: [0] });
+export const emptyTree = (isCompared = false): Tree => ({
   name: [-1],
   level: [0],
   parent: [-1],
-  host: [0],
-  device: [0],
-  count: [0],
   first: [0],
   hasDevice: false,
   left_out: 0,
+  ...noAmounts(),
+  other: isCompared ? noAmounts() : null,
+  isExchanged: false,
 });
+export const emptyLike = (tree: Tree): Tree => ({
+  ...emptyTree(tree.other !== null),
+  hasDevice: tree.hasDevice,
+  left_out: tree.left_out,
+  isExchanged: tree.isExchanged,
+});
+export const sidesOf = (tree: Tree): Amounts[] => (tree.other === null ? [tree] : [tree, tree.other]);
 export function addNode(tree: Tree, parent: number, name: number, level: number, first: number): number {
   tree.name.push(name);
   tree.level.push(level);
   tree.parent.push(parent);
-  tree.host.push(0);
-  tree.device.push(0);
-  tree.count.push(0);
   tree.first.push(first);
+  for (const side of sidesOf(tree)) {
+    side.host.push(0);
+    side.device.push(0);
+    side.count.push(0);
+  }
   return tree.name.length - 1;
 }
+export function addAmounts(to: Amounts, node: number, from: Amounts, source: number, share = 1) {
+  to.host[node] += from.host[source] * share;
+  to.device[node] += from.device[source] * share;
+  to.count[node] += from.count[source] * share;
+}
 export function addTo(to: Tree, node: number, from: Tree, source: number) {
-  to.host[node] += from.host[source];
-  to.device[node] += from.device[source];
-  to.count[node] += from.count[source];
+  addAmounts(to, node, from, source);
+  if (to.other !== null && from.other !== null) addAmounts(to.other, node, from.other, source);
   if (from.first[source] < to.first[node]) to.first[node] = from.first[source];
 }
 // Finds or makes the child of a name.
@@ -120,8 +139,13 @@ export class Places {
   }
 }
 
-// Of one track (all its lanes), or of all.
-export function* contextsOfSpans(data: Spans, range: Range | null, track: number | null): Generator<number, Tree> {
+// Of one track (all its lanes), or of all; only of spans that count.
+export function* contextsOfSpans(
+  data: Spans,
+  range: Range | null,
+  track: number | null,
+  counts: (span: number) => boolean = () => true,
+): Generator<number, Tree> {
   const parents = yield* contextParents(data),
     own = yield* ownTimes(data, parents, range);
   const tree = emptyTree(),
@@ -132,7 +156,7 @@ export function* contextsOfSpans(data: Spans, range: Range | null, track: number
   for (let i = 0; i < data.count; i++) {
     if (i % SLICE === 0) yield i / data.count;
     if (!isChosen[data.row[i]]) continue;
-    if (!isInside(data, i, range)) continue;
+    if (!isInside(data, i, range) || !counts(i)) continue;
     const node = places.place(i);
     const isDevice = kindOf(data, i) === EXECUTION;
     (isDevice ? tree.device : tree.host)[node] += own[i];

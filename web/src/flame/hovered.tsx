@@ -7,6 +7,7 @@ import { documentData } from "../state";
 import type { Hovered } from "./canvas";
 import type { Tree } from "./contexts";
 import { SourceLink } from "../widgets/source_link";
+import { differenceRows } from "./difference_parts";
 import { pathOf, type Shape } from "./shape";
 import { sourceOfNode } from "./sources";
 import type { Spot } from "./time_order";
@@ -88,6 +89,15 @@ export function HoveredLine({
         {plural(more, "context")} in <strong>{name}</strong>, {show(total)}, too narrow to be drawn separately
       </>
     );
+  if (shape.otherSums !== null)
+    return (
+      <>
+        <strong>{name}</strong>{" "}
+        {differenceRows(shape, node, show)
+          .map(([key, text]) => `${key} ${text}`.trim())
+          .join(", ")}
+      </>
+    );
   return (
     <>
       <strong>{name}</strong> {show(total)}, {digits((100 * total) / (shape.total[0] || 1), 3)} %, own{" "}
@@ -148,14 +158,16 @@ export function Tip({
   const rows: [string, string][] =
     more > 0
       ? [["together", show(total)]]
-      : [
-          ["total", show(total)],
-          ["own", show(shape.own[node])],
-          ["spans", count(shape.count[node])],
-          ...(around > 0 && shape.total[around] > 0
-            ? [["of its parent", `${digits((100 * total) / shape.total[around], 3)} %`] as [string, string]]
-            : []),
-        ];
+      : shape.otherSums !== null
+        ? differenceRows(shape, node, show)
+        : [
+            ["total", show(total)],
+            ["own", show(shape.own[node])],
+            ["spans", count(shape.count[node])],
+            ...(around > 0 && shape.total[around] > 0
+              ? [["of its parent", `${digits((100 * total) / shape.total[around], 3)} %`] as [string, string]]
+              : []),
+          ];
   return (
     <div
       class="flame-tip"

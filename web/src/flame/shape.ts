@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree to draw: selected values (host, device, both, counts), top-down or inverted, with or without collapsed
 // recursion; callers and callees of one name. Pure.
-import { addTo, Children, emptyTree, type Tree } from "./contexts";
+import { addTo, Children, emptyLike, sidesOf, type Amounts, type Tree } from "./contexts";
 
 export const VALUES = ["both", "host", "device", "count"] as const;
 export type Value = (typeof VALUES)[number];
 export type Order = "top-down" | "bottom-up" | "left-heavy";
 
-export interface Shape extends Tree {
+interface Sums {
   own: Float64Array; // by the value chosen
   total: Float64Array; // with descendants
+}
+export interface Shape extends Tree, Sums {
+  otherSums: Sums | null; // of the run compared with
   child: Uint32Array; // children of all, one after the other, in the order drawn
   firstChild: Uint32Array; // where a node's begin; those of the next node begin where they end
 }
 export const childrenOf = (shape: Shape, node: number) =>
   shape.child.subarray(shape.firstChild[node], shape.firstChild[node + 1]);
-export const valueOf = (tree: Tree, node: number, value: Value) =>
-  value === "count"
-    ? tree.count[node]
-    : value === "host"
-      ? tree.host[node]
-      : value === "device"
-        ? tree.device[node]
-        : tree.host[node] + tree.device[node];
+export const valueOf = (of: Amounts, node: number, value: Value) =>
+  value === "both" ? of.host[node] + of.device[node] : of[value][node];
+const ownOf = (of: Amounts, value: Value) => Float64Array.from(of.count, (_, node) => valueOf(of, node, value));
+function totalsOf({ parent }: Tree, own: Float64Array): Float64Array {
+  const total = own.slice();
+  for (let node = total.length - 1; node > 0; node--) total[parent[node]] += total[node];
+  return total;
+}
 
 const SLICE = 1 << 14; // nodes between two looks at the clock
 
 // Children by first start, or by value in heaviest-first order.
-function* withChildren(tree: Tree, own: Float64Array, total: Float64Array, order: Order): Generator<number, Shape> {
+function* withChildren(tree: Tree, sums: Sums[], order: Order): Generator<number, Shape> {
   const size = tree.name.length,
+    { total } = sums[0],
     firstChild = new Uint32Array(size + 1),
     child = new Uint32Array(Math.max(0, size - 1));
   for (let node = 1; node < size; node++) firstChild[tree.parent[node] + 1]++;
@@ -48,29 +52,21 @@ function* withChildren(tree: Tree, own: Float64Array, total: Float64Array, order
       yield 0.6 + (0.4 * node) / size;
     }
   }
-  return { ...tree, own, total, child, firstChild };
+  return { ...tree, ...sums[0], otherSums: sums[1] ?? null, child, firstChild };
 }
-// Sums from the leaves up.
 function* finished(tree: Tree, value: Value, order: Order): Generator<number, Shape> {
-  const size = tree.name.length,
-    own = new Float64Array(size);
-  for (let node = 0; node < size; node++) own[node] = valueOf(tree, node, value);
-  yield 0.2;
-  const total = own.slice();
-  for (let node = size - 1; node > 0; node--) total[tree.parent[node]] += total[node];
-  yield 0.3;
-  return yield* withChildren(tree, own, total, order);
+  const sums: Sums[] = [];
+  for (const side of sidesOf(tree)) {
+    const own = ownOf(side, value);
+    sums.push({ own, total: totalsOf(tree, own) });
+    yield 0.2;
+  }
+  return yield* withChildren(tree, sums, order);
 }
-
-const like = (tree: Tree): Tree => ({
-  ...emptyTree(),
-  hasDevice: tree.hasDevice,
-  left_out: tree.left_out,
-});
 
 // A name directly in itself is one context.
 function* collapsed(tree: Tree, names: number): Generator<number, Tree> {
-  const result = like(tree),
+  const result = emptyLike(tree),
     children = new Children(result, names),
     place = new Int32Array(tree.name.length);
   for (let node = 1; node < tree.name.length; node++) {
@@ -88,26 +84,30 @@ function* collapsed(tree: Tree, names: number): Generator<number, Tree> {
 // Each name with its callers below. The first name of a chain has the value; callers below inherit it, so that a
 // child's share is this caller's part.
 function* inverted(tree: Tree, names: number, value: Value): Generator<number, Shape> {
-  const result = like(tree),
+  const result = emptyLike(tree),
     children = new Children(result, names),
-    amounts: number[] = [0];
+    sides = sidesOf(tree),
+    amounts = sides.map(() => [0]);
   for (let node = 1; node < tree.name.length; node++) {
     if (node % SLICE === 0) yield (0.6 * node) / tree.name.length;
-    const amount = valueOf(tree, node, value);
-    if (amount <= 0) continue;
-    amounts[0] += amount;
+    const own = sides.map((side) => valueOf(side, node, value));
+    if (own.every((amount) => amount <= 0)) continue;
+    addEach(amounts, 0, own);
     for (let at = node, to = 0, depth = 0; at > 0; at = tree.parent[at], depth++) {
       to = children.of(to, tree.name[at], tree.level[at], tree.first[at]);
       if (depth === 0) addTo(result, to, tree, node);
-      amounts[to] = (amounts[to] ?? 0) + amount;
+      addEach(amounts, to, own);
     }
   }
   return yield* carried(result, amounts, value);
 }
+function addEach(amounts: number[][], node: number, more: number[]) {
+  for (let side = 0; side < more.length; side++) amounts[side][node] = (amounts[side][node] ?? 0) + more[side];
+}
 // Totals of an inverted tree are not sums of descendants.
-function* carried(tree: Tree, amounts: number[], value: Value): Generator<number, Shape> {
-  const own = Float64Array.from(tree.name, (_, node) => valueOf(tree, node, value));
-  return yield* withChildren(tree, own, Float64Array.from(amounts), "bottom-up");
+function* carried(tree: Tree, amounts: number[][], value: Value): Generator<number, Shape> {
+  const sums = sidesOf(tree).map((side, i) => ({ own: ownOf(side, value), total: Float64Array.from(amounts[i]) }));
+  return yield* withChildren(tree, sums, "bottom-up");
 }
 
 export function* shapeOf(
@@ -127,12 +127,6 @@ export function atOnce<T>(steps: Generator<unknown, T>): T {
   }
 }
 
-function totalsOf(tree: Tree, value: Value): Float64Array {
-  const total = Float64Array.from(tree.name, (_, node) => valueOf(tree, node, value));
-  for (let node = tree.name.length - 1; node > 0; node--) total[tree.parent[node]] += total[node];
-  return total;
-}
-
 // ---- one name: callers and callees
 export interface Sandwich {
   total: number; // of the name, recursion counted once
@@ -142,12 +136,13 @@ export interface Sandwich {
   callees: Shape; // the root is the name; callees below
 }
 export function sandwichOf(tree: Tree, name: number, value: Value, names: number): Sandwich {
-  const base = totalsOf(tree, value),
-    callees = like(tree),
-    callers = like(tree),
+  const sides = sidesOf(tree),
+    base = sides.map((side) => totalsOf(tree, ownOf(side, value))),
+    callees = emptyLike(tree),
+    callers = emptyLike(tree),
     below = new Children(callees, names),
     above = new Children(callers, names),
-    amounts: number[] = [0],
+    amounts = sides.map(() => [0]),
     place = new Int32Array(tree.name.length).fill(-1); // in callees; -1: not below the name
   let own = 0,
     count = 0;
@@ -162,10 +157,11 @@ export function sandwichOf(tree: Tree, name: number, value: Value, names: number
     place[node] = tree.name[node] === name ? 0 : below.of(around, tree.name[node], tree.level[node], tree.first[node]);
     addTo(callees, place[node], tree, node);
     if (around >= 0) continue;
-    amounts[0] += base[node];
+    const totals = base.map((total) => total[node]);
+    addEach(amounts, 0, totals);
     for (let at = tree.parent[node], to = 0; at > 0; at = tree.parent[at]) {
       to = above.of(to, tree.name[at], tree.level[at], tree.first[at]);
-      amounts[to] = (amounts[to] ?? 0) + base[node];
+      addEach(amounts, to, totals);
       callers.count[to] += tree.count[node];
     }
   }
@@ -176,7 +172,7 @@ export function sandwichOf(tree: Tree, name: number, value: Value, names: number
   asRoot(callees);
   asRoot(callers);
   return {
-    total: amounts[0],
+    total: amounts[0][0],
     own,
     count,
     callees: atOnce(finished(callees, value, "left-heavy")),
@@ -193,22 +189,39 @@ export interface NameRow {
   host: number;
   device: number;
   count: number;
+  otherOwn: number; // in the run compared with
+  otherTotal: number;
 }
 export function namesOf(tree: Tree, value: Value): NameRow[] {
-  const base = totalsOf(tree, value),
+  const [base, otherBase = null] = sidesOf(tree).map((side) => totalsOf(tree, ownOf(side, value))),
     rows = new Map<number, NameRow>();
   for (let node = 1; node < tree.name.length; node++) {
     const name = tree.name[node];
     let row = rows.get(name);
-    if (row === undefined)
-      rows.set(name, (row = { name, level: tree.level[node], own: 0, total: 0, host: 0, device: 0, count: 0 }));
+    if (row === undefined) {
+      row = {
+        name,
+        level: tree.level[node],
+        own: 0,
+        total: 0,
+        host: 0,
+        device: 0,
+        count: 0,
+        otherOwn: 0,
+        otherTotal: 0,
+      };
+      rows.set(name, row);
+    }
+    if (tree.other !== null) row.otherOwn += valueOf(tree.other, node, value);
     row.own += valueOf(tree, node, value);
     row.host += tree.host[node];
     row.device += tree.device[node];
     row.count += tree.count[node];
     let at = tree.parent[node];
     while (at > 0 && tree.name[at] !== name) at = tree.parent[at];
-    if (at <= 0) row.total += base[node];
+    if (at > 0) continue;
+    row.total += base[node];
+    row.otherTotal += otherBase?.[node] ?? 0;
   }
   return [...rows.values()];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbered steps ("ProfilerStep#5", "ProfilerStep#6") as one context: names of the application and model level that
 // differ in the number at their end only. Pure.
-import { addTo, Children, emptyTree, type Tree } from "./contexts";
+import { addTo, Children, emptyLike, type Tree } from "./contexts";
 
 const MODEL = 1; // layers with numbers, as conv1 and conv2, are different ones
 const NUMBERED = /^(.*[^\d.])(\d+)$/s;
@@ -40,7 +40,7 @@ export const nameIn = (steps: Steps, name: number, level: number) => (level <= M
 
 // Siblings of one series become one context, and so do equal contexts below them.
 export function mergeSteps(tree: Tree, steps: Steps): Tree {
-  const merged: Tree = { ...emptyTree(), hasDevice: tree.hasDevice, left_out: tree.left_out },
+  const merged: Tree = emptyLike(tree),
     children = new Children(merged, steps.names.length + 1),
     place = new Int32Array(tree.name.length);
   for (let node = 1; node < tree.name.length; node++) {

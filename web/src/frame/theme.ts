@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light or dark: by the URL, else by the editor around the page, else by the system. The event "xsp-theme" announces changes to canvases.
 import { effect, signal } from "@preact/signals";
-import { putLevelColors, type Theme } from "../colors";
 import { editorTheme, watchEditorTheme } from "../editor";
+import { putColors, type Theme } from "../colors";
 import { theme } from "../state";
 
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
@@ -28,7 +28,7 @@ export function startTheme() {
     const next = isPrinting.value ? "light" : themeWanted(),
       root = document.documentElement;
     root.dataset.theme = next;
-    putLevelColors(root, next);
+    putColors(root, next);
     dispatchEvent(new Event("xsp-theme"));
   });
 }

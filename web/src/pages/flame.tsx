@@ -4,129 +4,50 @@
 // launches not at all. The totals of all orders and tables equal
 //   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { levelOf, type Spans } from "../data";
+import { levelOf, type RunFacts, type Spans } from "../data";
 import { matching } from "../find";
 import { FlameCanvas, type Hovered } from "../flame/canvas";
 import { inSlices, loadTree, type Tree } from "../flame/contexts";
 import { findSpan } from "../flame/find_span";
-import { tracksOf } from "../flame/own_time";
 import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape, type Value } from "../flame/shape";
 import { hasSteps, mergeSteps, nameIn, stepsApart, stepsOf, type Steps } from "../flame/steps";
 import { ContextTable, NameTable, SandwichView } from "../flame/tables";
 import { Legend, Path, SpotLine, SpotTip, Tip, HoveredLine } from "../flame/hovered";
 import { sourceOfNode } from "../flame/sources";
 import { TimeOrder, type Spot } from "../flame/time_order";
+import { exchanged, joined, loadSide, type Side } from "../flame/difference";
+import { ComparedRuns, DifferenceLegend, DifferenceTable, Unseen } from "../flame/difference_parts";
+import {
+  areStepsApart,
+  chosenTrack,
+  chosenValue,
+  comparedRun,
+  isRecursionCollapsed,
+  isWidthOther,
+  MODES,
+  Tools,
+} from "../flame/tools";
 import { count, digits, plural, time } from "../format";
 import { host } from "../editor";
 import { openSource } from "../source";
-import { details, documentData, flameMode, page, search, selected, selection, setDetail, view } from "../state";
+import {
+  details,
+  documentData,
+  flameMode,
+  page,
+  search,
+  selected,
+  selection,
+  setDetail,
+  view,
+  type Range,
+} from "../state";
 import { clamp, wholeOf } from "../timeline/geometry";
 import { runLabel, Unpacked } from "../widgets/parts";
 import "../flame/flame.css";
 
-const MODES = [
-  ["top-down", "Top-down", "from the outermost context down, in order of first start"],
-  ["bottom-up", "Bottom-up", "each name with its self time, and its callers below"],
-  ["left-heavy", "Left-heavy", "as top-down, the heaviest first"],
-  ["time", "Time order", "spans by time"],
-] as const;
-const VALUE_NAMES: [Value, string][] = [
-  ["both", "Host and device time"],
-  ["host", "Host time"],
-  ["device", "Device time"],
-  ["count", "Number of spans"],
-];
-const areStepsApart = () => details.value["flame.steps"] === "apart";
-const isRecursionCollapsed = () => details.value["flame.recursion"] === "collapsed";
-const chosenTrack = (data: Spans): number | null => {
-  const track = Number(details.value["flame.track"] ?? NaN);
-  return tracksOf(data.facts)[track] === track ? track : null;
-};
-const chosenValue = (tree: Tree): Value => {
-  const value = details.value["flame.value"] as Value;
-  return VALUE_NAMES.some(([id]) => id === value) && (tree.hasDevice || value === "count") ? value : "both";
-};
-
 export function Flame() {
   return <Unpacked>{(data) => <FlamePage key={data.facts.run} data={data} />}</Unpacked>;
-}
-
-function Tools({ data, tree, hasSeries }: { data: Spans; tree: Tree | null; hasSeries: boolean }) {
-  const tracks = tracksOf(data.facts)
-    .map((track, lane) => [track, lane])
-    .filter(([track, lane]) => track === lane);
-  const isTime = flameMode.value === "time";
-  const values = VALUE_NAMES.filter(([id]) => tree?.hasDevice || id === "both" || id === "count");
-  return (
-    <div class="tools flame-tools">
-      <div class="segments" role="group" aria-label="Order">
-        {MODES.map(([mode, text, what]) => (
-          <button
-            key={mode}
-            type="button"
-            title={what}
-            aria-pressed={flameMode.value === mode}
-            onClick={() => (flameMode.value = mode)}
-          >
-            {text}
-          </button>
-        ))}
-      </div>
-      {tracks.length > 1 && (
-        <label>
-          Track{" "}
-          <select
-            value={String(chosenTrack(data) ?? "")}
-            onChange={(event) => setDetail("flame.track", event.currentTarget.value)}
-          >
-            <option value="">all {tracks.length}</option>
-            {tracks.map(([track]) => (
-              <option key={track} value={track}>
-                {`${data.facts.lanes[track].process} ${data.facts.lanes[track].name}`.trim()}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
-      {!isTime && (
-        <label>
-          Value{" "}
-          <select
-            value={tree === null ? "both" : chosenValue(tree)}
-            onChange={(event) =>
-              setDetail("flame.value", event.currentTarget.value === "both" ? "" : event.currentTarget.value)
-            }
-          >
-            {values.map(([id, name]) => (
-              <option key={id} value={id}>
-                {id === "both" && !tree?.hasDevice ? "Time" : name}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
-      {!isTime && (
-        <label>
-          <input
-            type="checkbox"
-            checked={isRecursionCollapsed()}
-            onChange={(event) => setDetail("flame.recursion", event.currentTarget.checked ? "collapsed" : "")}
-          />{" "}
-          Collapse recursion
-        </label>
-      )}
-      {!isTime && hasSeries && (
-        <label>
-          <input
-            type="checkbox"
-            checked={!areStepsApart()}
-            onChange={(event) => setDetail("flame.steps", event.currentTarget.checked ? "" : "apart")}
-          />{" "}
-          Merge numbered steps
-        </label>
-      )}
-    </div>
-  );
 }
 
 // What is counted, and how exactly.
@@ -167,23 +88,48 @@ function Basis({ data, tree }: { data: Spans; tree: Tree }) {
   );
 }
 
-function FlamePage({ data }: { data: Spans }) {
-  const range = selection.value,
-    track = chosenTrack(data),
-    [recorded, setTree] = useState<Tree | null>(null),
+// The contexts of the run shown, or of two runs.
+interface Counted {
+  tree: Tree;
+  sides: [Side, Side] | null;
+}
+function useCounted(data: Spans, range: Range | null, track: number | null, other: RunFacts | undefined) {
+  const [counted, setCounted] = useState<Counted | null>(null),
     [part, setPart] = useState(0),
     [problem, setProblem] = useState("");
   useEffect(() => {
     let isCurrent = true;
-    setTree(null);
-    loadTree(data, range, track, (done) => isCurrent && setPart(done)).then(
-      (made) => isCurrent && setTree(made),
+    const onPart = (done: number) => isCurrent && setPart(done);
+    setCounted(null);
+    setProblem("");
+    const made: Promise<Counted> =
+      other === undefined
+        ? loadTree(data, range, track, onPart).then((tree) => ({ tree, sides: null }))
+        : Promise.all([loadSide(data.facts, onPart), loadSide(other, onPart)]).then((sides) => ({
+            tree: joined(...sides),
+            sides,
+          }));
+    made.then(
+      (one) => isCurrent && setCounted(one),
       (error) => isCurrent && setProblem(String(error.message ?? error)),
     );
     return () => {
       isCurrent = false;
     };
-  }, [data, range?.from, range?.to, track]);
+  }, [data, range?.from, range?.to, track, other]);
+  return { counted, part, problem };
+}
+
+function FlamePage({ data }: { data: Spans }) {
+  const other = comparedRun(data.facts),
+    range = other === undefined ? selection.value : null,
+    track = other === undefined ? chosenTrack(data) : null,
+    { counted, part, problem } = useCounted(data, range, track, other),
+    isOther = isWidthOther(),
+    recorded = useMemo(
+      () => (counted?.sides != null && isOther ? exchanged(counted.tree) : (counted?.tree ?? null)),
+      [counted, isOther],
+    );
   const names = documentData.value!.names,
     series = useMemo(() => (recorded === null ? stepsApart(names) : stepsOf(recorded, names)), [recorded]),
     isApart = areStepsApart() || !hasSteps(series),
@@ -200,7 +146,7 @@ function FlamePage({ data }: { data: Spans }) {
       )}
       {tree !== null && tree.name.length > 1 && (
         <>
-          <Basis data={data} tree={tree} />
+          {counted?.sides != null ? <ComparedRuns sides={counted.sides} /> : <Basis data={data} tree={tree} />}
           <Figure data={data} tree={tree} track={track} steps={steps} />
         </>
       )}
@@ -268,7 +214,9 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
         Laying out {count(tree.name.length - 1)} contexts…
       </p>
     );
-  const amount = (of: number) => (value === "count" ? plural(of, "span") : time(of));
+  const isCompared = shape.otherSums !== null,
+    amount = (of: number) =>
+      value !== "count" ? time(of) : isCompared ? `${digits(of)} span${of === 1 ? "" : "s"}` : plural(of, "span");
   const open = (node: number) =>
     setDetail(
       "flame.zoom",
@@ -334,7 +282,8 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
             descendants.
           </p>
         )}
-        <Legend tree={tree} />
+        {isCompared ? <DifferenceLegend shape={shape} /> : <Legend tree={tree} />}
+        {isCompared && mode !== "time" && <Unseen shape={shape} show={amount} />}
       </section>
       {mode === "time" && spot.place >= 0 && spot.x >= 0 && <SpotTip data={data} spot={spot} />}
       {mode !== "time" && hovered !== null && hovered.hovered.x >= 0 && hovered.hovered.node >= 0 && (
@@ -353,7 +302,16 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
           onClose={() => setDetail("flame.name", "")}
         />
       )}
-      {mode === "bottom-up" ? (
+      {isCompared ? (
+        <DifferenceTable
+          tree={tree}
+          shape={shape}
+          isByName={mode === "bottom-up"}
+          value={value}
+          names={names}
+          onRow={mode === "bottom-up" ? openName : open}
+        />
+      ) : mode === "bottom-up" ? (
         <NameTable tree={tree} value={value} names={names} total={shape.total[0]} onRow={openName} />
       ) : (
         <ContextTable shape={shape} value={value} names={names} onRow={open} />
