@@ -93,7 +93,7 @@ class ReportLinksTest(browser.BrowserTest):
         box = canvas.bounding_box()
         canvas.click(position={"x": 0.15 * box["width"], "y": 3.5 * 20})  # all, program, main, forward
         self.assertEqual(window.page.evaluate("messages"), [{"type": "xsp.source", "file": "net.py", "line": 9}])
-        window.page.get_by_role("button", name="net.py:9", exact=True).click()
+        window.page.locator(".flame-path").get_by_role("button", name="net.py:9", exact=True).click()
         self.assertEqual(len(window.page.evaluate("messages")), 2)
 
     def test_files_of_one_page_are_told_apart(self):

@@ -8,6 +8,7 @@ import { followLinks } from "./editor";
 import { Header } from "./frame/header";
 import { Help } from "./frame/help";
 import { startKeys } from "./frame/keys";
+import { startSourceSwitch } from "./frame/source_switch";
 import { startTheme } from "./frame/theme";
 import { Flame } from "./pages/flame";
 import { Batch } from "./pages/batch";
@@ -65,6 +66,7 @@ const fail = (error: unknown) => {
 };
 startTheme();
 startKeys();
+startSourceSwitch();
 followLinks();
 const end = checkEnd().catch(fail);
 if (typeof DecompressionStream === "undefined") {

@@ -10,9 +10,8 @@ export interface Source {
   line: number;
 }
 
-// Off in a new page: whoever gets one by mail starts no program by a click.
+// Off in a new page: whoever gets one by mail starts no program by a click (frame/source_switch.tsx).
 export const areLinksOn = signal(false);
-export const canOpenSource = () => host !== undefined || areLinksOn.value;
 
 const sources = computed(() => {
   const found = new Map<number, Source>(),
@@ -28,8 +27,7 @@ export const sourceText = ({ file, line }: Source) => `${file.slice(file.lastInd
 export const sourceLink = ({ file, line }: Source) =>
   file.startsWith("/") ? `vscode://file${file.split("/").map(encodeURIComponent).join("/")}:${line}` : null;
 
+// In an editor; a browser follows the link.
 export function openSource(file: string, line: number) {
-  const link = sourceLink({ file, line });
-  if (host !== undefined) host.postMessage({ type: "xsp.source", file, line });
-  else if (areLinksOn.value && link !== null) location.assign(link);
+  host?.postMessage({ type: "xsp.source", file, line });
 }

@@ -8,6 +8,9 @@ import { DataTable, type TableColumn } from "../widgets/table";
 import { changeOf, FACTORS, onlyOf, pairOf, type Pair, type Side } from "./difference";
 import { namesOf, type Shape, type Value } from "./shape";
 import type { Tree } from "./contexts";
+import { sourceOf } from "../source";
+import { sourceOfNode } from "./sources";
+import { sourceColumn } from "./tables";
 import { longLabel } from "./tools";
 
 const ROWS_MOST = 50_000;
@@ -171,6 +174,7 @@ export function DifferenceTable({
         ),
       },
       ...(isByName ? [] : [{ key: "in", label: "in", isText: true, value: (row: Row) => row.around }]),
+      ...sourceColumn<Row>(tree.name, (row) => (isByName ? sourceOf(row.node) : sourceOfNode(shape, row.node, false))),
       { key: "only", label: "only in", isText: true, value: (row) => onlyOf(row.total) },
       { key: `shown_own_${unit}`, label: "own, shown", value: (row) => row.own.shown },
       { key: `other_own_${unit}`, label: "own, other", value: (row) => row.own.other },
@@ -180,7 +184,7 @@ export function DifferenceTable({
       { key: `difference_${unit}`, label: "difference", value: (row) => row.total.shown - row.total.other },
       { key: "change_pct", label: "change", value: (row) => changeOf(row.total) },
     ];
-  }, [isByName, value]);
+  }, [tree, shape, isByName, value]);
   return (
     <>
       <DataTable

@@ -6,7 +6,10 @@ import { digits, plural } from "../format";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { FlameCanvas, type Hovered } from "./canvas";
 import { childrenOf, heaviest, namesOf, sandwichOf, type NameRow, type Shape, type Value } from "./shape";
+import { sourceOf, type Source } from "../source";
+import { SourceLink } from "../widgets/source_link";
 import type { Tree } from "./contexts";
+import { sourceOfNode } from "./sources";
 
 const ROWS_MOST = 50_000;
 const isTime = (value: Value) => value !== "count";
@@ -25,6 +28,28 @@ const split = <Row,>(
     : [
         { key: "host_ns", label: "own, host", value: host },
         { key: "device_ns", label: "own, device", value: device },
+      ];
+
+// Where one of the names is a frame with a known line.
+export const sourceColumn = <Row,>(names: number[], of: (row: Row) => Source | undefined): TableColumn<Row>[] =>
+  !names.some((name) => sourceOf(name) !== undefined)
+    ? []
+    : [
+        {
+          key: "source",
+          label: "source",
+          isText: true,
+          title: "the line of the context or of its nearest caller",
+          value: (row) => {
+            const source = of(row);
+            return source === undefined ? null : `${source.file}:${source.line}`;
+          },
+          short: (text) => text.slice(text.lastIndexOf("/") + 1),
+          show: (row) => {
+            const source = of(row);
+            return source === undefined ? "–" : <SourceLink source={source} />;
+          },
+        },
       ];
 
 export function ContextTable({
@@ -60,6 +85,7 @@ export function ContextTable({
         value: (node) => (shape.parent[node] === 0 ? "all" : names[shape.name[shape.parent[node]]]),
       },
       { key: "level", label: "level", isText: true, value: (node) => LEVELS[shape.level[node]] },
+      ...sourceColumn<number>(shape.name, (node) => sourceOfNode(shape, node, false)),
       { key: "count", label: "spans", value: (node) => shape.count[node] },
       { key: keyOf(value, "own"), label: "own", value: (node) => shape.own[node] },
       ...split<number>(
@@ -116,6 +142,7 @@ export function NameTable({
         ),
       },
       { key: "level", label: "level", isText: true, value: (row) => LEVELS[row.level] },
+      ...sourceColumn<NameRow>(tree.name, (row) => sourceOf(row.name)),
       { key: "count", label: "spans", value: (row) => row.count },
       { key: keyOf(value, "own"), label: "own", value: (row) => row.own },
       { key: "own_pct", label: "own of all", value: (row) => percent(row.own, total) },

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The help: keys by page, how to filter tables, and the licences of this page's libraries. A modal dialog; the browser
+// The help: keys by page, how to filter tables, settings, and the licences of this page's libraries. A modal dialog; the browser
 // gives the focus back to where it was.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { helpIsOpen } from "../state";
 import { KEYS } from "./keys";
+import { SourceSwitch } from "./source_switch";
 
 const licences = () => document.getElementById("xsp-licences")?.textContent?.trim() ?? "";
 
@@ -72,7 +73,10 @@ export function Help() {
               </dl>
             </section>
           </div>
-          <div>{KEYS.filter((group) => group.title === LONGEST).map(Group)}</div>
+          <div>
+            {KEYS.filter((group) => group.title === LONGEST).map(Group)}
+            <SourceSwitch />
+          </div>
         </div>
         {licences() !== "" && (
           <details>

@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source line by its short name: a button where it can be opened, else text. The title has the whole path.
-import { canOpenSource, openSource, sourceText, type Source } from "../source";
+// A source line by its short name: a button in an editor, a link where the reader wants links, else text. The title has the
+// whole path.
+import { host } from "../editor";
+import { areLinksOn, openSource, sourceLink, sourceText, type Source } from "../source";
 
 export function SourceLink({ source }: { source: Source }) {
   const { file, line } = source,
-    title = `${file}:${line}`;
-  if (!canOpenSource())
+    title = `${file}:${line}`,
+    link = areLinksOn.value ? sourceLink(source) : null,
+    stop = (event: Event) => event.stopPropagation(); // in a table, the row opens something else
+  if (host !== undefined)
     return (
-      <code class="source" title={title}>
+      <button
+        type="button"
+        class="link source"
+        title={title}
+        onClick={(event) => {
+          stop(event);
+          openSource(file, line);
+        }}
+      >
         {sourceText(source)}
-      </code>
+      </button>
     );
-  return (
-    <button type="button" class="link source" title={title} onClick={() => openSource(file, line)}>
+  return link === null ? (
+    <code class="source" title={title}>
       {sourceText(source)}
-    </button>
+    </code>
+  ) : (
+    <a class="source" title={title} href={link} onClick={stop} onKeyDown={stop}>
+      {sourceText(source)}
+    </a>
   );
 }
