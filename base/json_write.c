@@ -153,6 +153,12 @@ void json_bool(struct json_writer *json, bool value)
   buf_text(json->out, value ? "true" : "false");
 }
 
+void json_written(struct json_writer *json, const char *value)
+{
+  before_value(json);
+  buf_text(json->out, value);
+}
+
 void json_null(struct json_writer *json)
 {
   before_value(json);

@@ -29,6 +29,7 @@ void json_int(struct json_writer *json, int64_t value);
 void json_double(struct json_writer *json, double value); // shortest form that reads back equal; NaN and inf: null
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
+void json_written(struct json_writer *json, const char *value); // one well-formed value, as it is
 
 // A key and its value.
 static inline void json_member_int(struct json_writer *json, const char *key, int64_t value)

@@ -166,3 +166,8 @@ struct table_cell cell_bool(bool value)
 {
   return (struct table_cell){CELL_BOOL, {.truth = value}};
 }
+
+struct table_cell cell_json(const char *value)
+{
+  return (struct table_cell){CELL_JSON, {.text = value}};
+}

@@ -51,5 +51,6 @@ struct table_cell cell_real(double value);                   // NaN and infiniti
 struct table_cell cell_number(double value);                 // as cell_real; whole numbers become integers
 struct table_cell cell_text(const char *value);              // NULL or empty: null
 struct table_cell cell_bool(bool value);
+struct table_cell cell_json(const char *value); // one well-formed value, for programs: not in text and Markdown
 
 #endif

@@ -27,6 +27,11 @@ struct sort_item {
   size_t row;
 };
 
+static bool has_text(const struct table_cell *cell)
+{
+  return cell->type == CELL_TEXT || cell->type == CELL_JSON;
+}
+
 static double number_of(const struct table_cell *cell)
 {
   switch (cell->type) {
@@ -45,8 +50,8 @@ static int compare_items(const void *left, const void *right)
   const struct sort_item *b = right;
   int order = (a->value.type == CELL_NULL) - (b->value.type == CELL_NULL);
   if (order == 0 && a->value.type != CELL_NULL) {
-    bool is_text = a->value.type == CELL_TEXT;
-    if (is_text != (b->value.type == CELL_TEXT))
+    bool is_text = has_text(&a->value);
+    if (is_text != has_text(&b->value))
       order = is_text ? 1 : -1;
     else if (is_text)
       order = strcmp(a->value.value.text, b->value.value.text);

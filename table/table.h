@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum cell_type { CELL_NULL = 0, CELL_INT, CELL_REAL, CELL_TEXT, CELL_BOOL };
+enum cell_type { CELL_NULL = 0, CELL_INT, CELL_REAL, CELL_TEXT, CELL_BOOL, CELL_JSON }; // JSON: arrays, objects
 struct table_cell {
   enum cell_type type;
   union {
     int64_t integer;
     double real;
-    const char *text;
+    const char *text; // also of CELL_JSON: one well-formed value
     bool truth;
   } value; // text lives in the table's arena
 };

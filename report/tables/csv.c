@@ -77,7 +77,7 @@ static void put_cell(struct buf *out, const struct table_cell *cell, bool is_raw
   struct json_writer json;
   bool is_empty = cell->type == CELL_NULL || (cell->type == CELL_REAL && !isfinite(cell->value.real));
   json_start(&json, out);
-  if (cell->type == CELL_TEXT)
+  if (cell->type == CELL_TEXT || cell->type == CELL_JSON)
     csv_field(out, cell->value.text, strlen(cell->value.text), is_raw);
   else if (!is_empty)
     table_cell_json(&json, cell);

@@ -98,6 +98,8 @@ void figure_put(struct buf *out, const struct table_cell *cell, const struct fig
   case CELL_BOOL:
     buf_text(out, cell->value.truth ? "yes" : "");
     return;
+  case CELL_JSON:
+    return;
   case CELL_INT:
     if (style->factor >= 1) {
       buf_format(out, "%" PRId64, cell->value.integer);

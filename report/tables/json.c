@@ -20,6 +20,9 @@ void table_cell_json(struct json_writer *json, const struct table_cell *cell)
   case CELL_BOOL:
     json_bool(json, cell->value.truth);
     break;
+  case CELL_JSON:
+    json_written(json, cell->value.text);
+    break;
   }
 }
 

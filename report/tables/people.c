@@ -208,7 +208,7 @@ static void drop_entries(const struct people *people)
     // A note says it where it matters.
     bool is_noted = text_is_one_of(entry->key, "latency_basis", "model_latency_from") ||
                     (strcmp(entry->key, "asynchronous_pct") == 0 && entry->value.type == CELL_NULL);
-    if (!is_twice && !is_noted && !(is_rare && entry->value.type == CELL_NULL))
+    if (entry->value.type != CELL_JSON && !is_twice && !is_noted && !(is_rare && entry->value.type == CELL_NULL))
       summary[kept++] = *entry;
   }
   table->summary = summary;

@@ -236,6 +236,35 @@ static void test_keys(void **state)
   }
 }
 
+// For programs: in JSON as it is, in CSV as text, in no form for people.
+static void test_json_cells(void **state)
+{
+  static const struct table_column pair[] = {{"name", "", "name"}, {"spans", "", "spans"}};
+  static const struct table_cell cells[] = {TEXT("a"), {CELL_JSON, {.text = "[1,2]"}}};
+  static const struct table_entry entry = {"rules", {CELL_JSON, {.text = "{\"F1\":true}"}}};
+  static const struct table with_json = {.id = "findings",
+                                         .title = "t",
+                                         .columns = pair,
+                                         .column_count = 2,
+                                         .rows = cells,
+                                         .row_count = 1,
+                                         .summary = &entry,
+                                         .summary_count = 1};
+  static const enum report_format people[] = {REPORT_TEXT, REPORT_MARKDOWN};
+  for (size_t i = 0; i < 2; i++) {
+    buf_clear(&out);
+    report_tables(&with_json, 1, people[i], false, 0, &out);
+    assert_null(strstr(out.data, "spans"));
+    assert_null(strstr(out.data, "rules"));
+  }
+  buf_clear(&out);
+  report_tables(&with_json, 1, REPORT_CSV, false, 0, &out);
+  assert_string_equal(out.data, "name,spans\r\na,\"[1,2]\"\r\n");
+  buf_clear(&out);
+  report_tables(&with_json, 1, REPORT_JSON, false, 0, &out);
+  assert_non_null(strstr(out.data, "[{\"name\":\"a\",\"spans\":[1,2]}],\"summary\":{\"rules\":{\"F1\":true}}"));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -248,6 +277,7 @@ int main(void)
       cmocka_unit_test(test_units),
       cmocka_unit_test(test_small_values_are_not_shown_as_0),
       cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_json_cells),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
