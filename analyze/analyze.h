@@ -42,6 +42,10 @@ struct analyze_request {
   const char *base;            // T10: the framework that others are normalised to, "NAME" or "NAME==VERSION"; else NULL
   bool cold;                   // the first inferences of fresh processes, in place of all other runs
   bool computing_only;         // layers of category constant, variable, input, output and control are left out
+  const char *const *only;     // findings: ids or keys of those that are asked for; none: all
+  size_t only_count;
+  const char *const *thresholds; // findings: "NAME=VALUE" each
+  size_t threshold_count;
   const char *const *left_out; // files that could not be opened, "PATH: why"; the answer's notes name them
   size_t left_out_count;
 };
@@ -70,6 +74,8 @@ const struct analysis *analyze_find(const char *id); // case-insensitive; NULL
 enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,
                         const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err) MUST_CHECK;
+
+bool analyze_is_finding(const char *name); // an id ("F1", in any case) or a key ("hotspot") of analyze/findings/
 
 // ---- the cause (analyze/causes/) --------------------------------------------------------------------------------------
 enum time_part { // of the observations' time, each without those before it: they add up to it. docs/analyses.md, "The cause"

@@ -68,8 +68,16 @@ void fixture_run(struct fixture *fixture, const char *levels, int64_t batch_size
   fixture_run_full(fixture, &run);
 }
 
+uint32_t fixture_frame(struct fixture *fixture, uint32_t caller, unsigned kind, const char *name, const char *file,
+                       int64_t line)
+{
+  const struct store_frame frame = {.kind = kind, .name = name, .file = file, .line = line};
+  return store_context_id(fixture->store, caller, store_frame_id(fixture->store, &frame));
+}
+
 static int64_t add(struct fixture *fixture, struct store_span span, const char *name, const char *category)
 {
+  span.context_id = fixture->context_id;
   span.span_id = ++fixture->span_id;
   span.name = store_string(fixture->store, name, strlen(name));
   span.category = category == NULL ? 0 : store_string(fixture->store, category, strlen(category));

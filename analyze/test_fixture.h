@@ -12,6 +12,7 @@ struct fixture {
   struct error error;
   int64_t run_id, span_id, now_ns, correlation_id;
   int64_t experiment_id;
+  uint32_t context_id; // call path of further spans; 0: none
   struct analyze_request request;
   struct table *tables;
   size_t table_count;
@@ -28,6 +29,9 @@ void fixture_start(struct fixture *fixture);
 void fixture_experiment(struct fixture *fixture, const char *name);
 void fixture_experiment_on(struct fixture *fixture, const char *name, const struct store_system_value *system,
                            size_t count);
+// The call path of a frame called from `caller` (0: the outermost); kind: enum xsp_frame_kind, file NULL: unknown.
+uint32_t fixture_frame(struct fixture *fixture, uint32_t caller, unsigned kind, const char *name, const char *file,
+                       int64_t line);
 void fixture_run(struct fixture *fixture, const char *levels, int64_t batch_size); // further spans are its
 void fixture_run_full(struct fixture *fixture, const struct store_run *run);       // ids are filled in
 int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, int64_t start_ns, int64_t duration_ns);

@@ -2,12 +2,14 @@
 // xsp analyze: one or several analyses of one or several files, as tables.
 #include "base/interner.h"
 #include "programs/xsp/analyze_summary.h"
+#include "programs/xsp/findings_options.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 struct question {
@@ -160,6 +162,14 @@ static bool report_left_out(const struct answers *answers)
   return any;
 }
 
+static bool asks_findings(const struct question *question)
+{
+  for (size_t i = 0; i < question->id_count; i++)
+    if (strcasecmp(question->ids[i], "findings") == 0)
+      return true;
+  return false;
+}
+
 static enum status answer(const struct invocation *invocation, struct question *question, struct error *err)
 {
   struct analyze_request request;
@@ -167,6 +177,7 @@ static enum status answer(const struct invocation *invocation, struct question *
   XSP_TRY(reader_format(invocation, &format, err));
   XSP_TRY(read_request(invocation, &question->arena, &request, err));
   XSP_TRY(split_arguments(invocation, question, err));
+  XSP_TRY(findings_options_read(invocation, asks_findings(question), &question->arena, &request, err));
   enum status status = reader_files_open(question->paths, question->path_count, are_all_over_all(question, &request),
                                          &question->files, err);
   request.left_out = question->files.left_out.items;
@@ -180,6 +191,8 @@ static enum status answer(const struct invocation *invocation, struct question *
     enum status print_status = output_tables(question->answers.tables.items, question->answers.tables.count, format,
                                              question->id_count > 1, err);
     status = print_status != STATUS_OK ? print_status : status;
+    if (status == STATUS_OK)
+      status = findings_options_check(invocation, question->answers.tables.items, question->answers.tables.count, err);
   }
   bool broke = report_left_out(&question->answers);
   if (status == STATUS_OK &&
@@ -245,6 +258,13 @@ static const struct option_description options[] = {
      "Further metrics of kernels, named as their tags are, in A8, A9, A11, A12, A14 and A15."},
     {"partial-metrics", 0, NULL, NULL, false,
      "Give sums of metrics over those kernels that have them, also where others lack them. Such rows are marked."},
+    {"only", 0, "ID,...", NULL, true, "findings: only these, by id (F1) or rule (hotspot)."},
+    {"threshold", 0, "NAME=VALUE,...", NULL, true,
+     "findings: another threshold than the usual one, for example hotspot-share=20 (per cent). docs/findings.md lists "
+     "them; a wrong name prints all."},
+    {"fail-on", 0, "ID[:PERCENT],...", NULL, true,
+     "findings: exit status 1 where one of this id could save more than PERCENT of the time (where no bound is known: "
+     "takes more); without PERCENT, where there is one."},
     {0},
 };
 static const struct verb_example examples[] = {
@@ -255,6 +275,8 @@ static const struct verb_example examples[] = {
     {"xsp analyze A11 train.xsp --layer innermost --top 20", "the operators whose kernels take most time"},
     {"xsp analyze L0 resnet50.xsp", "what each level of tracing cost"},
     {"xsp analyze T8 zoo/ --sort task", "all models of a folder in one table, by what they are for"},
+    {"xsp analyze findings train.xsp", "what is probably wrong, where, and what it can cost at most"},
+    {"xsp analyze findings train.xsp --fail-on F2:5%", "status 1 where small kernels cost more than 5 %"},
     {"xsp analyze A5 A6 A7 resnet50.xsp --json", "three analyses as one JSON array"},
     {0},
 };
@@ -276,7 +298,7 @@ const struct verb verb_analyze = {
         "  A12 flops and memory traffic by layer     A13 GPU and non-GPU time by layer\n"
         "  A14 layers under the machine's roofs      A15 kernels by batch size\n"
         "  A16 forward and backward by operator      A17 time by calling context\n"
-        "  A18 samples of instructions by line\n\n"
+        "  A18 samples of instructions by line       findings: what is probably wrong, by rules\n\n"
         "Over all experiments of all files, in one table:\n\n"
         "  T8  models: task, size, latency, throughput, optimal batch size, share of convolutions\n"
         "  T9  models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds\n"

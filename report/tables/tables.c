@@ -34,6 +34,10 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
       table_csv(&tables[i], format == REPORT_CSV_RAW, out);
       continue;
     }
+    if (format == REPORT_TEXT && tables[i].id != NULL && strcmp(tables[i].id, "findings") == 0) {
+      findings_text(&tables[i], width, out);
+      continue;
+    }
     struct arena arena = {0};
     struct table table;
     table_for_people(&tables[i], &arena, &table);

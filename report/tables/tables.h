@@ -8,6 +8,7 @@
 #include "report/tables/figure.h"
 
 void table_text(const struct table *table, unsigned width, struct buf *out);
+void findings_text(const struct table *table, unsigned width, struct buf *out); // of the analysis `findings`
 void table_markdown(const struct table *table, struct buf *out);
 void table_csv(const struct table *table, bool is_raw, struct buf *out);
 void table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// F1, hotspots: contexts whose own time is a large share of all; and kernels or operators by name, which take it at several
+// places, or in a file without call paths.
+#include "analyze/findings/rules.h"
+#include "base/interner.h"
+
+#include <math.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+struct name {
+  double own_ns;
+  uint32_t place; // the one with most of it
+  size_t places;  // that have any
+  bool is_found;  // one of them is a finding by itself
+};
+struct hotspots {
+  struct findings *findings;
+  const struct places *places;
+  struct interner texts;
+  struct name *names; // by text
+  double total_ns, least_pct;
+};
+
+static double own_ns(const struct places *places, const struct place *place)
+{
+  if (places->has_devices)
+    return place->own.device_ns;
+  bool is_range = place->frame_kind == XSP_FRAME_KINDS && place->level < XSP_LEVEL_LAYER; // the program itself
+  return is_range ? 0 : place->own.host_ns;
+}
+
+// `places`: 1 for a context, else those that the name has together.
+static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t places)
+{
+  struct findings *findings = hotspots->findings;
+  bool has_devices = hotspots->places->has_devices;
+  const char *per = findings_per_observation(findings);
+  struct finding *finding = findings_add(findings);
+  finding_at_place(findings, finding, place);
+  finding_spans_at(findings, finding, place);
+  if (places > 1) {
+    finding->context_id = finding->line = 0;
+    finding->file = NULL;
+  }
+  finding->time_ms = finding->saving_ms = findings_per_observation_ms(findings, ns);
+  finding->saving_basis = "its own time, as if it took none";
+  finding->share_pct = share_pct(ns, hotspots->total_ns);
+  finding->title = findings_format(findings, "%s takes %s %s%s, %.3g %% of the %s time",
+                                   findings_name(findings, finding->context),
+                                   findings_time(findings, finding->time_ms), per,
+                                   places > 1 ? findings_format(findings, " at %zu places", places) : "",
+                                   finding->share_pct, has_devices ? "device" : "CPU");
+  finding->advice = has_devices ? "look at this kernel first: A8 has its figures, and whether memory or arithmetic "
+                                  "bounds it"
+                                : "look at this operator first: a faster algorithm, other shapes or types, fewer calls";
+  finding->threshold = findings_threshold_of(findings, "hotspot-share");
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "self_ms", finding->time_ms);
+  finding_number(finding, "root_ms", findings_per_observation_ms(findings, hotspots->total_ns));
+  finding_number(finding, "places", (double)places);
+}
+
+static void add_names(struct hotspots *hotspots)
+{
+  const struct places *places = hotspots->places;
+  hotspots->names = arena_alloc_array(hotspots->findings->question->scratch, places->count + 1, sizeof *hotspots->names);
+  for (uint32_t i = 0; i < places->count; i++) {
+    double ns = own_ns(places, &places->all[i]);
+    if (!(ns > 0))
+      continue;
+    struct name *name =
+        &hotspots->names[interner_at(&hotspots->texts, places->all[i].name, strlen(places->all[i].name))];
+    if (name->places == 0 || ns > own_ns(places, &places->all[name->place]))
+      name->place = i;
+    name->own_ns += ns;
+    name->places++;
+    if (!places->has_contexts || share_pct(ns, hotspots->total_ns) <= hotspots->least_pct)
+      continue;
+    name->is_found = true;
+    add(hotspots, i, ns, 1);
+  }
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct hotspots hotspots = {.findings = findings, .least_pct = findings_threshold(findings, "hotspot-share")};
+  XSP_TRY(findings_places(findings, &hotspots.places, err));
+  const struct place_figures *total = &hotspots.places->total;
+  hotspots.total_ns = hotspots.places->has_devices ? total->device_ns : total->host_ns;
+  add_names(&hotspots);
+  size_t count = interner_count(&hotspots.texts);
+  for (size_t i = 0; i < count; i++) {
+    const struct name *name = &hotspots.names[i];
+    if (!name->is_found && share_pct(name->own_ns, hotspots.total_ns) > hotspots.least_pct)
+      add(&hotspots, name->place, name->own_ns, name->places);
+  }
+  interner_done(&hotspots.texts);
+  return count > 0 ? STATUS_OK : findings_lack(findings, err, "it has neither layers, kernels nor call paths");
+}
+
+const struct finding_rule finding_f1 = {
+    .id = "F1",
+    .key = "hotspot",
+    .title = "hotspots",
+    .thresholds = {{"hotspot-share", "%", 10, "own time of a context, of the device time, else of the CPU time"}},
+    .takes_folded = true,
+    .find = find,
+};

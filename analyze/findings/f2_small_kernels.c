@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// F2, small kernels: a Python function, or a range, that gathers many kernels which take little time each; where nothing was
+// recorded at the kernel level, operators. Of nested ones it is the innermost that gathers enough of them.
+#include "analyze/findings/rules.h"
+
+#include <math.h>
+#include <xsp/call_path.h>
+
+struct small_kernels {
+  struct findings *findings;
+  const struct places *places;
+  struct place_figures *gathered; // by function: what is not in a finding below it; of the last one: at the top
+  double least_count, most_us;
+};
+
+// Is it a place that a person wrote, or marked?
+static bool gathers(const struct places *places, const struct place *function)
+{
+  if (function->frame_kind == XSP_FRAME_KINDS)
+    return function->level <= XSP_LEVEL_MODEL || function->is_module;
+  if (places->has_python)
+    return function->frame_kind == XSP_FRAME_PYTHON && !place_is_glue(function);
+  return function->frame_kind == XSP_FRAME_NATIVE;
+}
+
+static const struct place_units *units_of(const struct places *places, const struct place_figures *figures)
+{
+  return places->has_kernels ? &figures->kernels : &figures->operators;
+}
+
+// What goes with the units: kernels on devices, and the host's time for them, with what leads to each of its operators. A range's
+// own time has that already.
+static double bound_ns(const struct places *places, uint32_t function, const struct place_figures *figures)
+{
+  bool is_range = function == PLACE_NONE || places->functions[function].frame_kind == XSP_FRAME_KINDS;
+  double host_ns = figures->host_ns + (is_range && !places->has_contexts ? 0 : figures->operators.lead_ns);
+  if (host_ns == 0)
+    return figures->kernels.ns + figures->kernels.lead_ns;
+  return host_ns + (places->has_devices ? figures->kernels.ns : 0);
+}
+
+static void add(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
+{
+  struct findings *findings = small->findings;
+  const struct places *places = small->places;
+  const struct place_units *units = units_of(places, figures);
+  struct finding *finding = findings_add(findings);
+  double count = units->count / places->observations, mean_us = units->ns / units->count / 1e3;
+  finding->context = "the whole observation";
+  if (function != PLACE_NONE) {
+    finding_at_place(findings, finding, places->functions[function].function);
+    finding_spans_in_function(findings, finding, function);
+  }
+  finding->time_ms = findings_per_observation_ms(findings, units->ns);
+  finding->share_pct =
+      share_pct(units->ns, places->has_devices ? places->total.device_ns : places->total.host_ns);
+  finding->saving_ms = findings_per_observation_ms(findings, bound_ns(places, function, figures) * (1 - 1 / count));
+  finding->saving_basis = places->has_devices ? "time of these kernels on the device and of their operators on the host, "
+                                                "with what leads to each, as if one took the place of all"
+                                              : "time of these operators and of what leads to each, as if one took "
+                                                "the place of all";
+  finding->title = findings_format(findings, "%s runs %.6g %s %s, of %s on average",
+                                   findings_name(findings, finding->context), count,
+                                   places->has_kernels ? "kernels" : "operators",
+                                   findings_per_observation(findings), findings_time(findings, mean_us / 1e3));
+  finding->advice = places->has_devices ? "fuse them: torch.compile or the framework's fused operator; or launch them "
+                                          "as one graph (CUDA graphs)"
+                                        : "fuse them: torch.compile, or the framework's fused operator";
+  finding->threshold = findings_threshold_of(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
+  finding->confidence = places->is_folded ? CONFIDENCE_LOW : places->has_kernels ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+  finding_number(finding, "count", count);
+  finding_number(finding, "mean_us", mean_us);
+}
+
+// Adds up the children before their parents: functions come after their callers.
+static void hand_up(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
+{
+  const struct places *places = small->places;
+  const struct place_units *units = units_of(places, figures);
+  bool is_top = function == PLACE_NONE;
+  if ((is_top || gathers(places, &places->functions[function])) &&
+      units->count / places->observations >= small->least_count && units->ns / units->count < small->most_us * 1e3)
+    add(small, function, figures);
+  else if (!is_top) {
+    uint32_t parent = places->functions[function].parent;
+    place_figures_add(&small->gathered[parent == PLACE_NONE ? places->function_count : parent], figures);
+  }
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct small_kernels small = {.findings = findings};
+  XSP_TRY(findings_places(findings, &small.places, err));
+  const struct places *places = small.places;
+  if (units_of(places, &places->total)->count == 0)
+    return findings_lack(findings, err, "it has neither kernels nor layers");
+  small.least_count = findings_threshold(findings, "small_kernels-count");
+  small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
+  small.gathered =
+      arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
+  for (size_t i = places->function_count; i > 0; i--) {
+    place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
+    hand_up(&small, (uint32_t)(i - 1), &small.gathered[i - 1]);
+  }
+  hand_up(&small, PLACE_NONE, &small.gathered[places->function_count]);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f2 = {
+    .id = "F2",
+    .key = "small_kernels",
+    .title = "many small kernels",
+    .thresholds = {{"small_kernels-count", "", 10, "kernels or operators per observation, at least"},
+                   {"small_kernels-mean", "us", 10, "mean time of the kernels, less than"},
+                   {"small_kernels-operator", "us", 20,
+                    "mean time of operators where there is no kernel level, less than"}},
+    .takes_folded = true,
+    .find = find,
+};

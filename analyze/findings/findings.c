@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analysis `findings`: asks each rule of the table about one experiment, orders what they found, and fills the table. Rules
+// call the helpers below.
+#include "analyze/findings/findings.h"
+
+#include "analyze/a_list.h"
+#include "base/json_write.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+#define HIGH_PCT 10 // of the time that could be gained, else of the share
+#define MEDIUM_PCT 3
+#define NAME_BYTES_MOST 60 // of names in titles
+
+// ---- for rules -------------------------------------------------------------------------------------------------------
+struct finding *findings_add(struct findings *findings)
+{
+  struct finding *finding = vector_add(&findings->all);
+  finding->rule = findings->rule;
+  finding->time_ms = finding->share_pct = finding->saving_ms = NAN;
+  return finding;
+}
+
+void finding_number(struct finding *finding, const char *key, double value)
+{
+  if (finding->number_count < FINDING_NUMBERS_MOST)
+    finding->numbers[finding->number_count++] = (struct finding_number){key, value};
+}
+
+enum status findings_lack(const struct findings *findings, struct error *err, const char *why)
+{
+  return question_lacks(findings->question, err, "%s", why);
+}
+
+const char *findings_format(struct findings *findings, const char *format, ...)
+{
+  char *text = NULL;
+  va_list args;
+  va_start(args, format);
+  int length = vasprintf(&text, format, args);
+  va_end(args);
+  if (length < 0)
+    memory_exhausted();
+  const char *kept = arena_copy(findings->question->arena, text, (size_t)length);
+  free(text);
+  return kept;
+}
+
+const char *findings_name(struct findings *findings, const char *name)
+{
+  size_t length = strlen(name);
+  if (length <= NAME_BYTES_MOST)
+    return name;
+  length = NAME_BYTES_MOST;
+  while (((unsigned char)name[length] & 0xc0) == 0x80) // not within a character
+    length--;
+  return findings_format(findings, "%.*s…", (int)length, name);
+}
+
+const char *findings_time(struct findings *findings, double ms)
+{
+  if (ms >= 1000)
+    return findings_format(findings, "%.2f s", ms / 1000);
+  if (ms >= 0.1)
+    return findings_format(findings, "%.*f ms", ms >= 100 ? 0 : ms >= 10 ? 1 : 2, ms);
+  return findings_format(findings, "%.3g µs", ms * 1000);
+}
+
+enum status findings_places(struct findings *findings, const struct places **ret_places, struct error *err)
+{
+  if (findings->places == NULL) {
+    struct places *places = arena_alloc(findings->question->scratch, sizeof *places);
+    XSP_TRY(finding_places_load(findings->question, findings->set, places, err));
+    findings->places = places;
+  }
+  *ret_places = findings->places;
+  return STATUS_OK;
+}
+
+double findings_per_observation_ms(const struct findings *findings, double sum_ns)
+{
+  return sum_ns / 1e6 / findings->places->observations;
+}
+
+const char *findings_per_observation(const struct findings *findings)
+{
+  return findings->places->is_folded ? "in all" : "per observation";
+}
+
+static const char *keep(struct findings *findings, const char *text)
+{
+  return text == NULL ? NULL : arena_copy(findings->question->arena, text, strlen(text));
+}
+
+void finding_at_place(struct findings *findings, struct finding *finding, uint32_t place)
+{
+  const struct places *places = findings->places;
+  uint32_t source = place_in_source(places->all, place);
+  finding->context = keep(findings, places->all[place].name);
+  finding->context_id = places->all[place].frame_kind < XSP_FRAME_KINDS ? (int64_t)place + 1 : 0;
+  if (source == PLACE_NONE)
+    return;
+  finding->file = keep(findings, places->all[source].file);
+  finding->line = places->all[source].line;
+}
+
+// Of the run that has the first of them.
+static void add_spans(struct findings *findings, struct finding *finding, const bool *is_wanted, bool only_units)
+{
+  const struct places *places = findings->places;
+  for (size_t i = 0; i < places->run_count && finding->span_count == 0; i++) {
+    const struct places_run *run = &places->runs[i];
+    for (size_t row = 0; row < run->count && finding->span_count < FINDING_SPANS_MOST; row++) {
+      if (run->counts[row] < (only_units ? COUNTS_UNIT : COUNTS_TIME) || !is_wanted[run->place_of[row]])
+        continue;
+      finding->run_id = run->run_id;
+      finding->spans[finding->span_count++] = run->span_ids[row];
+    }
+  }
+}
+
+void finding_spans_at(struct findings *findings, struct finding *finding, uint32_t place)
+{
+  bool *is_wanted = arena_alloc(findings->question->scratch, findings->places->count + 1);
+  is_wanted[place] = true;
+  add_spans(findings, finding, is_wanted, false);
+}
+
+void finding_spans_in_function(struct findings *findings, struct finding *finding, uint32_t function)
+{
+  const struct places *places = findings->places;
+  bool *is_below = arena_alloc(findings->question->scratch, places->function_count + 1);
+  bool *is_wanted = arena_alloc(findings->question->scratch, places->count + 1);
+  for (uint32_t i = function; i < places->function_count; i++) {
+    uint32_t parent = places->functions[i].parent;
+    is_below[i] = i == function || (parent != PLACE_NONE && is_below[parent]);
+  }
+  for (size_t i = 0; i < places->count; i++)
+    is_wanted[i] = is_below[places->all[i].function];
+  add_spans(findings, finding, is_wanted, true);
+}
+
+// ---- the rows --------------------------------------------------------------------------------------------------------
+static double root_ms(const struct findings *findings)
+{
+  const struct places *places = findings->places;
+  if (places == NULL)
+    return NAN;
+  return findings_per_observation_ms(findings, places->has_devices ? places->total.device_ns : places->total.host_ns);
+}
+
+static double saving_pct(const struct findings *findings, const struct finding *finding)
+{
+  return share_pct(finding->saving_ms, isnan(findings->latency_ms) ? root_ms(findings) : findings->latency_ms);
+}
+
+static const char *severity(double pct)
+{
+  return pct >= HIGH_PCT ? "high" : pct >= MEDIUM_PCT ? "medium" : "low";
+}
+
+// "hotspot-share=10%"
+static const char *threshold_text(struct findings *findings, const struct finding *finding)
+{
+  findings->rule = finding->rule;
+  return finding->threshold == NULL ? NULL
+                                    : findings_format(findings, "%s=%g%s", finding->threshold->name,
+                                                      findings_threshold(findings, finding->threshold->name),
+                                                      finding->threshold->unit);
+}
+
+static struct table_cell json_cell(struct findings *findings, struct buf *text)
+{
+  struct table_cell cell = cell_json(arena_copy(findings->question->arena, text->data, text->length));
+  buf_done(text);
+  return cell;
+}
+
+static struct table_cell spans_cell(struct findings *findings, const struct finding *finding)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  json_start(&json, &text);
+  json_ints(&json, finding->spans, finding->span_count);
+  return json_cell(findings, &text);
+}
+
+static struct table_cell numbers_cell(struct findings *findings, const struct finding *finding)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  json_start(&json, &text);
+  json_object(&json);
+  for (size_t i = 0; i < finding->number_count; i++)
+    json_member_double(&json, finding->numbers[i].key, finding->numbers[i].value);
+  json_object_end(&json);
+  return json_cell(findings, &text);
+}
+
+static void put_row(struct findings *findings, const struct finding *finding)
+{
+  static const char *const confidences[] = {"low", "medium", "high"};
+  struct table_builder *table = &findings->question->table;
+  double pct = saving_pct(findings, finding);
+  bool is_all = findings->places != NULL && findings->places->is_folded;
+  table_row(table);
+  table_put(table, "id", "", "finding", cell_text(finding->rule->id));
+  table_put(table, "rule", "", "rule", cell_text(finding->rule->key));
+  table_put(table, "severity", "", "severity", cell_text(severity(isnan(pct) ? finding->share_pct : pct)));
+  table_put(table, "confidence", "", "confidence", cell_text(confidences[finding->confidence]));
+  table_put(table, "title", "", "title", cell_text(finding->title));
+  table_put(table, "context", "", "context", cell_text(finding->context));
+  table_put(table, "context_id", "", "context id", cell_int_if(finding->context_id != 0, finding->context_id));
+  table_put(table, "file", "", "file", cell_text(finding->file));
+  table_put(table, "line", "", "line", cell_int_if(finding->line > 0, finding->line));
+  table_put(table, "time_ms", "ms", "time", cell_real(finding->time_ms));
+  table_put(table, "share_pct", "%", "share", cell_real(finding->share_pct));
+  table_put(table, "basis", "", "basis", cell_text(is_all ? "all" : "observation"));
+  table_put(table, "saving_ms", "ms", "at most", cell_real(finding->saving_ms));
+  table_put(table, "saving_pct", "%", "at most", cell_real(pct));
+  table_put(table, "saving_basis", "", "bound", cell_text(finding->saving_basis));
+  table_put(table, "threshold", "", "threshold", cell_text(threshold_text(findings, finding)));
+  table_put(table, "advice", "", "try", cell_text(finding->advice));
+  table_put(table, "run_id", "", "run", cell_int_if(finding->run_id != 0, finding->run_id));
+  table_put(table, "spans", "", "spans", spans_cell(findings, finding));
+  table_put(table, "numbers", "", "numbers", numbers_cell(findings, finding));
+}
+
+// Numbers falling, NaN last.
+static int compare_falling(double a, double b)
+{
+  if (isnan(a) || isnan(b))
+    return isnan(a) - isnan(b);
+  return (a < b) - (a > b);
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+  const struct finding *a = left, *b = right;
+  int order = compare_falling(a->saving_ms, b->saving_ms);
+  if (order == 0)
+    order = compare_falling(a->share_pct, b->share_pct);
+  if (order == 0)
+    order = strcmp(a->rule->id, b->rule->id);
+  return order != 0 ? order : strcmp(a->title, b->title);
+}
+
+// Declares the columns, also where there is no finding.
+static void put_rows(struct findings *findings)
+{
+  static const struct finding_rule no_rule = {.id = "", .key = ""};
+  const struct finding none = {.rule = &no_rule};
+  put_row(findings, &none);
+  table_declared(&findings->question->table, findings->all.count);
+  if (findings->all.count > 0)
+    qsort(findings->all.items, findings->all.count, sizeof *findings->all.items, compare_findings);
+  for (size_t i = 0; i < findings->all.count; i++)
+    put_row(findings, &findings->all.items[i]);
+}
+
+// ---- the rules -------------------------------------------------------------------------------------------------------
+static void put_rule_json(struct findings *findings, bool is_asked, const char *lacks, struct json_writer *json)
+{
+  const struct finding_rule *rule = findings->rule;
+  json_object(json);
+  json_member_string(json, "id", rule->id);
+  json_member_string(json, "rule", rule->key);
+  json_member_string(json, "title", rule->title);
+  json_member_bool(json, "asked", is_asked);
+  json_member_string(json, "lacks", lacks);
+  json_member_array(json, "thresholds");
+  for (size_t i = 0; i < FINDING_THRESHOLDS_MOST && rule->thresholds[i].name != NULL; i++) {
+    const struct finding_threshold *threshold = &rule->thresholds[i];
+    json_object(json);
+    json_member_string(json, "name", threshold->name);
+    json_member_string(json, "unit", threshold->unit);
+    json_member_double(json, "value", findings_threshold(findings, threshold->name));
+    json_member_double(json, "default", threshold->usual);
+    json_member_string(json, "help", threshold->help);
+    json_object_end(json);
+  }
+  json_array_end(json);
+  json_object_end(json);
+}
+
+// Rules that the file cannot answer are named in a note.
+static enum status ask_rules(struct findings *findings, const bool *is_asked, struct error *err)
+{
+  struct buf rules = {0}, lacking = {0};
+  struct json_writer json;
+  enum status status = STATUS_OK;
+  json_start(&json, &rules);
+  json_array(&json);
+  for (size_t i = 0; finding_rules[i] != NULL && status == STATUS_OK; i++) {
+    struct error why = {0};
+    findings->rule = finding_rules[i];
+    if (is_asked[i])
+      status = store_is_folded(findings->question->view->store) && !finding_rules[i]->takes_folded
+                   ? findings_lack(findings, &why, "it has the calling context tree instead of spans")
+                   : finding_rules[i]->find(findings, &why);
+    put_rule_json(findings, is_asked[i], status == STATUS_NO ? why.why : NULL, &json);
+    if (status == STATUS_NO) {
+      buf_format(&lacking, "%s%s", lacking.length > 0 ? ", " : "", finding_rules[i]->id);
+      status = STATUS_OK;
+    } else if (status != STATUS_OK && err != NULL)
+      *err = why;
+  }
+  json_array_end(&json);
+  if (lacking.length > 0)
+    table_note(&findings->question->table, "not asked, since the file lacks what they need: %s", lacking.data);
+  buf_done(&lacking);
+  table_summary(&findings->question->table, "findings", cell_int((int64_t)findings->all.count));
+  table_summary(&findings->question->table, "latency_ms", cell_real(findings->latency_ms));
+  table_summary(&findings->question->table, "rules", json_cell(findings, &rules));
+  return status;
+}
+
+static bool is_deeper(struct level_set a, struct level_set b)
+{
+  if (a.metrics != b.metrics || a.serial != b.serial)
+    return a.metrics != b.metrics ? b.metrics : b.serial;
+  return level_set_count(a) > level_set_count(b);
+}
+
+static const struct view_set *set_of(const struct view *view, int64_t batch_size)
+{
+  const struct view_set *best = NULL;
+  for (size_t i = 0; i < view->set_count; i++)
+    if (view->sets[i].batch_size == batch_size && view->sets[i].observation_count > 0 &&
+        (best == NULL || is_deeper(view->sets[i].levels, best->levels)))
+      best = &view->sets[i];
+  return best;
+}
+
+static bool has_set(const struct view *view, int64_t batch_size)
+{
+  return set_of(view, batch_size) != NULL;
+}
+
+static enum status answer(struct question *question, struct error *err)
+{
+  struct findings findings = {.question = question, .latency_ms = NAN};
+  size_t count = findings_rule_count();
+  bool *is_asked = arena_alloc_array(question->scratch, count + 1, sizeof *is_asked);
+  findings.thresholds = arena_alloc_array(question->scratch, count * FINDING_THRESHOLDS_MOST + 1, sizeof(double));
+  XSP_TRY(findings_read_options(question->request, findings.thresholds, is_asked, err));
+  XSP_TRY(question_batch(question, has_set, "observations", err));
+  findings.set = set_of(question->view, question->batch_size);
+  question_uses(question, findings.set);
+  if (!store_is_folded(question->view->store))
+    findings.latency_ms = question_model_latency(question, findings.set);
+  enum status status = ask_rules(&findings, is_asked, err);
+  for (size_t i = 0; i < findings.all.count; i++) {
+    struct finding *finding = &findings.all.items[i];
+    finding->saving_ms = finding->saving_ms > findings.latency_ms ? findings.latency_ms : finding->saving_ms;
+  }
+  if (status == STATUS_OK)
+    put_rows(&findings);
+  vector_done(&findings.all);
+  return status;
+}
+
+const struct analysis analysis_findings = {
+    .id = "findings", .title = "findings", .needs = "M", .takes_folded = true, .answer = answer};

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The findings over experiments with known answers: each fires above its threshold and is silent at it; places, bounds, order.
+#include "analyze/test_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+#include <cmocka.h>
+
+#define MS 1000000
+#define US 1000
+
+static struct fixture fixture;
+
+static int start(void **unused)
+{
+  (void)unused;
+  fixture_start(&fixture);
+  return 0;
+}
+
+static int done(void **unused)
+{
+  (void)unused;
+  fixture_done(&fixture);
+  return 0;
+}
+
+static void ask(const char *only)
+{
+  fixture.request.only = &only;
+  fixture.request.only_count = 1;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+}
+
+static size_t rows(void)
+{
+  return fixture.tables[0].row_count;
+}
+
+static const char *words(size_t row, const char *key)
+{
+  const char *text = fixture_text(&fixture, row, key);
+  return text != NULL ? text : "(null)";
+}
+
+// ---- F1 --------------------------------------------------------------------------------------------------------------
+// Of 1 ms: one layer has 100 µs, the limit; the other `duration_ns`, at two places.
+static void two_layers(int64_t duration_ns)
+{
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "limit", 0, 100 * US);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "conv", 200 * US, duration_ns / 2);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "conv", 500 * US, duration_ns / 2);
+  fixture_ready(&fixture);
+}
+
+static void test_f1_is_above_its_threshold(void **unused)
+{
+  (void)unused;
+  two_layers(102 * US);
+  ask("F1");
+  assert_int_equal(rows(), 1);
+  assert_string_equal(words(0, "id"), "F1");
+  assert_string_equal(words(0, "rule"), "hotspot");
+  assert_string_equal(words(0, "context"), "conv");
+  assert_string_equal(words(0, "severity"), "high");
+  assert_string_equal(words(0, "threshold"), "hotspot-share=10%");
+  assert_string_equal(words(0, "basis"), "observation");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.102);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "share_pct"), 10.2);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.102);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_pct"), 10.2);
+  ASSERT_NEAR(fixture_summary(&fixture, "latency_ms"), 1);
+}
+
+static void test_f1_is_silent_at_its_threshold(void **unused)
+{
+  (void)unused;
+  two_layers(100 * US);
+  ask("F1");
+  assert_int_equal(rows(), 0);
+  assert_true(fixture_has_column(&fixture, "saving_ms"));
+}
+
+// Contexts of one name are findings of their own where they are large enough, together where only their sum is.
+static void test_f1_of_contexts(void **unused)
+{
+  (void)unused;
+  uint32_t step = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "step", "/home/me/train.py", 7);
+  uint32_t inner = fixture_frame(&fixture, step, XSP_FRAME_PYTHON, "linear", "/usr/lib/site-packages/torch/nn.py", 3);
+  uint32_t large = fixture_frame(&fixture, inner, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
+  fixture_run(&fixture, "M/L", 1);
+  for (int observation = 0; observation < 5; observation++) { // of five, the fastest and the slowest do not count
+    int64_t from = fixture.now_ns, at = from;
+    fixture.context_id = 0;
+    fixture_model(&fixture, observation == 4 ? 9 * MS : MS, false);
+    fixture.context_id = large;
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", at, (observation == 4 ? 9000 : 400) * US);
+    at += 400 * US;
+    for (int line = 10; line < 20 && observation < 4; line++, at += 50 * US) {
+      uint32_t caller = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "step", "/home/me/train.py", line);
+      fixture.context_id = fixture_frame(&fixture, caller, XSP_FRAME_FRAMEWORK, "aten::copy_", NULL, 0);
+      fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::copy_", at, 50 * US);
+    }
+  }
+  fixture_ready(&fixture);
+  ask("F1");
+  assert_int_equal(rows(), 2); // 500 of 900 µs in copies at ten places, 400 in one context
+  assert_string_equal(words(0, "context"), "aten::copy_");
+  assert_null(fixture_text(&fixture, 0, "file"));
+  ASSERT_NEAR(fixture_number(&fixture, 0, "context_id"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.5);
+  assert_string_equal(words(1, "context"), "aten::addmm");
+  assert_string_equal(words(1, "file"), "/home/me/train.py");
+  ASSERT_NEAR(fixture_number(&fixture, 1, "line"), 7);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "context_id"), large);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "time_ms"), 0.4);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "share_pct"), 100 * 400. / 900);
+}
+
+static void test_f1_without_layers_and_kernels(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_ready(&fixture);
+  ask("F1");
+  assert_int_equal(rows(), 0);
+  assert_true(fixture_has_note(&fixture, "F1"));
+}
+
+// ---- F2 --------------------------------------------------------------------------------------------------------------
+// A step of 1 ms calls loss_fn, whose lines launch `count` kernels of `mean_ns`, and one kernel of 400 µs by itself.
+static void loss_of_kernels(int count, int64_t mean_ns)
+{
+  uint32_t step = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "step", "train.py", 30);
+  uint32_t matmul = fixture_frame(&fixture, step, XSP_FRAME_FRAMEWORK, "aten::mm", NULL, 0);
+  uint32_t call = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "step", "train.py", 31);
+  fixture_run(&fixture, "M/L/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture.context_id = matmul;
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", 0, 20 * US);
+  fixture_kernel_named(&fixture, "gemm", 1 * US, 20 * US, 400 * US);
+  for (int i = 0; i < count; i++) {
+    uint32_t line = fixture_frame(&fixture, call, XSP_FRAME_PYTHON, "loss_fn", "train.py", 12 + i % 3);
+    int64_t at = (30 + i * 10) * US;
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "aten::mul", NULL, 0);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mul", at, 6 * US);
+    fixture_kernel_named(&fixture, "mul", at + US, 430 * US + i * 10 * US, mean_ns);
+  }
+  fixture_ready(&fixture);
+}
+
+static void test_f2_names_the_function_that_gathers(void **unused)
+{
+  (void)unused;
+  loss_of_kernels(10, 10 * US - 1);
+  ask("F2");
+  assert_int_equal(rows(), 1);
+  assert_string_equal(words(0, "rule"), "small_kernels");
+  assert_string_equal(words(0, "context"), "loss_fn");
+  assert_string_equal(words(0, "file"), "train.py");
+  assert_string_equal(words(0, "confidence"), "high");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 12); // four of ten
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.09999);
+  // Nine of ten parts of: 10 operators of 6 µs, 9 gaps of 4 µs between them and one of 10 µs before, the kernels.
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.9 * (0.060 + 9 * 0.004 + 0.010 + 0.09999));
+}
+
+static void test_f2_is_silent_at_its_mean(void **unused)
+{
+  (void)unused;
+  loss_of_kernels(10, 10 * US);
+  ask("small_kernels");
+  assert_int_equal(rows(), 0);
+}
+
+static void test_f2_is_silent_below_its_count(void **unused)
+{
+  (void)unused;
+  loss_of_kernels(9, 2 * US);
+  ask("F2");
+  assert_int_equal(rows(), 0);
+}
+
+static void test_f2_of_operators(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 12; i++) {
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "outer", i * 30 * US, 15 * US);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "inner", i * 30 * US, 5 * US); // is part of the outer one
+  }
+  fixture_ready(&fixture);
+  ask("F2");
+  assert_int_equal(rows(), 1);
+  assert_string_equal(words(0, "context"), "predict");
+  assert_string_equal(words(0, "threshold"), "small_kernels-operator=20us");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.18);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 11. / 12); // with the gaps and what follows: the whole step
+}
+
+// ---- options ---------------------------------------------------------------------------------------------------------
+static void test_thresholds(void **unused)
+{
+  (void)unused;
+  const char *given[] = {"hotspot-share=9.5%"};
+  two_layers(100 * US);
+  fixture.request.thresholds = given;
+  fixture.request.threshold_count = 1;
+  ask("hotspot");
+  assert_int_equal(rows(), 2);
+  assert_string_equal(words(0, "threshold"), "hotspot-share=9.5%");
+  static const char *const wrong[] = {"hotspot-share", "hotspot-share=x", "hotspot-share=1us", "share=1", "hotspot-share=-1"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    given[0] = wrong[i];
+    assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_USE);
+  }
+}
+
+static void test_an_unknown_rule(void **unused)
+{
+  (void)unused;
+  const char *only = "F99";
+  two_layers(100 * US);
+  fixture.request.only = &only;
+  fixture.request.only_count = 1;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_USE);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_f1_is_above_its_threshold, start, done),
+      cmocka_unit_test_setup_teardown(test_f1_is_silent_at_its_threshold, start, done),
+      cmocka_unit_test_setup_teardown(test_f1_of_contexts, start, done),
+      cmocka_unit_test_setup_teardown(test_f1_without_layers_and_kernels, start, done),
+      cmocka_unit_test_setup_teardown(test_f2_names_the_function_that_gathers, start, done),
+      cmocka_unit_test_setup_teardown(test_f2_is_silent_at_its_mean, start, done),
+      cmocka_unit_test_setup_teardown(test_f2_is_silent_below_its_count, start, done),
+      cmocka_unit_test_setup_teardown(test_f2_of_operators, start, done),
+      cmocka_unit_test_setup_teardown(test_thresholds, start, done),
+      cmocka_unit_test_setup_teardown(test_an_unknown_rule, start, done),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

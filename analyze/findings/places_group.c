@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places of one function together, and what people look for around a place. Called by places.c and by rules.
+#include "analyze/findings/places.h"
+#include "base/buf.h"
+#include "base/interner.h"
+#include "base/map.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+bool place_is_glue(const struct place *place)
+{
+  return place->file != NULL && strstr(place->file, "torch/nn/modules/module.py") != NULL;
+}
+
+static bool is_installed(const char *file)
+{
+  return strstr(file, "/site-packages/") != NULL || strstr(file, "/dist-packages/") != NULL || file[0] == '<';
+}
+
+uint32_t place_in_source(const struct place *all, uint32_t place)
+{
+  uint32_t inner = PLACE_NONE;
+  for (; place != PLACE_NONE; place = all[place].parent) {
+    if (all[place].file == NULL)
+      continue;
+    inner = inner == PLACE_NONE ? place : inner;
+    if (all[place].frame_kind == XSP_FRAME_PYTHON && !is_installed(all[place].file))
+      return place;
+  }
+  return inner;
+}
+
+// ---- functions -------------------------------------------------------------------------------------------------------
+void place_figures_add(struct place_figures *to, const struct place_figures *from)
+{
+  to->host_ns += from->host_ns;
+  to->device_ns += from->device_ns;
+  for (size_t i = 0; i < 2; i++) {
+    struct place_units *units = i == 0 ? &to->kernels : &to->operators;
+    const struct place_units *more = i == 0 ? &from->kernels : &from->operators;
+    units->count += more->count;
+    units->ns += more->ns;
+    units->lead_ns += more->lead_ns;
+  }
+}
+
+// The line of a function is that of the place with most time, of devices where there are any, with all below it.
+static double *times_with_below(const struct places *places, struct arena *arena)
+{
+  double *ns = arena_alloc_array(arena, places->count + 1, sizeof *ns);
+  for (size_t i = places->count; i > 0; i--) {
+    const struct place *place = &places->all[i - 1];
+    ns[i - 1] += places->has_devices ? place->own.device_ns : place->own.host_ns;
+    if (place->parent != PLACE_NONE)
+      ns[place->parent] += ns[i - 1];
+  }
+  return ns;
+}
+
+void places_group(struct places *places, struct arena *arena)
+{
+  struct arena scratch = {0};
+  struct interner names = {0};
+  struct map at = {0};
+  struct buf text = {0};
+  const double *ns = times_with_below(places, &scratch);
+  double *most_ns = arena_alloc_array(&scratch, places->count + 1, sizeof *most_ns);
+  places->functions = arena_alloc_array(arena, places->count + 1, sizeof *places->functions);
+  for (size_t i = 0; i < places->count; i++) {
+    struct place *place = &places->all[i];
+    uint32_t parent = place->parent == PLACE_NONE ? PLACE_NONE : places->all[place->parent].function;
+    buf_clear(&text);
+    buf_format(&text, "%u %u %s\n%s", place->frame_kind, place->level, place->name,
+               place->file != NULL ? place->file : "");
+    bool is_new;
+    uint64_t *function =
+        map_at(&at, (struct map_key){(uint64_t)parent + 1, interner_at(&names, text.data, text.length)}, &is_new);
+    if (is_new) {
+      *function = places->function_count++;
+      places->functions[*function] = *place;
+      places->functions[*function].parent = parent;
+      places->functions[*function].own = (struct place_figures){0};
+      most_ns[*function] = -1;
+    }
+    struct place *of = &places->functions[*function];
+    place->function = (uint32_t)*function;
+    place_figures_add(&of->own, &place->own);
+    place_figures_add(&places->total, &place->own);
+    if (ns[i] > most_ns[*function]) {
+      most_ns[*function] = ns[i];
+      of->function = (uint32_t)i; // of a function: its place with most time
+      of->line = place->line;
+    }
+  }
+  buf_done(&text);
+  map_done(&at);
+  interner_done(&names);
+  arena_done(&scratch);
+}
+

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of rules, in the order of their numbers, and their thresholds from the command line. Called by findings.c.
+#include "analyze/findings/rules.h"
+
+#include "base/slice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const struct finding_rule *const finding_rules[] = {
+    &finding_f1,
+    &finding_f2,
+    NULL,
+};
+
+size_t findings_rule_count(void)
+{
+  return sizeof finding_rules / sizeof finding_rules[0] - 1;
+}
+
+static const struct finding_threshold *threshold_at(size_t place)
+{
+  const struct finding_threshold *threshold =
+      &finding_rules[place / FINDING_THRESHOLDS_MOST]->thresholds[place % FINDING_THRESHOLDS_MOST];
+  return threshold->name != NULL ? threshold : NULL;
+}
+
+const struct finding_threshold *findings_threshold_of(const struct findings *findings, const char *name)
+{
+  const struct finding_threshold *threshold = findings->rule->thresholds;
+  while (strcmp(threshold->name, name) != 0)
+    threshold++;
+  return threshold;
+}
+
+double findings_threshold(const struct findings *findings, const char *name)
+{
+  size_t rule = 0;
+  while (finding_rules[rule] != findings->rule)
+    rule++;
+  ptrdiff_t at = findings_threshold_of(findings, name) - findings->rule->thresholds;
+  return findings->thresholds[rule * FINDING_THRESHOLDS_MOST + (size_t)at];
+}
+
+// ---- options ---------------------------------------------------------------------------------------------------------
+static enum status unknown_threshold(const char *text, struct error *err)
+{
+  struct error why = {0};
+  size_t used = 0, count = findings_rule_count() * FINDING_THRESHOLDS_MOST;
+  for (size_t i = 0; i < count; i++) {
+    const struct finding_threshold *known = threshold_at(i);
+    if (known != NULL && used < sizeof why.why)
+      used += (size_t)snprintf(why.why + used, sizeof why.why - used, "%s%s=%g%s", used > 0 ? ", " : "", known->name,
+                               known->usual, known->unit);
+  }
+  return error_set(err, STATUS_USE, "there is no such threshold, or its value is not a number", text,
+                   "--threshold hotspot-share=20", "known are %s", why.why);
+}
+
+// "hotspot-share=20%", where the unit may be missing.
+static enum status read_threshold(const char *text, double *thresholds, struct error *err)
+{
+  for (size_t i = 0; i < findings_rule_count() * FINDING_THRESHOLDS_MOST; i++) {
+    const struct finding_threshold *threshold = threshold_at(i);
+    size_t length = threshold != NULL ? strlen(threshold->name) : 0;
+    if (threshold == NULL || strncmp(text, threshold->name, length) != 0 || text[length] != '=')
+      continue;
+    char *end = NULL;
+    double value = strtod(text + length + 1, &end);
+    if (end == text + length + 1 || !isfinite(value) || value < 0 ||
+        (*end != '\0' && strcmp(end, threshold->unit) != 0))
+      break;
+    thresholds[i] = value;
+    return STATUS_OK;
+  }
+  return unknown_threshold(text, err);
+}
+
+static size_t rule_named(const char *name)
+{
+  size_t at = 0;
+  while (finding_rules[at] != NULL && strcasecmp(finding_rules[at]->id, name) != 0 &&
+         strcmp(finding_rules[at]->key, name) != 0)
+    at++;
+  return at;
+}
+
+bool analyze_is_finding(const char *name)
+{
+  return finding_rules[rule_named(name)] != NULL;
+}
+
+static enum status read_only(const char *name, bool *is_asked, struct error *err)
+{
+  size_t at = rule_named(name);
+  if (finding_rules[at] == NULL)
+    return error_set(err, STATUS_USE, "there is no such finding", name, "--only F1,F2", "known are F1 to %s",
+                     finding_rules[at - 1]->id);
+  is_asked[at] = true;
+  return STATUS_OK;
+}
+
+enum status findings_read_options(const struct analyze_request *request, double *ret_thresholds, bool *ret_is_asked,
+                                  struct error *err)
+{
+  for (size_t i = 0; i < findings_rule_count() * FINDING_THRESHOLDS_MOST; i++)
+    ret_thresholds[i] = threshold_at(i) != NULL ? threshold_at(i)->usual : NAN;
+  for (size_t i = 0; i < request->threshold_count; i++)
+    XSP_TRY(read_threshold(request->thresholds[i], ret_thresholds, err));
+  for (size_t i = 0; i < findings_rule_count(); i++)
+    ret_is_asked[i] = request->only_count == 0;
+  for (size_t i = 0; i < request->only_count; i++)
+    XSP_TRY(read_only(request->only[i], ret_is_asked, err));
+  return STATUS_OK;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of `xsp analyze findings`: which findings, their thresholds, and when the exit status is 1.
+#ifndef XSP_PROGRAMS_XSP_FINDINGS_OPTIONS_H
+#define XSP_PROGRAMS_XSP_FINDINGS_OPTIONS_H
+
+#include "base/arena.h"
+#include "programs/xsp/verb.h"
+#include "report/report.h"
+
+// --only and --threshold into the request, their texts in `arena`. STATUS_USE also where such an option was given and
+// `are_asked` (the analysis `findings` is among those asked for) is false.
+enum status findings_options_read(const struct invocation *invocation, bool are_asked, struct arena *arena,
+                                  struct analyze_request *request, struct error *err) MUST_CHECK;
+// --fail-on. STATUS_NO: a finding of the tables is above its limit; the first is named.
+enum status findings_options_check(const struct invocation *invocation, const struct table *tables, size_t count,
+                                   struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings as people read them in a terminal: a block for each instead of a row of many columns. Called by tables.c.
+#include "report/display.h"
+#include "report/tables/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INDENT 16 // of a block's lines: "F12  medium     "
+
+static const struct table_cell *cell_of(const struct table *table, size_t row, const char *key)
+{
+  static const struct table_cell null_cell = {0};
+  for (size_t column = 0; column < table->column_count; column++)
+    if (strcmp(table->columns[column].key, key) == 0)
+      return &table->rows[row * table->column_count + column];
+  return &null_cell;
+}
+
+static const char *text_of(const struct table *table, size_t row, const char *key)
+{
+  const struct table_cell *cell = cell_of(table, row, key);
+  return cell->type == CELL_TEXT ? cell->value.text : "";
+}
+
+static void put_line(const char *label, const char *text, unsigned width, struct buf *out)
+{
+  if (text == NULL || text[0] == 0)
+    return;
+  buf_format(out, "%*s%-6s", INDENT, "", label);
+  display_wrap(out, text, INDENT + 6, INDENT + 6, width);
+}
+
+static void put_gain(const struct table *table, size_t row, unsigned width, struct buf *out)
+{
+  struct buf line = {0};
+  double ms = cell_double(cell_of(table, row, "saving_ms")), pct = cell_double(cell_of(table, row, "saving_pct"));
+  struct figure_style style = figure_style("ms", ms, false);
+  if (isnan(ms))
+    return;
+  buf_text(&line, "at most ");
+  figure_put(&line, cell_of(table, row, "saving_ms"), &style);
+  buf_format(&line, " %s", style.unit);
+  if (!isnan(pct))
+    buf_format(&line, " (%.3g %%)", pct);
+  buf_format(&line, ": %s", text_of(table, row, "saving_basis"));
+  put_line("gain", line.data, width, out);
+  buf_done(&line);
+}
+
+static void put_place(const struct table *table, size_t row, unsigned width, struct buf *out)
+{
+  struct buf line = {0};
+  double number = cell_double(cell_of(table, row, "line"));
+  buf_text(&line, text_of(table, row, "file"));
+  if (!isnan(number))
+    buf_format(&line, ":%.0f", number);
+  put_line("at", line.data, width, out);
+  buf_done(&line);
+}
+
+static void put_block(const struct table *table, size_t row, unsigned width, struct buf *out)
+{
+  struct buf rule = {0};
+  buf_format(out, "%-4s %-*s", text_of(table, row, "id"), INDENT - 5, text_of(table, row, "severity"));
+  display_wrap(out, text_of(table, row, "title"), INDENT, INDENT, width);
+  put_place(table, row, width, out);
+  put_gain(table, row, width, out);
+  put_line("try", text_of(table, row, "advice"), width, out);
+  const char *threshold = text_of(table, row, "threshold"), *confidence = text_of(table, row, "confidence");
+  buf_format(&rule, "%s%s%s%s", threshold, threshold[0] != 0 && confidence[0] != 0 ? ", " : "",
+             confidence[0] != 0 ? "confidence " : "", confidence);
+  put_line("rule", rule.data, width, out);
+  buf_done(&rule);
+}
+
+void findings_text(const struct table *table, unsigned width, struct buf *out)
+{
+  struct buf context = {0};
+  table_context(table, &context);
+  buf_text(out, "findings\n");
+  if (context.length > 0)
+    display_wrap(out, context.data, 0, 0, width);
+  for (size_t row = 0; row < table->row_count; row++) {
+    buf_text(out, "\n");
+    put_block(table, row, width, out);
+  }
+  if (table->row_count == 0)
+    buf_text(out, "\nno findings at these thresholds\n");
+  buf_text(out, table->note_count > 0 ? "\n" : "");
+  for (size_t i = 0; i < table->note_count; i++) {
+    buf_text(out, "note: ");
+    display_wrap(out, table->notes[i], 6, 6, width);
+  }
+  buf_done(&context);
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of whole files: their figures computed a second time from the rows of `xsp sql`; the options of the verb; every form
+of the output; what docs/findings.md has of each rule."""
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import scripted
+
+SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
+RESNET = (pathlib.Path(os.environ["XSP_TEST_DATA"]) / "kineto" /
+          "kineto__tb_plugin__samples__resnet50_num_workers_0__worker0.1623143089861.pt.trace.json.gz")
+KEYS = {"id", "rule", "severity", "confidence", "title", "context", "context_id", "file", "line", "time_ms", "share_pct", "basis",
+        "saving_ms", "saving_pct", "saving_basis", "threshold", "advice", "run_id", "spans", "numbers"}
+STEPS = [{"ph": "X", "name": f"step {step}", "ts": 2000 * step, "dur": 1000, "pid": 1, "tid": 1} for step in range(3)]
+OPERATORS = [{"ph": "X", "name": f"aten::op{number}", "ts": 2000 * step + 50 * number, "dur": 10, "pid": 1, "tid": 1}
+             for step in range(3) for number in range(12)]
+
+
+def findings(path, *options):
+    return scripted.xsp_json("analyze", "findings", path, "--json", *options)
+
+
+class Files(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+
+    def made(self, name, source, *options):
+        path = self.folder / name
+        if not path.exists():
+            scripted.xsp("import", source, "-o", path, *options)
+        return path
+
+
+class Small(Files):
+    """Three steps of 1 ms with twelve operators of 10 µs each: F2 alone."""
+
+    def steps(self):
+        source = self.folder / "steps.json"
+        source.write_text(json.dumps(STEPS + OPERATORS))
+        return self.made("steps.xsp", source, "--model-range", "step*")
+
+    def status(self, *options):
+        done = subprocess.run([scripted.XSP, "analyze", "findings", self.steps(), *options], capture_output=True, text=True,
+                              timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_rows(self):
+        table = findings(self.steps())
+        self.assertEqual({column["key"] for column in table["columns"]}, KEYS)
+        (row,) = table["rows"]
+        self.assertEqual((row["id"], row["rule"], row["basis"]), ("F2", "small_kernels", "observation"))
+        self.assertAlmostEqual(row["time_ms"], 0.12)
+        self.assertEqual(row["numbers"]["count"], 12)
+        self.assertEqual(len(row["spans"]), 12)
+        self.assertEqual(table["summary"]["findings"], 1)
+        asked = {rule["id"]: rule["asked"] for rule in findings(self.steps(), "--only", "hotspot")["summary"]["rules"]}
+        self.assertEqual([rule for rule, is_asked in asked.items() if is_asked], ["F1"])
+
+    def test_text(self):
+        _, text, _ = self.status()
+        for part in ("F2 ", "gain", "try", "small_kernels-operator=20us"):
+            self.assertIn(part, text)
+        self.assertIn("no findings", self.status("--only", "F1")[1])
+
+    def test_csv(self):
+        (row,) = csv.DictReader(io.StringIO(self.status("--format", "csv")[1]))
+        self.assertEqual((row["id"], json.loads(row["numbers"])["count"]), ("F2", 12))
+
+    def test_fail_on(self):
+        for limits, expected in (("F2", 1), ("small_kernels:5%", 1), ("F2:5", 1), ("F2:100%", 0), ("F1", 0), ("F1,F2:5", 1),
+                                 ("F2:x", 2), ("F99", 2), ("", 2)):
+            with self.subTest(limits):
+                self.assertEqual(self.status("--fail-on", limits)[0], expected)
+        status, text, errors = self.status("--fail-on", "F2", "--json")
+        self.assertEqual((status, len(json.loads(text)["rows"])), (1, 1))
+        self.assertEqual(errors.count("\n"), 1)
+
+    def test_wrong_use(self):
+        for options in (("--only", "F99"), ("--threshold", "hotspot-share"), ("--threshold", "share=1"), ("--only", ",")):
+            with self.subTest(options):
+                status, text, errors = self.status(*options)
+                self.assertEqual((status, text, errors.count("\n")), (2, "", 1))
+        done = subprocess.run([scripted.XSP, "analyze", "A1", self.steps(), "--only", "F1"], capture_output=True, timeout=60,
+                              check=False)
+        self.assertEqual(done.returncode, 2)
+
+    def test_documented(self):
+        """docs/findings.md has a paragraph for each rule, and each threshold with its default."""
+        page = (SOURCE / "docs" / "findings.md").read_text()
+        rows = {name: default for name, default in re.findall(r"^\| `([a-z_0-9-]+)` \| ([^|]*?) \|", page, re.M)}
+        for rule in findings(self.steps())["summary"]["rules"]:
+            self.assertIn(f"\n## {rule['id']} {rule['rule'].replace('_', ' ')}\n", page)
+            for threshold in rule["thresholds"]:
+                self.assertEqual(rows.get(threshold["name"]), f"{threshold['default']:g} {threshold['unit']}".strip())
+
+
+@unittest.skipUnless(RESNET.exists(), f"{RESNET} is not there")
+class Resnet(Files):
+    """PyTorch on a V100, with call stacks: its figures from the spans."""
+
+    def setUp(self):
+        self.path = self.made("resnet.xsp", RESNET)
+
+    def sql(self, query):
+        return scripted.xsp_json("sql", self.path, query, "--json")
+
+    def kept(self):
+        """The observations that trimmed:0.2 keeps: four of six."""
+        rows = self.sql("select observation, start_ns, duration_ns from observation order by duration_ns, observation")
+        cut = len(rows) // 5
+        return rows[cut:len(rows) - cut]
+
+    def in_kept(self, row):
+        return any(step["start_ns"] <= row["start_ns"] < step["start_ns"] + step["duration_ns"] for step in self.kept_rows)
+
+    def test_optimizer(self):
+        """`sgd` updates each parameter by three kernels: all of them, with the host's time, but one."""
+        self.kept_rows = self.kept()
+        below = """with recursive below(id) as (select context_id from context join frame using (frame_id) where name = 'sgd'
+            union all select context_id from context join below on parent_id = id) """
+        kernels = [row for row in self.sql(below + "select start_ns, duration_ns, correlation_id from span where kind = 'execution'"
+                                           " and context_id in (select id from below)")]
+        launches = {row["correlation_id"]: row["start_ns"] for row in
+                    self.sql("select correlation_id, start_ns from span where kind = 'launch'")}
+        kernels = [row for row in kernels if self.in_kept({"start_ns": launches[row["correlation_id"]]})]
+        hosts = [row for row in self.sql(below + "select start_ns, self_ns from span where kind != 'execution' and context_id in "
+                                         "(select id from below)") if self.in_kept(row)]
+        called = [row for row in self.sql("""select s.start_ns, s.start_ns + s.duration_ns as end_ns, s.track_id, p.name as
+            caller from span s join context c using (context_id) left join context q on q.context_id = c.parent_id left join
+            frame p on p.frame_id = q.frame_id where s.level = 'layer' and s.kind = 'sync' and coalesce(p.kind, '') !=
+            'framework'""") if self.in_kept(row)]
+        lead_ns = 0
+        for row in called:
+            if row["caller"] == "sgd":
+                step = max(one["start_ns"] for one in self.kept_rows if one["start_ns"] <= row["start_ns"])
+                passed = [step]
+                for other in called:
+                    if other["track_id"] == row["track_id"] and other["start_ns"] < row["start_ns"]:
+                        passed.append(other["end_ns"] if other["end_ns"] <= row["start_ns"] else other["start_ns"])
+                lead_ns += row["start_ns"] - max(passed)
+        found = next(row for row in findings(self.path, "--only", "F2")["rows"] if row["context"] == "sgd")
+        steps, kernel_ns = len(self.kept_rows), sum(row["duration_ns"] for row in kernels)
+        self.assertEqual(found["numbers"]["count"], len(kernels) / steps)
+        self.assertAlmostEqual(found["time_ms"], kernel_ns / steps / 1e6)
+        whole_ms = (kernel_ns + sum(row["self_ns"] for row in hosts) + lead_ns) / steps / 1e6
+        self.assertAlmostEqual(found["saving_ms"], whole_ms * (1 - steps / len(kernels)))
+        self.assertEqual((found["file"], found["line"]), ("resnet50_profiler_api.py", 51))
+
+    def test_hotspots(self):
+        """Kernels above a tenth of the device time, by name: the backward ones have no call paths."""
+        self.kept_rows = self.kept()
+        launches = {row["correlation_id"]: row["start_ns"] for row in
+                    self.sql("select correlation_id, start_ns from span where kind = 'launch'")}
+        sums = {}
+        for row in self.sql("select name, duration_ns, correlation_id from span where kind = 'execution' and category != 'sync'"):
+            if self.in_kept({"start_ns": launches[row["correlation_id"]]}):
+                sums[row["name"]] = sums.get(row["name"], 0) + row["duration_ns"]
+        all_ns = sum(sums.values())
+        found = {row["context"]: row["time_ms"] for row in findings(self.path, "--only", "F1")["rows"]}
+        expected = {name: ns / 1e6 / len(self.kept_rows) for name, ns in sums.items() if ns / all_ns > 0.1}
+        self.assertEqual(found.keys(), expected.keys())
+        for name, ms in expected.items():
+            self.assertAlmostEqual(found[name], ms)
+
+
+if __name__ == "__main__":
+    unittest.main()
