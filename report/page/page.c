@@ -200,6 +200,7 @@ static enum status open_stacks(struct page *page, struct page_file *file, struct
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   XSP_TRY(stacks_open(store, &file->stacks, err));
+  XSP_TRY(stacks_load_samples(&file->stacks, err));
   size_t count = file->stacks.file.context_count;
   uint32_t *names = arena_alloc_array(&page->arena, count, sizeof *names);
   for (size_t i = 0; i < count; i++) {

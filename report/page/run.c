@@ -180,6 +180,22 @@ static void put_shown(struct json_writer *json, const struct shown *shown, const
   json_member_int(json, "tags_left_out", (int64_t)shown->tags_left_out);
 }
 
+// Samples of instructions of the run: numbers of call paths, and how many each has itself.
+static void put_samples(struct json_writer *json, const struct stacks_weights *weights, int64_t run_id)
+{
+  json_member_object(json, "samples");
+  for (int column = 0; column < 2; column++) {
+    json_member_array(json, column == 0 ? "context" : "count");
+    for (size_t i = 0; i < weights->rows.count; i++) {
+      const struct stacks_weight *row = &weights->rows.items[i];
+      if (row->run_id == run_id)
+        json_int(json, column == 0 ? row->context_id : row->exclusive_sum);
+    }
+    json_array_end(json);
+  }
+  json_object_end(json);
+}
+
 static enum status put_object(struct page *page, const struct shown *shown, const struct timeline_run *run,
                               struct arena *arena, struct json_writer *json, struct error *err)
 {
@@ -198,6 +214,7 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
     put_lane(json, timeline, run, i);
   json_array_end(json);
   put_rows(json, &shown->rows);
+  put_samples(json, &page->files[page->runs[shown->run].file].stacks.metric, run->run->run_id);
   XSP_TRY(put_observations(json, timeline->store, run, shown->first_ns, arena, err));
   json_member_object(json, "columns");
   for (int column = 0; column < PAGE_COLUMNS; column++)

@@ -6,7 +6,7 @@ import browser
 import report_files
 from browser import rows_of
 from scripted import RANGES_IN_STEPS, UNIX_START, Script, ranges_in_steps
-from test_stacks import FORWARD, MAIN, STACKS, frames_and_kernel
+from test_stacks import FORWARD, MAIN, SAMPLED, STACKS, frames_and_kernel, sampled
 
 MS = 10**6
 
@@ -74,6 +74,28 @@ class ReportFlameTest(browser.BrowserTest):
             window.page.get_by_role("button", name="On the timeline").click(timeout=20000)
             window.page.locator("main#page-timeline").wait_for(timeout=20000)
             self.assertEqual(window.state()["span"], str(place), zoom)
+
+    def test_samples_of_instructions_are_a_value(self):
+        """The figures of `xsp export --metric samples`; in time there are none of them."""
+        window = self.open(report_files.written(sampled, "sampled")[1], "#page=flame")
+        self.contexts(window)
+        window.page.get_by_label("Value").select_option(label="Samples of instructions")
+        window.page.locator(".flame-panel[data-value=samples]").wait_for()
+        window.frames(4)
+        rows = {(row["context"], row["in"]): int(row["own_samples"]) for row in rows_of(window.table("flame"))}
+        self.assertEqual({key: own for key, own in rows.items() if own > 0},
+                         {chain[-2:][::-1]: samples for chain, samples in SAMPLED.items()})
+        self.assertEqual(window.page.locator(".flame-frame").first.get_attribute("data-total"), str(sum(SAMPLED.values())))
+        self.assertEqual(window.state()["x.flame.value"], "samples")
+        self.assertNotIn("span", window.page.locator(".flame-frame").first.get_attribute("aria-label"))
+        window.page.get_by_role("button", name="Bottom-up").click()
+        names = {row["name"]: int(row["own_samples"]) for row in rows_of(window.table("flame.names")) if row["own_samples"] != "0"}
+        self.assertEqual(names, {chain[-1]: samples for chain, samples in SAMPLED.items()})
+
+    def test_a_file_without_samples_has_no_such_value(self):
+        window = self.open(report_files.written(frames_and_kernel, "frames")[1], "#page=flame&x.flame.value=samples")
+        self.contexts(window)
+        self.assertEqual(window.page.locator(".flame-panel").get_attribute("data-value"), "both")
 
     def test_a_file_without_steps_has_no_such_choice(self):
         window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=flame")

@@ -64,6 +64,7 @@ export interface RunFacts {
   spans_of_other_clocks: number; // not on the timeline
   lanes: Lane[];
   rows: [lane: number, depth: number, first: number, count: number][];
+  samples: { context: number[]; count: number[] }; // of instructions: numbers of call paths, and their own samples
   observed: string | null; // name of the first observation's span; null: the run is the only one
   observations: [start: number, duration: number, warmup: number][]; // start from first_ns
   columns: Record<string, number>; // bytes a value
@@ -305,6 +306,14 @@ function checkSources({ files, name, file, line }: Sources, names: number) {
     line.some((number) => !isCount(number, Number.MAX_SAFE_INTEGER));
   if (isBroken) throw broken("its source lines are malformed");
 }
+function checkSamples({ run, file, samples }: RunFacts) {
+  const isBroken =
+    !Array.isArray(samples?.context) ||
+    samples.context.length !== samples.count?.length ||
+    samples.context.some((path) => !isCount(path, pathsKnown[file]) || path === 0) ||
+    samples.count.some((count) => !isCount(count, Number.MAX_SAFE_INTEGER));
+  if (isBroken) throw broken(`the samples of run ${run} are malformed`);
+}
 export async function loadDocument(): Promise<Document_> {
   await arrival(() => hasArrived("xsp-document"));
   const document_ = (await unpackJson("xsp-document")) as Document_;
@@ -325,6 +334,7 @@ export async function loadDocument(): Promise<Document_> {
   namesKnown = document_.names.length;
   checkSources(document_.sources ?? {}, namesKnown);
   pathsKnown = document_.files.map(({ call_paths }) => checkCallPaths(call_paths, namesKnown));
+  document_.runs.forEach(checkSamples);
   return document_;
 }
 

@@ -2,7 +2,16 @@
 // Calling contexts of a run: chains of names from the outermost span down. An execution is in the context that launched
 // it. Computed from the spans in slices, so that the page stays responsive, or read from the file if its rectangles are
 // merged. The flame graph shows only these.
-import { countOf, kindOf, levelOf, loadContexts, type CallPaths, type Contexts, type Spans } from "../data";
+import {
+  countOf,
+  kindOf,
+  levelOf,
+  loadContexts,
+  type CallPaths,
+  type Contexts,
+  type RunFacts,
+  type Spans,
+} from "../data";
 import { isInside } from "../find";
 import { documentData, type Range } from "../state";
 import { contextParents } from "./nesting";
@@ -164,6 +173,20 @@ export function* contextsOfSpans(
     tree.count[node] += countOf(data, i);
     if (data.start[i] < tree.first[node]) tree.first[node] = data.start[i];
   }
+  return tree;
+}
+
+// Of a run's samples of instructions: each in its call path.
+export function contextsOfSamples({ file, samples }: RunFacts): Tree {
+  const tree = emptyTree(),
+    paths = documentData.value!.files[file].call_paths!,
+    children = new Children(tree, documentData.value!.names.length + 1);
+  samples.context.forEach((path, i) => {
+    const chain: number[] = [];
+    for (let at = path; at > 0; at = paths.caller[at - 1]) chain.push(at - 1);
+    const node = chain.reduceRight((around, at) => children.of(around, paths.name[at], paths.level[at], 0), 0);
+    tree.count[node] += samples.count[i];
+  });
   return tree;
 }
 

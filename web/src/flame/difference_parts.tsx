@@ -6,7 +6,7 @@ import { digits, plural } from "../format";
 import { observationWord } from "../state";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { changeOf, FACTORS, onlyOf, pairOf, type Pair, type Side } from "./difference";
-import { namesOf, type Shape, type Value } from "./shape";
+import { namesOf, unitOf, type Shape, type Value } from "./shape";
 import type { Tree } from "./contexts";
 import { sourceOf } from "../source";
 import { sourceOfNode } from "./sources";
@@ -159,7 +159,7 @@ export function DifferenceTable({
   );
   const rows = useMemo(() => all.slice(0, ROWS_MOST), [all]);
   const columns = useMemo((): TableColumn<Row>[] => {
-    const unit = value === "count" ? "spans" : "ns";
+    const unit = unitOf(value);
     return [
       {
         key: isByName ? "name" : "context",

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { LEVELS, levelOf, type Spans } from "../data";
 import { count, digits, plural, time } from "../format";
-import { documentData } from "../state";
+import { documentData, run } from "../state";
 import type { Hovered } from "./canvas";
 import type { Tree } from "./contexts";
 import { SourceLink } from "../widgets/source_link";
@@ -11,6 +11,7 @@ import { differenceRows } from "./difference_parts";
 import { pathOf, type Shape } from "./shape";
 import { sourceOfNode } from "./sources";
 import type { Spot } from "./time_order";
+import { areSamplesShown } from "./tools";
 
 export function Path({
   shape,
@@ -101,7 +102,8 @@ export function HoveredLine({
   return (
     <>
       <strong>{name}</strong> {show(total)}, {digits((100 * total) / (shape.total[0] || 1), 3)} %, own{" "}
-      {show(shape.own[node])}, {plural(shape.count[node], "span")}
+      {show(shape.own[node])}
+      {!areSamplesShown(run.value!) && `, ${plural(shape.count[node], "span")}`}
     </>
   );
 }
@@ -163,7 +165,7 @@ export function Tip({
         : [
             ["total", show(total)],
             ["own", show(shape.own[node])],
-            ["spans", count(shape.count[node])],
+            ...(areSamplesShown(run.value!) ? [] : [["spans", count(shape.count[node])] as [string, string]]),
             ...(around > 0 && shape.total[around] > 0
               ? [["of its parent", `${digits((100 * total) / shape.total[around], 3)} %`] as [string, string]]
               : []),

@@ -5,15 +5,17 @@ import { LEVELS } from "../data";
 import { digits, plural } from "../format";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { FlameCanvas, type Hovered } from "./canvas";
-import { childrenOf, heaviest, namesOf, sandwichOf, type NameRow, type Shape, type Value } from "./shape";
+import { childrenOf, heaviest, namesOf, sandwichOf, unitOf, type NameRow, type Shape, type Value } from "./shape";
 import { sourceOf, type Source } from "../source";
 import { SourceLink } from "../widgets/source_link";
 import type { Tree } from "./contexts";
 import { sourceOfNode } from "./sources";
 
 const ROWS_MOST = 50_000;
-const isTime = (value: Value) => value !== "count";
-const keyOf = (value: Value, what: "own" | "total") => `${what}_${isTime(value) ? "ns" : "spans"}`;
+const keyOf = (value: Value, what: "own" | "total") => `${what}_${unitOf(value)}`;
+// Contexts of samples have no spans.
+const spansColumn = <Row,>(value: Value, count: (row: Row) => number): TableColumn<Row>[] =>
+  value === "samples" ? [] : [{ key: "count", label: "spans", value: count }];
 const percent = (part: number, all: number) => (all > 0 ? (100 * part) / all : null);
 
 // Host and device separately, if both exist and are shown.
@@ -86,7 +88,7 @@ export function ContextTable({
       },
       { key: "level", label: "level", isText: true, value: (node) => LEVELS[shape.level[node]] },
       ...sourceColumn<number>(shape.name, (node) => sourceOfNode(shape, node, false)),
-      { key: "count", label: "spans", value: (node) => shape.count[node] },
+      ...spansColumn<number>(value, (node) => shape.count[node]),
       { key: keyOf(value, "own"), label: "own", value: (node) => shape.own[node] },
       ...split<number>(
         shape,
@@ -105,7 +107,7 @@ export function ContextTable({
       <DataTable id="flame" caption="Contexts" columns={columns} rows={rows} onRow={onRow} />
       {more > 0 && (
         <p class="note">
-          {plural(more, "further context")} with less own {isTime(value) ? "time" : "spans"}:{" "}
+          {plural(more, "further context")} with less own {unitOf(value) === "ns" ? "time" : unitOf(value)}:{" "}
           <code>xsp export FILE --to folded</code>
         </p>
       )}
@@ -143,7 +145,7 @@ export function NameTable({
       },
       { key: "level", label: "level", isText: true, value: (row) => LEVELS[row.level] },
       ...sourceColumn<NameRow>(tree.name, (row) => sourceOf(row.name)),
-      { key: "count", label: "spans", value: (row) => row.count },
+      ...spansColumn<NameRow>(value, (row) => row.count),
       { key: keyOf(value, "own"), label: "own", value: (row) => row.own },
       { key: "own_pct", label: "own of all", value: (row) => percent(row.own, total) },
       ...split<NameRow>(
@@ -212,8 +214,8 @@ export function SandwichView({
         <strong>{names[name]}</strong>
         <span>
           {show(one.total)}
-          {share !== null && `, ${digits(share, 3)} % of all`}, own {show(one.own)}, {one.count.toLocaleString("en-US")}
-          ×
+          {share !== null && `, ${digits(share, 3)} % of all`}, own {show(one.own)}
+          {value !== "samples" && `, ${one.count.toLocaleString("en-US")}×`}
         </span>
         <button type="button" onClick={onClose}>
           Close
@@ -245,7 +247,7 @@ function DirectTable({
   const columns = useMemo(
     (): TableColumn<number>[] => [
       { key: "name", label: "name", isText: true, value: (node) => names[shape.name[node]] },
-      { key: "count", label: "spans", value: (node) => shape.count[node] },
+      ...spansColumn<number>(value, (node) => shape.count[node]),
       { key: keyOf(value, "total"), label: "time", value: (node) => shape.total[node] },
       { key: "share_pct", label: "share", value: (node) => percent(shape.total[node], shape.total[0]) },
     ],

@@ -25,7 +25,11 @@ export const chosenTrack = (data: Spans): number | null => {
   const track = Number(details.value["flame.track"] ?? NaN);
   return tracksOf(data.facts)[track] === track ? track : null;
 };
-export const chosenValue = (tree: Tree): Value => {
+const hasSamples = (facts: RunFacts) => facts.samples.context.length > 0 && comparedRun(facts) === undefined;
+export const areSamplesShown = (facts: RunFacts) =>
+  details.value["flame.value"] === "samples" && flameMode.value !== "time" && hasSamples(facts);
+export const chosenValue = (tree: Tree, facts: RunFacts): Value => {
+  if (areSamplesShown(facts)) return "samples";
   const value = details.value["flame.value"] as Value;
   return VALUE_NAMES.some(([id]) => id === value) && (tree.hasDevice || value === "count") ? value : "both";
 };
@@ -85,6 +89,7 @@ export function Tools({ data, tree, hasSeries }: { data: Spans; tree: Tree | nul
     .filter(([track, lane]) => track === lane);
   const isTime = flameMode.value === "time";
   const values = VALUE_NAMES.filter(([id]) => tree?.hasDevice || id === "both" || id === "count");
+  if (hasSamples(data.facts)) values.push(["samples", "Samples of instructions"]);
   return (
     <div class="tools flame-tools">
       <div class="segments" role="group" aria-label="Order">
@@ -100,7 +105,7 @@ export function Tools({ data, tree, hasSeries }: { data: Spans; tree: Tree | nul
           </button>
         ))}
       </div>
-      {tracks.length > 1 && comparedRun(data.facts) === undefined && (
+      {tracks.length > 1 && comparedRun(data.facts) === undefined && !areSamplesShown(data.facts) && (
         <label>
           Track{" "}
           <select
@@ -120,7 +125,7 @@ export function Tools({ data, tree, hasSeries }: { data: Spans; tree: Tree | nul
         <label>
           Value{" "}
           <select
-            value={tree === null ? "both" : chosenValue(tree)}
+            value={tree === null ? "both" : chosenValue(tree, data.facts)}
             onChange={(event) =>
               setDetail("flame.value", event.currentTarget.value === "both" ? "" : event.currentTarget.value)
             }

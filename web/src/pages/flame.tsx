@@ -7,7 +7,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { levelOf, type RunFacts, type Spans } from "../data";
 import { matching } from "../find";
 import { FlameCanvas, type Hovered } from "../flame/canvas";
-import { inSlices, loadTree, type Tree } from "../flame/contexts";
+import { contextsOfSamples, inSlices, loadTree, type Tree } from "../flame/contexts";
 import { findSpan } from "../flame/find_span";
 import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape, type Value } from "../flame/shape";
 import { hasSteps, mergeSteps, nameIn, stepsApart, stepsOf, type Steps } from "../flame/steps";
@@ -18,6 +18,7 @@ import { TimeOrder, type Spot } from "../flame/time_order";
 import { exchanged, joined, loadSide, type Side } from "../flame/difference";
 import { ComparedRuns, DifferenceLegend, DifferenceTable, Unseen } from "../flame/difference_parts";
 import {
+  areSamplesShown,
   areStepsApart,
   chosenTrack,
   chosenValue,
@@ -52,6 +53,8 @@ export function Flame() {
 
 // What is counted, and how exactly.
 function Basis({ data, tree }: { data: Spans; tree: Tree }) {
+  if (areSamplesShown(data.facts))
+    return <p class="note">Samples of instructions, of the whole run and all devices.</p>;
   const range = selection.value,
     { facts } = data;
   const isWhole = range === null && chosenTrack(data) === null;
@@ -94,6 +97,7 @@ interface Counted {
   sides: [Side, Side] | null;
 }
 function useCounted(data: Spans, range: Range | null, track: number | null, other: RunFacts | undefined) {
+  const areSamples = areSamplesShown(data.facts);
   const [counted, setCounted] = useState<Counted | null>(null),
     [part, setPart] = useState(0),
     [problem, setProblem] = useState("");
@@ -102,8 +106,9 @@ function useCounted(data: Spans, range: Range | null, track: number | null, othe
     const onPart = (done: number) => isCurrent && setPart(done);
     setCounted(null);
     setProblem("");
-    const made: Promise<Counted> =
-      other === undefined
+    const made: Promise<Counted> = areSamples
+      ? Promise.resolve({ tree: contextsOfSamples(data.facts), sides: null })
+      : other === undefined
         ? loadTree(data, range, track, onPart).then((tree) => ({ tree, sides: null }))
         : Promise.all([loadSide(data.facts, onPart), loadSide(other, onPart)]).then((sides) => ({
             tree: joined(...sides),
@@ -116,7 +121,7 @@ function useCounted(data: Spans, range: Range | null, track: number | null, othe
     return () => {
       isCurrent = false;
     };
-  }, [data, range?.from, range?.to, track, other]);
+  }, [data, range?.from, range?.to, track, other, areSamples]);
   return { counted, part, problem };
 }
 
@@ -193,7 +198,7 @@ function useShape(tree: Tree, order: Order, value: Value, isCollapsed: boolean, 
 function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: number | null; steps: Steps }) {
   const { names } = steps,
     mode = flameMode.value,
-    value = chosenValue(tree),
+    value = chosenValue(tree, data.facts),
     hits = useMemo(() => hitsOf(matching.value, steps), [matching.value, steps]),
     isCollapsed = isRecursionCollapsed(),
     order = mode === "time" ? "top-down" : mode,
@@ -216,7 +221,13 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
     );
   const isCompared = shape.otherSums !== null,
     amount = (of: number) =>
-      value !== "count" ? time(of) : isCompared ? `${digits(of)} span${of === 1 ? "" : "s"}` : plural(of, "span");
+      value === "samples"
+        ? plural(of, "sample")
+        : value !== "count"
+          ? time(of)
+          : isCompared
+            ? `${digits(of)} span${of === 1 ? "" : "s"}`
+            : plural(of, "span");
   const open = (node: number) =>
     setDetail(
       "flame.zoom",
