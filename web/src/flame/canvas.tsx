@@ -3,8 +3,9 @@
 // their number. Mouse and keys move between boxes; the page decides what a click does.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { palette } from "../colors";
-import { count } from "../format";
+import { count, plural } from "../format";
 import { keyOf, useKeysOfPage } from "../frame/key_of";
+import { NO_MARKS, type Marks } from "../findings";
 import { colorOf, onlyOf, pairOf } from "./difference";
 import { childrenOf, type Shape } from "./shape";
 import { fitted } from "./text";
@@ -92,9 +93,12 @@ export function layoutOf(shape: Shape, root: number, width: number): Layout {
 }
 
 const css = (packed: number) => `rgb(${packed & 255} ${(packed >> 8) & 255} ${(packed >> 16) & 255})`;
+const MARK = 16; // pixels at the end of contexts that have findings, for a dot
+const MARK_RADIUS = 4;
 const LEAST_TEXT = 27; // pixels of a box with a name
 
 interface Look {
+  marks: Marks;
   layout: Layout;
   shape: Shape;
   names: string[];
@@ -120,7 +124,12 @@ function stripe(context: CanvasRenderingContext2D, x: number, y: number, wide: n
   context.stroke();
   context.restore();
 }
-function paint(element: HTMLCanvasElement, { layout, shape, names, hits, isFlipped, cursor, hover }: Look) {
+function mark(context: CanvasRenderingContext2D, x: number, y: number, wide: number) {
+  context.beginPath();
+  context.arc(x + wide - Math.min(MARK / 2, wide / 2), y + ROW / 2 - 0.5, Math.min(MARK_RADIUS, wide / 2), 0, 7);
+  context.fill();
+}
+function paint(element: HTMLCanvasElement, { layout, marks, shape, names, hits, isFlipped, cursor, hover }: Look) {
   const ratio = devicePixelRatio || 1,
     context = element.getContext("2d")!,
     colors = palette(),
@@ -156,11 +165,13 @@ function paint(element: HTMLCanvasElement, { layout, shape, names, hits, isFlipp
         context.strokeRect(box.x + 1, y + 1, Math.max(1, wide - 2), ROW - 3);
       }
       context.fillStyle = isPlain || !isHit ? colors.line : colors.text;
+      if (marks.has(box.node)) mark(context, box.x, y, wide);
     }
     if (box.width < LEAST_TEXT) continue;
     if (box.node === MORE) context.fillStyle = colors.line;
     const text = box.node === MORE ? `… ${count(box.count)} more` : label(box.node);
-    context.fillText(fitted(context, text, box.width - 9), box.x + 5, y + ROW / 2);
+    const room = box.width - 9 - (marks.has(box.node) ? MARK : 0);
+    context.fillText(fitted(context, text, room), box.x + 5, y + ROW / 2);
   }
 }
 
@@ -204,6 +215,7 @@ export function FlameCanvas({
   names,
   hits,
   label,
+  marks = NO_MARKS,
   isFlipped = false,
   onHover,
   onOpen,
@@ -215,6 +227,7 @@ export function FlameCanvas({
   names: string[];
   hits: Uint8Array | null;
   label: string;
+  marks?: Marks;
   isFlipped?: boolean; // the root at the bottom
   onHover: (hovered: Hovered) => void;
   onOpen: (node: number) => void;
@@ -235,8 +248,8 @@ export function FlameCanvas({
     return () => removeEventListener("xsp-theme", again);
   }, []);
   useLayoutEffect(() => {
-    if (width > 0) paint(canvas.current!, { layout, shape, names, hits, isFlipped, cursor, hover });
-  }, [layout, hits, cursor, hover, theme, width]);
+    if (width > 0) paint(canvas.current!, { layout, marks, shape, names, hits, isFlipped, cursor, hover });
+  }, [layout, marks, hits, cursor, hover, theme, width]);
   const under = (event: MouseEvent): Box | undefined => {
     const area = canvas.current!.getBoundingClientRect(),
       x = event.clientX - area.left,
@@ -300,6 +313,7 @@ export function FlameCanvas({
       data-drawn={layout.boxes.length}
       data-hidden={layout.hidden}
       data-cut={layout.cut}
+      data-marked={marks.size}
       data-total={shape.total[root]}
       onKeyDown={onKey}
       onBlur={() => cursor >= 0 && setCursor(-1)}
@@ -329,7 +343,7 @@ export function FlameCanvas({
       {(layout.hidden > 0 || layout.cut > 0) && (
         <p class="quiet flame-hidden">
           {layout.hidden > 0 &&
-            `${count(layout.hidden)} contexts are narrower than a pixel and drawn together: open a context around them, or see the table. `}
+            `${plural(layout.hidden, "context")} narrower than a pixel, drawn together: open a context around them, or see the table. `}
           {layout.cut > 0 && `${count(layout.cut)} contexts are deeper than ${DEPTH_MOST} and not drawn.`}
         </p>
       )}

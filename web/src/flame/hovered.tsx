@@ -2,10 +2,12 @@
 // Texts about a context: its path, the line below the graph, the tooltip; and the legend of levels.
 import { useMemo } from "preact/hooks";
 import { LEVELS, levelOf, type Spans } from "../data";
+import { titleOf, type Marks } from "../findings";
 import { count, digits, plural, time } from "../format";
 import { documentData, run } from "../state";
 import type { Hovered } from "./canvas";
 import type { Tree } from "./contexts";
+import { text } from "../widgets/answers";
 import { SourceLink } from "../widgets/source_link";
 import { differenceRows } from "./difference_parts";
 import { pathOf, type Shape } from "./shape";
@@ -69,8 +71,10 @@ export function HoveredLine({
   hovered,
   names,
   show,
+  marks,
 }: {
   hovered: { hovered: Hovered; shape: Shape } | null;
+  marks: Marks;
   names: string[];
   show: (amount: number) => string;
 }) {
@@ -104,6 +108,7 @@ export function HoveredLine({
       <strong>{name}</strong> {show(total)}, {digits((100 * total) / (shape.total[0] || 1), 3)} %, own{" "}
       {show(shape.own[node])}
       {!areSamplesShown(run.value!) && `, ${plural(shape.count[node], "span")}`}
+      {(marks.get(node) ?? []).map((row) => ` · ${text(row.id)} ${titleOf(row)}`)}
     </>
   );
 }
@@ -145,8 +150,10 @@ export function Tip({
   names,
   show,
   all,
+  marks,
 }: {
   hovered: Hovered;
+  marks: Marks;
   shape: Shape;
   names: string[];
   show: (amount: number) => string;
@@ -170,6 +177,7 @@ export function Tip({
               ? [["of its parent", `${digits((100 * total) / shape.total[around], 3)} %`] as [string, string]]
               : []),
           ];
+  if (more === 0) for (const row of marks.get(node) ?? []) rows.push([text(row.id) || "finding", titleOf(row)]);
   return (
     <div
       class="flame-tip"
@@ -197,7 +205,7 @@ export function Tip({
   );
 }
 
-export function Legend({ tree }: { tree: Tree }) {
+export function Legend({ tree, hasMarks }: { tree: Tree; hasMarks: boolean }) {
   const there = useMemo(() => new Set(tree.level.slice(1)), [tree]);
   return (
     <p class="quiet flame-legend">
@@ -208,6 +216,12 @@ export function Legend({ tree }: { tree: Tree }) {
             {name}
           </span>
         ) : null,
+      )}
+      {hasMarks && (
+        <span>
+          <i class="dot flame-marked" aria-hidden="true" />
+          has a finding
+        </span>
       )}
     </p>
   );

@@ -29,6 +29,7 @@ import {
   Tools,
 } from "../flame/tools";
 import { count, digits, plural, time } from "../format";
+import { findingsAnswer, forgetFinding, foundNode, marksOf, NO_MARKS, type Marks } from "../findings";
 import { host } from "../editor";
 import { openSource } from "../source";
 import {
@@ -212,7 +213,21 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
       [shape, zoomed],
     );
   const matches = useMemo(() => (hits === null || shape === null ? null : matchesOf(shape, hits)), [shape, hits]);
+  const marks = useMemo(
+    (): Marks =>
+      shape === null || shape.otherSums !== null || mode === "time"
+        ? NO_MARKS
+        : marksOf(shape, data.facts, steps, isCollapsed, mode === "bottom-up"),
+    [shape, steps, mode, findingsAnswer()],
+  );
   useEffect(() => setHovered(null), [shape]);
+  useEffect(() => {
+    if (shape === null) return;
+    const found = foundNode(shape, marks);
+    if (found === null) return;
+    forgetFinding();
+    if (found > 0) open(found);
+  }, [shape, marks]);
   if (shape === null)
     return (
       <p class="quiet pad" role="status">
@@ -271,6 +286,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
             root={root}
             names={names}
             hits={hits}
+            marks={marks}
             label={`Flame graph, ${MODES.find(([id]) => id === mode)![1].toLowerCase()}, ${amount(shape.total[root])}`}
             onHover={(next) => setHovered({ hovered: next, shape })}
             onOpen={click}
@@ -282,7 +298,12 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
           {mode === "time" ? (
             <SpotLine data={data} spot={spot} />
           ) : (
-            <HoveredLine hovered={hovered} names={names} show={amount} />
+            <HoveredLine
+              hovered={hovered}
+              names={names}
+              show={amount}
+              marks={hovered?.shape === shape ? marks : NO_MARKS}
+            />
           )}
         </p>
         {matches !== null && (
@@ -293,12 +314,19 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
             descendants.
           </p>
         )}
-        {isCompared ? <DifferenceLegend shape={shape} /> : <Legend tree={tree} />}
+        {isCompared ? <DifferenceLegend shape={shape} /> : <Legend tree={tree} hasMarks={marks.size > 0} />}
         {isCompared && mode !== "time" && <Unseen shape={shape} show={amount} />}
       </section>
       {mode === "time" && spot.place >= 0 && spot.x >= 0 && <SpotTip data={data} spot={spot} />}
       {mode !== "time" && hovered !== null && hovered.hovered.x >= 0 && hovered.hovered.node >= 0 && (
-        <Tip hovered={hovered.hovered} shape={hovered.shape} names={names} show={amount} all={shape.total[0]} />
+        <Tip
+          hovered={hovered.hovered}
+          shape={hovered.shape}
+          names={names}
+          show={amount}
+          all={shape.total[0]}
+          marks={hovered.shape === shape ? marks : NO_MARKS}
+        />
       )}
       {Number.isInteger(sandwich) && names[sandwich] !== undefined && tree.name.includes(sandwich) && (
         <SandwichView

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first page: model and machine, latency, overhead, noise, and the distribution of time.
+// The first page: model and machine, findings, latency, overhead, noise, and the distribution of time.
 import type { Answer } from "../data";
 import { cell, count, digits, plural, statisticWords, time } from "../format";
 import { observationWord, run } from "../state";
 import { number, text, type Row } from "../widgets/answers";
 import { answer, answers, batches, shownBatch } from "../widgets/parts";
+import { Findings } from "./findings";
 import { Lead } from "./lead";
 import { NoisePanel } from "./noise_panel";
 import { AnalysisNotes, Recorded } from "./recorded";
@@ -45,6 +46,7 @@ export function Overview() {
   return (
     <>
       <Lead />
+      <Findings />
       <RangeNote
         filtered="The lists of layers, types and kernels show their part in it;"
         whole="all figures are those of whole runs."
