@@ -12,11 +12,11 @@ from scripted import UNIX_START, Script
 MS = 10**6
 
 
-def program(steps, layers, line):
+def program(steps, layers, folder, line):
     """Steps, the first a warm-up of 500 ms, in a program that loads for 50 ms; layers of these times, in a function."""
     script = Script()
     script.experiment("train")
-    forward = script.context("forward", file="net.py", line=line)
+    forward = script.context("forward", file=f"{folder}/net.py", line=line)
     paths = {name: script.context(name, caller=forward, kind="framework") for name in layers}
     for run_id, factor in ((1, 1), (2, 2)):
         script.run(run_id, "A/M/L", 1)
@@ -38,8 +38,8 @@ def program(steps, layers, line):
 def page():
     """Before: 2 steps; after: 4. conv takes twice as long, relu half, pool is gone, gelu is new, add the same."""
     folder = report_files.folder()
-    before = program(2, {"conv": 10, "relu": 8, "pool": 6, "add": 4}, 7).write(folder / "before.xsp")
-    after = program(4, {"conv": 20, "relu": 4, "gelu": 3, "add": 4}, 9).write(folder / "after.xsp")
+    before = program(2, {"conv": 10, "relu": 8, "pool": 6, "add": 4}, "/old", 7).write(folder / "before.xsp")
+    after = program(4, {"conv": 20, "relu": 4, "gelu": 3, "add": 4}, "/new/er", 9).write(folder / "after.xsp")
     return report([after, before], "difference")
 
 
@@ -56,7 +56,7 @@ class ReportDifferenceTest(browser.BrowserTest):
     def test_contexts_of_equal_names_are_compared_per_step(self):
         rows = self.differences(self.shown())
         figures = {name: (float(row["shown_own_ns"]) / MS, float(row["other_own_ns"]) / MS, row["only"]) for name, row in rows.items()}
-        forward = "forward (net.py:9)"
+        forward = "forward (/new/er/net.py:9)"
         self.assertEqual(figures, {
             "main": (0, 0, ""), "step#1…4": (69, 72, ""), forward: (0, 0, ""),
             "conv": (20, 10, ""), "relu": (4, 8, ""), "add": (4, 4, ""), "gelu": (3, 0, "shown"), "pool": (0, 6, "other")})

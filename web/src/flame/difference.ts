@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts of two runs as one tree, for the differential flame graph. A context is in both runs if the names from the
-// outermost one to it are equal; numbers of lines do not count, since an edited program has others. Values are means
-// over a run's observations that are no warm-ups.
+// outermost one to it are equal; folders and numbers of lines do not count, since another version of a program has
+// others. Values are means over a run's observations that are no warm-ups.
 import type { Difference } from "../colors";
 import { loadContexts, loadRun, type RunFacts, type Spans } from "../data";
 import { documentData } from "../state";
@@ -56,8 +56,14 @@ export function loadSide(facts: RunFacts, onPart: (part: number) => void): Promi
   return side;
 }
 
-// "main (train.py:3)" is main (train.py) in both, "net.py(9): forward" net.py: forward.
-const withoutLine = (name: string) => name.replace(/:\d+\)$/, ")").replace(/^(\S+\.\w+)\(\d+\): /, "$1: ");
+// "main (/a/train.py:3)" is main (train.py) in both, "/a/net.py(9): forward" net.py: forward, "add [/a/libx.so]" add [libx.so].
+const FOLDER = "(?:[^()\\[\\]]*\\/)?";
+const PLACES: [RegExp, string][] = [
+  [new RegExp(` \\(${FOLDER}([^/()]+?)(?::\\d+)?\\)$`), " ($1)"],
+  [new RegExp(`^${FOLDER}([^/()\\s]+\\.\\w+)\\(\\d+\\): `), "$1: "],
+  [new RegExp(` \\[${FOLDER}([^/\\[\\]]+)\\]$`), " [$1]"],
+];
+const withoutPlace = (name: string) => PLACES.reduce((text, [from, to]) => text.replace(from, to), name);
 
 export function joined(shown: Side, other: Side): Tree {
   const { names } = documentData.value!,
@@ -68,7 +74,7 @@ export function joined(shown: Side, other: Side): Tree {
   const nameOf = (name: number) => {
     let found = same.get(name);
     if (found !== undefined) return found;
-    const plain = withoutLine(names[name]);
+    const plain = withoutPlace(names[name]);
     found = known.get(plain) ?? name;
     known.set(plain, found);
     same.set(name, found);
