@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closed-form statistics of differences: Welch, Yuen, paired differences, and Student's t. Called by L0, A1 and the
-// comparison of `xsp profile`'s variants. No tables, no random numbers.
+// Closed-form statistics of differences: Welch, Yuen, paired differences, and Student's t. Called by L0, A1, `xsp compare`
+// and the comparison of `xsp profile`'s variants. No tables, no random numbers.
 #include "analyze/intervals.h"
 
 #include "base/memory.h"
@@ -14,6 +14,7 @@
 #define DRIFT_LEAST 9    // observations
 #define TRIMMED_LEAST 8  // observations
 #define PAIRED_LEAST 3   // runs
+#define NEEDS_MOST 1e9   // values
 #define LEAST_T sqrt(3.) // below it the continued fraction converges slowly
 
 // ---- Student's t ----------------------------------------------------------------------------------------------------
@@ -153,22 +154,70 @@ static struct estimate estimate_pairs(const struct sample *a, const struct sampl
   return estimate;
 }
 
+// Of the difference; *ret_from: what its values are.
+static struct estimate estimate_of_difference(const struct sample *a, const struct sample *b,
+                                              enum interval_from *ret_from)
+{
+  if (a->run_count >= PAIRED_LEAST && b->run_count >= PAIRED_LEAST) {
+    *ret_from = are_paired(a, b) ? INTERVAL_PAIRED_RUNS : INTERVAL_RUNS;
+    return *ret_from == INTERVAL_PAIRED_RUNS ? estimate_pairs(a, b)
+                                             : estimate_difference(estimate_mean(a->run_latencies, a->run_count),
+                                                                   estimate_mean(b->run_latencies, b->run_count));
+  }
+  bool is_trimmed = a->count >= TRIMMED_LEAST && b->count >= TRIMMED_LEAST;
+  struct estimate (*estimate)(const double *, size_t) = is_trimmed ? estimate_trimmed : estimate_mean;
+  *ret_from = INTERVAL_OBSERVATIONS;
+  return estimate_difference(estimate(a->values, a->count), estimate(b->values, b->count));
+}
+
 struct interval interval_of_difference(const struct sample *a, const struct sample *b)
 {
-  struct estimate error;
-  enum interval_from from = INTERVAL_OBSERVATIONS;
-  if (a->run_count >= PAIRED_LEAST && b->run_count >= PAIRED_LEAST) {
-    from = are_paired(a, b) ? INTERVAL_PAIRED_RUNS : INTERVAL_RUNS;
-    error = from == INTERVAL_PAIRED_RUNS ? estimate_pairs(a, b)
-                                         : estimate_difference(estimate_mean(a->run_latencies, a->run_count),
-                                                               estimate_mean(b->run_latencies, b->run_count));
-  } else {
-    bool is_trimmed = a->count >= TRIMMED_LEAST && b->count >= TRIMMED_LEAST;
-    struct estimate (*estimate)(const double *, size_t) = is_trimmed ? estimate_trimmed : estimate_mean;
-    error = estimate_difference(estimate(a->values, a->count), estimate(b->values, b->count));
-  }
+  enum interval_from from;
+  struct estimate error = estimate_of_difference(a, b, &from);
   double difference = a->latency - b->latency, reach = estimate_reach(error, CONFIDENCE);
   return (struct interval){difference - reach, difference + reach, isnan(reach) ? INTERVAL_NONE : from};
+}
+
+// The error of `times` as many values of the same spread.
+static double reach_of_more(struct estimate error, double times)
+{
+  error.squared_error /= times;
+  error.degrees *= times;
+  return estimate_reach(error, CONFIDENCE);
+}
+
+double interval_needs(const struct sample *a, const struct sample *b, double reach)
+{
+  enum interval_from from;
+  struct estimate error = estimate_of_difference(a, b, &from);
+  bool is_of_runs = from != INTERVAL_OBSERVATIONS;
+  size_t a_count = is_of_runs ? a->run_count : a->count, b_count = is_of_runs ? b->run_count : b->count;
+  double count = (double)(a_count > b_count ? a_count : b_count), high = count;
+  if (!(reach > 0) || !(estimate_reach(error, CONFIDENCE) > reach))
+    return NAN;
+  while (high < NEEDS_MOST && reach_of_more(error, high / count) > reach)
+    high *= 2;
+  double low = high / 2; // too few
+  while (high - low > 1) {
+    double middle = floor((low + high) / 2);
+    *(reach_of_more(error, middle / count) > reach ? &low : &high) = middle;
+  }
+  return high < NEEDS_MOST ? high : NAN;
+}
+
+// ---- verdicts -------------------------------------------------------------------------------------------------------
+enum verdict verdict_of(const struct interval *interval, const struct verdict_limits *limits)
+{
+  return interval->low > limits->least                                            ? VERDICT_SLOWER
+         : interval->high < -limits->least                                        ? VERDICT_FASTER
+         : interval->low > limits->same_low && interval->high < limits->same_high ? VERDICT_SAME
+                                                                                  : VERDICT_NOT_DECIDED;
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+  static const char *const names[] = {"not decided", "slower", "faster", "same", "not comparable"};
+  return names[verdict];
 }
 
 struct paired_ratio ratio_of_pairs(const double *a, const double *b, size_t count)

@@ -40,6 +40,18 @@ struct interval {
 };
 // Of a.latency - b.latency, around that difference.
 struct interval interval_of_difference(const struct sample *a, const struct sample *b);
+// How many runs (where the interval is from runs) or observations each side needs in all, for an interval that reaches at most
+// `reach` from the difference, with the spread of these. NaN: unknown, without an interval, or where it is narrow enough.
+double interval_needs(const struct sample *a, const struct sample *b, double reach);
+
+enum verdict { VERDICT_NOT_DECIDED, VERDICT_SLOWER, VERDICT_FASTER, VERDICT_SAME, VERDICT_NOT_COMPARABLE };
+struct verdict_limits {
+  double least;               // the smallest difference that counts: slower above it, faster below its negative
+  double same_low, same_high; // else the same, where the interval is within these
+};
+// Of the first side of a difference against the second. Never VERDICT_NOT_COMPARABLE.
+enum verdict verdict_of(const struct interval *interval, const struct verdict_limits *limits);
+const char *verdict_name(enum verdict verdict); // "not decided", "slower", …
 // Of a[i] / b[i], which were measured at one moment, so that a disturbance of both cancels: e to the mean of ln a[i] - ln b[i] (as
 // estimate_trimmed has it), and its 95 % interval. Pairs with a value that is not above 0 are left out. NaN: no pair; low and
 // high: fewer than two.

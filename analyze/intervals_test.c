@@ -267,6 +267,50 @@ static void test_simulated_coverage(void **unused)
   }
 }
 
+// The number that is needed gives an interval that is narrow enough, a tenth less does not.
+static void test_how_many_values_an_interval_needs(void **unused)
+{
+  (void)unused;
+  double many[4000];
+  struct sample a = of_values(0, many, 40), b = of_values(0, many + 1, 40);
+  for (size_t i = 0; i < COUNT(many); i++)
+    many[i] = 10 + (i % 2 == 0 ? 0.3 : -0.3);
+  double needed = interval_needs(&a, &b, 0.03);
+  assert_true(needed > 40 && needed < 4000);
+  a.count = b.count = (size_t)needed / 10 * 10; // equal shares of both values
+  struct interval enough = interval_of_difference(&a, &b);
+  a.count = b.count = (size_t)(needed * 0.9) / 10 * 10;
+  struct interval too_few = interval_of_difference(&a, &b);
+  assert_true(enough.high - enough.low <= 2 * 0.03 * 1.02);
+  assert_true(too_few.high - too_few.low > 2 * 0.03 * 1.02);
+  a.count = b.count = 40;
+  assert_true(isnan(interval_needs(&a, &b, 0)) && isnan(interval_needs(&a, &b, 1)));
+  a.count = 1;
+  assert_true(isnan(interval_needs(&a, &b, 0.1)));
+  a = of_runs(10, drifting, blocks[0]);
+  b = of_runs(10, below_it, blocks[1]);
+  assert_true(interval_needs(&a, &b, 10) > 5);
+}
+
+static void test_verdicts(void **unused)
+{
+  (void)unused;
+  const struct verdict_limits limits = {1, -5, 5};
+  static const struct {
+    double low, high;
+    enum verdict verdict;
+  } known[] = {
+      {1.1, 9, VERDICT_SLOWER},     {-9, -1.1, VERDICT_FASTER},      {0.9, 4.9, VERDICT_SAME},
+      {-4.9, 4.9, VERDICT_SAME},    {1.1, 2, VERDICT_SLOWER},        {0.9, 5, VERDICT_NOT_DECIDED},
+      {-5, 0, VERDICT_NOT_DECIDED}, {NAN, NAN, VERDICT_NOT_DECIDED},
+  };
+  for (size_t i = 0; i < COUNT(known); i++) {
+    const struct interval interval = {known[i].low, known[i].high, INTERVAL_RUNS};
+    assert_int_equal(verdict_of(&interval, &limits), known[i].verdict);
+  }
+  assert_string_equal(verdict_name(VERDICT_NOT_COMPARABLE), "not comparable");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -279,6 +323,8 @@ int main(void)
       cmocka_unit_test(test_disturbances_of_both_cancel_in_ratios),
       cmocka_unit_test(test_drift_of_thirds),
       cmocka_unit_test(test_simulated_coverage),
+      cmocka_unit_test(test_how_many_values_an_interval_needs),
+      cmocka_unit_test(test_verdicts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,8 +228,7 @@ static int compare_ranked(const void *left, const void *right)
   return a->observation < b->observation ? -1 : a->observation > b->observation;
 }
 
-// Leaves out the fastest and the slowest observations of a set, if the statistic does.
-static void choose_observations(struct question *question, struct view_set *set)
+void question_choose_observations(struct question *question, struct view_set *set)
 {
   size_t count = set->observation_count;
   size_t cut = question_is_by_value(question) ? 0 : statistic_cut(&question->statistic, count);
@@ -254,7 +253,7 @@ enum status question_start(struct question *question, const struct analysis *ana
   XSP_TRY(question_statistic_check(request, &question->statistic, err));
   size_t most = 0;
   for (size_t i = 0; i < view->set_count; i++) {
-    choose_observations(question, &view->sets[i]);
+    question_choose_observations(question, &view->sets[i]);
     most = view->sets[i].observation_count > most ? view->sets[i].observation_count : most;
   }
   question->room = arena_alloc_array(scratch, most + 1, sizeof *question->room);

@@ -130,6 +130,8 @@ struct figure question_model_figure(struct question *question, const struct view
 double question_statistic(const struct question *question, const double *values, size_t count);
 struct figure question_figure(struct question *question, const struct view_set *set, const double *values);
 double question_value(struct question *question, const struct view_set *set, const double *values); // value alone
+// Fills is_kept and kept_count of a set with latencies: leaves out the fastest and the slowest, if the statistic does.
+void question_choose_observations(struct question *question, struct view_set *set);
 // True where figures do not add up: each is the statistic of its own values.
 bool question_is_by_value(const struct question *question);
 // a - b, of figures of two runs. Negative: NaN, and a note naming `what`; within 0.5 ns: 0.

@@ -156,10 +156,11 @@ static void judge_overhead(struct question *question, struct row *row)
   }
   if (row->interval.from == INTERVAL_OBSERVATIONS)
     table_note(&question->table, "interval from observations: differences between runs are not in it");
-  row->verdict = row->interval.from == INTERVAL_NONE || has_drift ? "not decided"
-                 : row->interval.low > 0                          ? "overhead"
-                 : row->interval.high < threshold_ms              ? "none found"
-                                                                  : "not decided";
+  const struct verdict_limits limits = {0, -INFINITY, threshold_ms};
+  enum verdict verdict = has_drift ? VERDICT_NOT_DECIDED : verdict_of(&row->interval, &limits);
+  row->verdict = verdict == VERDICT_SLOWER        ? "overhead"
+                 : verdict == VERDICT_NOT_DECIDED ? verdict_name(verdict)
+                                                  : "none found";
 }
 
 static enum status find_overhead(struct question *question, struct row *row, struct error *err)

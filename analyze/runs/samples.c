@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the latencies of a set, and of each of its runs, in order of start. Called by L0 and A1.
+// Puts the latencies of a set, and of each of its runs, in order of start: of the model, or of one of its parts. Called by L0,
+// A1 and analyze/compare/.
 #include "analyze/runs/samples.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct started {
@@ -33,10 +35,24 @@ static const double *sorted(struct arena *arena, struct started *items, size_t c
   return values;
 }
 
-struct sample sample_of_set(struct question *question, const struct view_set *set, double factor)
+// The question's statistic over the observations of one run. `values`: NULL: the latencies.
+static double run_latency(struct question *question, const struct view_set *set, const double *values, size_t first,
+                          size_t count)
+{
+  if (values == NULL)
+    return question_statistic(question, set->latencies_ms + first, count);
+  struct view_set run = {.latencies_ms = set->latencies_ms + first, .observation_count = count};
+  question_choose_observations(question, &run);
+  return question_value(question, &run, values + first);
+}
+
+struct sample sample_of_values(struct question *question, const struct view_set *set, const double *values,
+                               double factor)
 {
   struct arena *arena = question->scratch;
-  struct sample sample = {.latency = factor * question_model_latency(question, set), .count = set->observation_count};
+  const double *all = values == NULL ? set->latencies_ms : values;
+  double absent = question_is_by_value(question) ? NAN : 0; // as question_figure counts it
+  struct sample sample = {.latency = factor * question_value(question, set, all)};
   struct started *observations = arena_alloc_array(arena, set->observation_count + 1, sizeof *observations);
   struct started *runs = arena_alloc_array(arena, set->run_count + 1, sizeof *runs);
   bool is_one_clock = true;
@@ -49,12 +65,15 @@ struct sample sample_of_set(struct question *question, const struct view_set *se
       start_ns = one->start_ns < start_ns ? one->start_ns : start_ns;
       if (one->warmup)
         continue;
-      observations[at] = (struct started){one->start_ns, at, factor * set->latencies_ms[at]};
+      double value = isnan(all[at]) ? absent : all[at];
+      if (!isnan(value))
+        observations[sample.count++] = (struct started){one->start_ns, at, factor * value};
       at++;
     }
-    if (at == first)
+    double latency_ms = at == first ? NAN : run_latency(question, set, values, first, at - first);
+    latency_ms = isnan(latency_ms) && at > first ? absent : latency_ms;
+    if (isnan(latency_ms))
       continue;
-    double latency_ms = question_statistic(question, set->latencies_ms + first, at - first);
     runs[sample.run_count] = (struct started){start_ns, sample.run_count, factor * latency_ms};
     sample.run_count++;
     is_one_clock = is_one_clock && run->run->epoch_is_unix;
@@ -64,4 +83,9 @@ struct sample sample_of_set(struct question *question, const struct view_set *se
   sample.run_latencies = sorted(arena, runs, sample.run_count, &run_starts);
   sample.run_starts = is_one_clock ? run_starts : NULL;
   return sample;
+}
+
+struct sample sample_of_set(struct question *question, const struct view_set *set, double factor)
+{
+  return sample_of_values(question, set, NULL, factor);
 }
