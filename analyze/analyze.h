@@ -127,6 +127,36 @@ enum status analyze_causes(struct store *const *stores, size_t store_count, cons
                            struct arena *arena, struct cause **ret_causes, size_t *ret_count,
                            struct error *err) MUST_CHECK;
 
+// ---- comparisons (analyze/compare/) -----------------------------------------------------------------------------------
+struct compare_side { // runs of experiments of one name, framework and version are pooled
+  struct store *const *stores;
+  size_t store_count;
+  const char *experiment; // id, name or framework of the only one that counts; NULL: all
+};
+struct compare_request {
+  struct analyze_request analyze; // batch, layer, statistic, basis; top: rows of each kind
+  double least_pct;               // of a: smaller differences do not count
+  double same_within_pct;         // of a: both are the same where the interval is within this
+  const char *kind;               // "model", "layer" or "kernel": only these rows; NULL: all
+};
+struct compare_answer {
+  enum verdict verdict; // over all models
+  struct {              // the model that decides; NaN: unknown
+    double a_ms, b_ms, difference_pct, low_pct, high_pct;
+    double further_observations; // on each side, that would probably decide
+    const char *reason;          // why it is not decided, or not comparable; NULL
+  } model;
+  double slower_pct, slower_row_pct; // difference of the slowest model, and row, among those that are slower; NaN: none
+  struct table rows;                 // its summary is of the comparison as a whole
+  struct table unpaired[2];          // layers and kernels that only this side has
+  struct table systems;              // what differs: key, a, b
+};
+void compare_request_init(struct compare_request *request);
+// Compares b with a. Stores must be correlated. STATUS_USE where a side names no experiment, or several.
+enum status analyze_compare(const struct compare_side *a, const struct compare_side *b,
+                            const struct compare_request *request, struct arena *arena, struct compare_answer *ret,
+                            struct error *err) MUST_CHECK;
+
 // ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
 struct statistic {
   int kind;

@@ -20,6 +20,9 @@ bool report_format_from_name(const char *text, enum report_format *ret_format);
 void report_tables(const struct table *tables, size_t count, enum report_format format, bool as_array, unsigned width,
                    struct buf *out);
 
+// Appends a comparison. CSV: the rows alone.
+void report_comparison(const struct compare_answer *answer, enum report_format format, unsigned width, struct buf *out);
+
 struct report_export {
   const char *name; // "perfetto"
   const char *extension;

@@ -62,7 +62,7 @@ static void test_equal_names(void **unused)
   expect("a:Conv:9 b:Relu:9 c:Gemm:5", "a:Conv:9 b:Relu:9 c:Gemm:5", "0=0 1=1 2=2");
   expect("a:Conv:9 b:MaxPool:9 c:Gemm:5", "a:Conv:9 x:LSTM:9 b:MaxPool:9 c:Gemm:5", "0=0 1=2 2=3");
   expect("a:?:0 b:?:0 c:?:0", "a:?:0 b:?:0 c:?:0", "0=0 1=1 2=2");
-  expect("a:Conv:9 a:Conv:9 a:Conv:9", "a:Conv:9 a:Conv:9", "0=0 1=1"); // the rest has no partner
+  expect("a:Conv:9 a:Conv:9 a:Conv:9", "a:Conv:9 a:Conv:9", "0=0 1=1");                    // the rest has no partner
   expect("a:Conv:9 b:Gemm:8 c:MaxPool:7", "b:Gemm:8 a:Conv:9 c:MaxPool:7", "0=1 1=0 2=2"); // in another order
   expect("", "a:Conv:9", "");
   expect("a:Conv:9", "", "");
@@ -77,8 +77,8 @@ static void test_an_equal_name_of_another_operator_is_no_pair(void **unused)
 static void test_operators_where_names_differ(void **unused)
 {
   (void)unused;
-  expect("a:Conv:9 b:MaxPool:4 c:Conv:4 d:Gemm:5",
-         "1a:CONV_2D:9 2a:MAX_POOL_2D:4 3a:conv2d:4 4a:FullyConnected:5", "0=0! 1=1! 2=2! 3=3!");
+  expect("a:Conv:9 b:MaxPool:4 c:Conv:4 d:Gemm:5", "1a:CONV_2D:9 2a:MAX_POOL_2D:4 3a:conv2d:4 4a:FullyConnected:5",
+         "0=0! 1=1! 2=2! 3=3!");
   // Shapes choose among operators.
   expect("a:Conv:1 b:Conv:2 c:Conv:3", "1a:Conv:1 3a:Conv:3", "0=0! 2=1!");
 }
@@ -88,8 +88,8 @@ static void test_fused_operators(void **unused)
   (void)unused;
   expect("a:Conv:9 b:BatchNormalization:9 c:Relu:9 d:Conv:8 e:BatchNormalization:8 f:Add:8 g:Relu:8",
          "1a:FusedConv:9 2a:FusedConv:8", "0+1+2=0! 3+4+5+6=1!");
-  expect("a:FusedConv:9", "a:Conv:9 b:Relu:9", "0=0+1"); // of one name
-  expect("a:Conv:9", "1a:Pad:9 2a:Conv:9", "0=0+1!");    // before it
+  expect("a:FusedConv:9", "a:Conv:9 b:Relu:9", "0=0+1");     // of one name
+  expect("a:Conv:9", "1a:Pad:9 2a:Conv:9", "0=0+1!");        // before it
   expect("a:Conv:9 b:LSTM:9 c:Relu:9", "1a:Conv:9", "0=0!"); // not across others
 }
 
@@ -104,8 +104,8 @@ static void test_branches_in_another_order(void **unused)
 static void test_few_equal_names_are_no_anchors(void **unused)
 {
   (void)unused;
-  expect("n:Conv:1 b:Conv:2 c:Conv:3 d:Conv:4 e:Conv:5 f:Conv:6", "1a:Conv:1 2a:Conv:2 3a:Conv:3 4a:Conv:4 5a:Conv:5 n:Conv:6",
-         "0=0! 1=1! 2=2! 3=3! 4=4! 5=5!");
+  expect("n:Conv:1 b:Conv:2 c:Conv:3 d:Conv:4 e:Conv:5 f:Conv:6",
+         "1a:Conv:1 2a:Conv:2 3a:Conv:3 4a:Conv:4 5a:Conv:5 n:Conv:6", "0=0! 1=1! 2=2! 3=3! 4=4! 5=5!");
 }
 
 static void test_many_layers(void **unused)

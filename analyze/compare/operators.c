@@ -44,9 +44,10 @@ static const struct {
   const char *const types[32];
 } whole[] = {
     {OPERATOR_ARITHMETIC,
-     {"add", "addv2", "addn", "biasadd", "biassemanticadd", "sub", "mul", "div", "sum", "subtract", "multiply", "divide",
-      "elemwiseadd", "elemwisesub", "elemwisemul", "elemwisediv", "broadcastadd", "broadcastsub", "broadcastmul",
-      "broadcastdiv", "eltwise", "realdiv", "binary", "plusscalar"}},
+     {"add",          "addv2",        "addn",        "biasadd",     "biassemanticadd", "sub",
+      "mul",          "div",          "sum",         "subtract",    "multiply",        "divide",
+      "elemwiseadd",  "elemwisesub",  "elemwisemul", "elemwisediv", "broadcastadd",    "broadcastsub",
+      "broadcastmul", "broadcastdiv", "eltwise",     "realdiv",     "binary",          "plusscalar"}},
     {OPERATOR_PRODUCT, {"mm", "dot"}},
     {OPERATOR_CONCATENATION, {"cat"}},
 };

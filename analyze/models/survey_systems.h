@@ -11,4 +11,7 @@ void survey_systems_name(struct survey *survey);
 // Notes the keys in which the systems of two items differ; nothing where they are the same.
 void survey_systems_note(struct survey *survey, const struct survey_item *a, const struct survey_item *b);
 
+// NULL: not recorded; equals only NULL.
+bool system_values_are_equal(const struct store_system_value *a, const struct store_system_value *b);
+
 #endif

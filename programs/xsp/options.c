@@ -271,16 +271,16 @@ enum status invocation_bytes(const struct invocation *invocation, const char *na
   return STATUS_OK;
 }
 
-enum status invocation_double(const struct invocation *invocation, const char *name, double least, double most,
-                              double *ret_value, struct error *err)
+static enum status read_double(const struct invocation *invocation, const char *name, const char *unit, double least,
+                               double most, double *ret_value, struct error *err)
 {
   const char *text = invocation_value(invocation, name);
   if (text == NULL)
     return STATUS_OK;
   char *end = NULL;
   double value = strtod(text, &end);
-  if (text[0] == 0 || *end != 0 || strspn(text, "0123456789+-.eE") != strlen(text) || !isfinite(value) ||
-      value < least || value > most) {
+  bool is_read = end > text && strspn(text, "0123456789+-.eE") == (size_t)(end - text);
+  if (!is_read || (*end != 0 && strcmp(end, unit) != 0) || !isfinite(value) || value < least || value > most) {
     char least_text[40], most_text[40];
     snprintf(least_text, sizeof least_text, "%g", least);
     snprintf(most_text, sizeof most_text, "%g", most);
@@ -288,6 +288,18 @@ enum status invocation_double(const struct invocation *invocation, const char *n
   }
   *ret_value = value;
   return STATUS_OK;
+}
+
+enum status invocation_double(const struct invocation *invocation, const char *name, double least, double most,
+                              double *ret_value, struct error *err)
+{
+  return read_double(invocation, name, "", least, most, ret_value, err);
+}
+
+enum status invocation_percent(const struct invocation *invocation, const char *name, double least, double most,
+                               double *ret_value, struct error *err)
+{
+  return read_double(invocation, name, "%", least, most, ret_value, err);
 }
 
 enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,

@@ -83,6 +83,9 @@ enum status option_int64(const char *name, const char *text, int64_t least, int6
                          struct error *err) MUST_CHECK;
 enum status invocation_double(const struct invocation *invocation, const char *name, double least, double most,
                               double *ret_value, struct error *err) MUST_CHECK;
+// The same, with or without a % at its end.
+enum status invocation_percent(const struct invocation *invocation, const char *name, double least, double most,
+                               double *ret_value, struct error *err) MUST_CHECK;
 enum status invocation_unsigned(const struct invocation *invocation, const char *name, unsigned least, unsigned most,
                                 unsigned *ret_value, struct error *err) MUST_CHECK;
 // "4294967296", "4096M", "4G": bytes, by binary multiples up to T.

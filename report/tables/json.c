@@ -36,7 +36,7 @@ static void put_run_set(struct json_writer *json, const struct table *table)
   json_object_end(json);
 }
 
-static void put_columns(struct json_writer *json, const struct table *table)
+void table_put_columns_json(struct json_writer *json, const struct table *table)
 {
   json_member_array(json, "columns");
   for (size_t column = 0; column < table->column_count; column++) {
@@ -48,16 +48,9 @@ static void put_columns(struct json_writer *json, const struct table *table)
   json_array_end(json);
 }
 
-void table_put_json(struct json_writer *json, const struct table *table)
+void table_put_rows_json(struct json_writer *json, const char *key, const struct table *table)
 {
-  json_object(json);
-  json_member_string(json, "analysis", table->id);
-  json_member_string(json, "title", table->title);
-  json_member_string(json, "experiment", table->experiment);
-  put_run_set(json, table);
-  json_member_string(json, "statistic", table->statistic);
-  put_columns(json, table);
-  json_member_array(json, "rows");
+  json_member_array(json, key);
   for (size_t row = 0; row < table->row_count; row++) {
     json_object(json);
     for (size_t column = 0; column < table->column_count; column++) {
@@ -67,16 +60,38 @@ void table_put_json(struct json_writer *json, const struct table *table)
     json_object_end(json);
   }
   json_array_end(json);
-  json_member_object(json, "summary");
+}
+
+void table_put_summary_json(struct json_writer *json, const struct table *table)
+{
   for (size_t i = 0; i < table->summary_count; i++) {
     json_key(json, table->summary[i].key);
     table_cell_json(json, &table->summary[i].value);
   }
-  json_object_end(json);
+}
+
+void table_put_notes_json(struct json_writer *json, const struct table *table)
+{
   json_member_array(json, "notes");
   for (size_t i = 0; i < table->note_count; i++)
     json_string(json, table->notes[i]);
   json_array_end(json);
+}
+
+void table_put_json(struct json_writer *json, const struct table *table)
+{
+  json_object(json);
+  json_member_string(json, "analysis", table->id);
+  json_member_string(json, "title", table->title);
+  json_member_string(json, "experiment", table->experiment);
+  put_run_set(json, table);
+  json_member_string(json, "statistic", table->statistic);
+  table_put_columns_json(json, table);
+  table_put_rows_json(json, "rows", table);
+  json_member_object(json, "summary");
+  table_put_summary_json(json, table);
+  json_object_end(json);
+  table_put_notes_json(json, table);
   json_object_end(json);
 }
 

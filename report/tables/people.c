@@ -175,7 +175,11 @@ static void note_once(const struct people *people)
                                      "analytic_precision",
                                      "peak_flops_per_s",
                                      "memory_bandwidth_bytes_per_s",
-                                     "ideal_arithmetic_intensity"};
+                                     "ideal_arithmetic_intensity",
+                                     "interval_from",
+                                     "matched_by",
+                                     "a_n",
+                                     "b_n"};
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   for (size_t k = 0; k < COUNT(keys) && people->table->row_count > 1; k++) {

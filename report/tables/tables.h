@@ -13,6 +13,11 @@ void table_markdown(const struct table *table, struct buf *out);
 void table_csv(const struct table *table, bool is_raw, struct buf *out);
 void table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured
 void table_put_json(struct json_writer *json, const struct table *table);
+// Members of an object: the array `key` of rows, "columns", each entry of the summary, "notes".
+void table_put_rows_json(struct json_writer *json, const char *key, const struct table *table);
+void table_put_columns_json(struct json_writer *json, const struct table *table);
+void table_put_summary_json(struct json_writer *json, const struct table *table);
+void table_put_notes_json(struct json_writer *json, const struct table *table);
 void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
 
 // ---- shared by text and Markdown -------------------------------------------------------------------------------------

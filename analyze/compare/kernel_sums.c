@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of both sides, added up by layer and name, as far as their runs compare. Called by compare.c.
+#include "analyze/compare/compare.h"
+
+#include "analyze/kernels/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CELLS_MOST ((size_t)1 << 26) // values of all sums: 512 MB
+
+struct sums { // of one side
+  struct comparing *comparing;
+  const struct part *layers;
+  struct map layer_places; // of the side's layers, by name and index
+  struct map places;       // of items, by layer and name
+  VECTOR(struct item) items;
+  size_t observations; // of the part's set
+  bool by_name;        // alone: there would be too many values
+};
+
+// The side's layer that a layer of the kernels' runs is.
+static size_t layer_of(const struct sums *sums, const struct kernels *kernels, const struct kernel *kernel)
+{
+  if (kernel->layer == KERNEL_NO_LAYER || sums->by_name)
+    return ITEM_NONE;
+  const struct layer *layer = &kernels->layers.items[kernel->layer];
+  uint32_t name;
+  if (!interner_find(&sums->comparing->names, layer->name_text, strlen(layer->name_text), &name))
+    return ITEM_NONE;
+  const uint64_t *place = map_find(&sums->layer_places, (struct map_key){name, (uint64_t)layer->index});
+  return place == NULL ? ITEM_NONE : (size_t)*place;
+}
+
+static struct item *item_of(struct sums *sums, const char *kernel_name, size_t layer)
+{
+  uint32_t name = interner_at(&sums->comparing->names, kernel_name, strlen(kernel_name));
+  bool is_new;
+  uint64_t *place = map_at(&sums->places, (struct map_key){name, (uint64_t)layer}, &is_new);
+  if (!is_new)
+    return &sums->items.items[*place];
+  *place = sums->items.count;
+  struct item *item = vector_add(&sums->items);
+  *item = (struct item){.name = kernel_name, .name_id = name, .index = -1, .layer = layer};
+  item->values_ms = arena_alloc_array(sums->comparing->scratch, sums->observations + 1, sizeof *item->values_ms);
+  for (size_t i = 0; i < sums->observations; i++)
+    item->values_ms[i] = NAN;
+  return item;
+}
+
+// `first`: of the pooled observations, those of these kernels.
+static void add_kernels(struct sums *sums, const struct kernels *kernels, size_t first)
+{
+  for (size_t k = 0; k < kernels->measured; k++) {
+    struct item *item = item_of(sums, kernels->items[k].name, layer_of(sums, kernels, &kernels->items[k]));
+    for (size_t call = kernels->calls.first[k]; call < kernels->calls.first[k + 1]; call++) {
+      double *value = &item->values_ms[first + kernels->calls.observation[call]];
+      *value = (isnan(*value) ? 0 : *value) + (double)kernels->calls.duration_ns[call] / 1e6;
+    }
+  }
+}
+
+static void add_side(struct comparing *comparing, const struct kernels *kernels, struct side *side)
+{
+  struct sums sums = {
+      .comparing = comparing, .layers = &side->layers, .observations = side->kernels.set.observation_count};
+  size_t count = 0, first = 0;
+  for (size_t i = 0; i < side->layers.count; i++) {
+    const struct item *layer = &side->layers.items[i];
+    *map_at(&sums.layer_places, (struct map_key){layer->name_id, (uint64_t)layer->index}, NULL) = i;
+  }
+  for (size_t k = 0; k < side->count; k++)
+    count += kernels[k].measured;
+  sums.by_name = sums.observations > 0 && count > CELLS_MOST / sums.observations;
+  for (size_t k = 0; k < side->count; first += kernels[k++].observation_count)
+    add_kernels(&sums, &kernels[k], first);
+  side->kernels.count = sums.items.count;
+  side->kernels.items = arena_alloc_array(comparing->scratch, sums.items.count + 1, sizeof *side->kernels.items);
+  if (sums.items.count > 0)
+    memcpy(side->kernels.items, sums.items.items, sums.items.count * sizeof *side->kernels.items);
+  vector_done(&sums.items);
+  map_done(&sums.places);
+  map_done(&sums.layer_places);
+}
+
+enum status sides_load_kernels(struct comparing *comparing, struct side sides[2], bool *ret_are_comparable,
+                               struct error *err)
+{
+  *ret_are_comparable = true;
+  for (int k = 0; k < 2; k++) {
+    struct side *side = &sides[k];
+    struct kernels *kernels = arena_alloc_array(comparing->scratch, side->count, sizeof *kernels);
+    const struct view_set **sets = arena_alloc_array(comparing->scratch, side->count, sizeof *sets);
+    for (size_t i = 0; i < side->count; i++) {
+      struct question *question = side->questions[i];
+      if (store_is_folded(question->view->store) || !kernels_exist(question->view, question->batch_size))
+        return STATUS_OK; // a side without kernels
+      XSP_TRY(kernels_load(question, question->batch_size, KERNELS_ALONE, &kernels[i], err));
+      sets[i] = kernels[i].set;
+      *ret_are_comparable &= level_set_equal(sets[i]->levels, sides[0].kernels.set.levels) || (k == 0 && i == 0);
+    }
+    side->kernels.set = sets_pool(side->questions[0], sets, side->count);
+    add_side(comparing, kernels, side);
+  }
+  if (!*ret_are_comparable)
+    table_note(&comparing->table, "kernels: their runs are of different levels, which do not compare");
+  return STATUS_OK;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a comparison: differences, their intervals and verdicts, as tables. Called by compare.c.
+#include "analyze/compare/compare.h"
+
+#include "analyze/runs/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- one row --------------------------------------------------------------------------------------------------------
+static const char *why_not_decided(const struct row *row, bool has_drift)
+{
+  return row->from == INTERVAL_NONE ? "too few values" : has_drift ? "drift" : "noise";
+}
+
+static void judge(const struct comparing *comparing, struct row *row)
+{
+  double a_ms = row->a.latency, first_ms, last_ms;
+  double least_ms = a_ms * comparing->request->least_pct / 100;
+  double same_ms = a_ms * comparing->request->same_within_pct / 100;
+  const struct verdict_limits limits = {least_ms, -same_ms, same_ms};
+  struct interval interval = interval_of_difference(&row->b, &row->a);
+  bool has_drift = interval.from != INTERVAL_PAIRED_RUNS && // pairs cancel it
+                   (sample_has_drift(&row->a, same_ms, &first_ms, &last_ms) ||
+                    sample_has_drift(&row->b, same_ms, &first_ms, &last_ms));
+  row->difference_ms = row->b.latency - a_ms;
+  row->low_ms = interval.low;
+  row->high_ms = interval.high;
+  row->from = interval.from;
+  row->verdict = has_drift ? VERDICT_NOT_DECIDED : verdict_of(&interval, &limits);
+  if (row->verdict != VERDICT_NOT_DECIDED)
+    return;
+  row->reason = why_not_decided(row, has_drift);
+  if (has_drift || interval.from == INTERVAL_NONE)
+    return;
+  double size_ms = fabs(row->difference_ms);
+  double needed = interval_needs(&row->b, &row->a, fmax(size_ms - least_ms, same_ms - size_ms));
+  bool is_of_runs = interval.from != INTERVAL_OBSERVATIONS;
+  const struct sample *larger = row->a.count > row->b.count ? &row->a : &row->b;
+  row->observations_needed = is_of_runs ? ceil(needed * (double)larger->count / (double)larger->run_count) : needed;
+}
+
+// Only its figures outlive the row.
+static struct sample figures_of(struct sample sample)
+{
+  return (struct sample){.latency = sample.latency, .count = sample.count, .run_count = sample.run_count};
+}
+
+void rows_add(struct comparing *comparing, const struct side sides[2], const struct view_set *a_set, const double *a_ms,
+              const struct view_set *b_set, const double *b_ms, bool are_comparable, struct row row)
+{
+  struct arena arena = {0}, *scratch = sides[0].questions[0]->scratch;
+  struct question *a = sides[0].questions[0], *b = sides[1].questions[0];
+  a->scratch = b->scratch = &arena;
+  row.experiment = comparing->experiment;
+  row.difference_ms = row.low_ms = row.high_ms = row.observations_needed = NAN;
+  row.a = sample_of_values(a, a_set, a_ms, 1);
+  row.b = sample_of_values(b, b_set, b_ms, 1);
+  if (are_comparable && row.a.latency > 0 && row.b.latency >= 0) {
+    judge(comparing, &row);
+  } else {
+    row.verdict = row.a.latency == 0 && row.b.latency == 0 ? VERDICT_SAME : VERDICT_NOT_COMPARABLE;
+    row.reason = row.verdict == VERDICT_SAME ? NULL : are_comparable ? "no time on side a" : "other runs";
+  }
+  row.a = figures_of(row.a);
+  row.b = figures_of(row.b);
+  *vector_add(&comparing->rows) = row;
+  a->scratch = b->scratch = scratch;
+  arena_done(&arena);
+}
+
+void rows_add_unpaired(struct comparing *comparing, const struct side sides[2], unsigned which,
+                       const struct view_set *set, const struct item *item, const char *kind)
+{
+  const struct part *layers = &sides[which].layers;
+  *vector_add(&comparing->unpaired[which]) = (struct unpaired_row){
+      .kind = kind,
+      .experiment = comparing->experiment,
+      .name = item->name,
+      .type = item->type,
+      .layer = item->layer == ITEM_NONE ? NULL : layers->items[item->layer].name,
+      .index = item->index,
+      .latency_ms = question_value(sides[which].questions[0], set, item->values_ms),
+  };
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+// Models, layers, kernels.
+static int rank_of(const char *kind)
+{
+  return kind[0] == 'm' ? 0 : kind[0] == 'l' ? 1 : 2;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+  const struct row *a = left, *b = right;
+  double a_ms = fabs(a->difference_ms), b_ms = fabs(b->difference_ms);
+  if (rank_of(a->kind) != rank_of(b->kind))
+    return rank_of(a->kind) - rank_of(b->kind);
+  if (isnan(a_ms) != isnan(b_ms))
+    return isnan(a_ms) - isnan(b_ms);
+  if (a_ms != b_ms && !isnan(a_ms))
+    return a_ms > b_ms ? -1 : 1;
+  if (a->index != b->index)
+    return a->index < b->index ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
+static int compare_unpaired(const void *left, const void *right)
+{
+  const struct unpaired_row *a = left, *b = right;
+  if (rank_of(a->kind) != rank_of(b->kind))
+    return rank_of(a->kind) - rank_of(b->kind);
+  if (a->latency_ms != b->latency_ms)
+    return a->latency_ms > b->latency_ms ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
+static double percent(const struct row *row, double ms)
+{
+  return row->a.latency > 0 ? ms / row->a.latency * 100 : NAN;
+}
+
+static void put_row(struct table_builder *table, const struct row *row)
+{
+  double needed = row->observations_needed;
+  table_row(table);
+  table_put_optional(table, "experiment", "", "experiment", cell_text(row->experiment));
+  table_put(table, "kind", "", "kind", cell_text(row->kind));
+  table_put(table, "name", "", "name", cell_text(row->name));
+  table_put_optional(table, "b_name", "", "in b", cell_text(row->b_name));
+  table_put(table, "layer_index", "", "index", cell_int_if(row->index >= 0, row->index));
+  table_put(table, "layer_type", "", "type", cell_text(row->type));
+  table_put_optional(table, "layer_name", "", "layer", cell_text(row->layer));
+  table_put(table, "a_ms", "ms", "a", cell_real(row->a.latency));
+  table_put(table, "b_ms", "ms", "b", cell_real(row->b.latency));
+  table_put(table, "difference_ms", "ms", "difference", cell_real(row->difference_ms));
+  table_put(table, "difference_pct", "%", "difference", cell_real(percent(row, row->difference_ms)));
+  table_put(table, "low_pct", "%", "low", cell_real(percent(row, row->low_ms)));
+  table_put(table, "high_pct", "%", "high", cell_real(percent(row, row->high_ms)));
+  table_put(table, "verdict", "", "verdict", cell_text(verdict_name(row->verdict)));
+  table_put_optional(table, "reason", "", "because", cell_text(row->reason));
+  table_put(table, "observations_needed", "", "needed", cell_number(needed));
+  table_put(table, "interval_from", "", "interval from", cell_text(interval_from_name(row->from)));
+  table_put(table, "a_n", "", "a's n", cell_int((int64_t)row->a.count));
+  table_put(table, "b_n", "", "b's n", cell_int((int64_t)row->b.count));
+  table_put(table, "matched_by", "", "matched by", cell_text(row->matched_by));
+}
+
+static void put_unpaired(struct table_builder *table, const struct unpaired_row *row)
+{
+  table_row(table);
+  table_put_optional(table, "experiment", "", "experiment", cell_text(row->experiment));
+  table_put(table, "kind", "", "kind", cell_text(row->kind));
+  table_put(table, "name", "", "name", cell_text(row->name));
+  table_put(table, "layer_index", "", "index", cell_int_if(row->index >= 0, row->index));
+  table_put(table, "layer_type", "", "type", cell_text(row->type));
+  table_put_optional(table, "layer_name", "", "layer", cell_text(row->layer));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(row->latency_ms));
+}
+
+static bool is_wanted(const struct comparing *comparing, const char *kind, size_t place_in_kind)
+{
+  const struct compare_request *request = comparing->request;
+  return (request->kind == NULL || strcmp(request->kind, kind) == 0) &&
+         (request->analyze.top == 0 || place_in_kind < (size_t)request->analyze.top);
+}
+
+static void answer_rows(struct comparing *comparing, struct compare_answer *ret)
+{
+  struct table_builder *table = &comparing->table;
+  size_t place = 0;
+  put_row(table, &(struct row){.index = -1, .kind = "", .a.latency = NAN});
+  table_declared(table, comparing->rows.count);
+  for (size_t i = 0; i < comparing->rows.count; i++) {
+    const struct row *row = &comparing->rows.items[i];
+    place = i > 0 && strcmp(row->kind, comparing->rows.items[i - 1].kind) == 0 ? place + 1 : 0;
+    if (is_wanted(comparing, row->kind, place))
+      put_row(table, row);
+    if (row->verdict == VERDICT_SLOWER)
+      ret->slower_row_pct = fmax(ret->slower_row_pct, percent(row, row->difference_ms));
+  }
+}
+
+static void answer_unpaired(struct comparing *comparing, unsigned which, struct table *ret)
+{
+  struct table_builder table;
+  size_t count = comparing->unpaired[which].count, place = 0;
+  struct unpaired_row *rows = comparing->unpaired[which].items;
+  table_start(&table, comparing->arena);
+  put_unpaired(&table, &(struct unpaired_row){.index = -1});
+  table_declared(&table, count);
+  if (count > 0)
+    qsort(rows, count, sizeof *rows, compare_unpaired);
+  for (size_t i = 0; i < count; i++) {
+    place = i > 0 && strcmp(rows[i].kind, rows[i - 1].kind) == 0 ? place + 1 : 0;
+    if (is_wanted(comparing, rows[i].kind, place))
+      put_unpaired(&table, &rows[i]);
+  }
+  *ret = (struct table){.id = "unpaired", .title = which == 0 ? "only in a" : "only in b"};
+  table_answer(&table, ret);
+}
+
+// What the verdict of one of several models means for the whole: the smallest counts.
+static int weight_of(enum verdict verdict)
+{
+  static const int weights[] = {[VERDICT_SLOWER] = 0,
+                                [VERDICT_NOT_COMPARABLE] = 1,
+                                [VERDICT_NOT_DECIDED] = 2,
+                                [VERDICT_SAME] = 3,
+                                [VERDICT_FASTER] = 4};
+  return weights[verdict];
+}
+
+// Rows of models come first.
+static void answer_models(struct comparing *comparing, struct compare_answer *ret)
+{
+  const struct row *worst = &comparing->rows.items[0];
+  for (size_t i = 0; i < comparing->rows.count && rank_of(comparing->rows.items[i].kind) == 0; i++) {
+    const struct row *row = &comparing->rows.items[i];
+    worst = weight_of(row->verdict) < weight_of(worst->verdict) ? row : worst;
+    if (row->verdict == VERDICT_SLOWER)
+      ret->slower_pct = fmax(ret->slower_pct, percent(row, row->difference_ms));
+    if (row->from == INTERVAL_OBSERVATIONS)
+      table_note(&comparing->table, "interval from observations: differences between runs are not in it");
+  }
+  size_t larger = worst->a.count > worst->b.count ? worst->a.count : worst->b.count;
+  ret->verdict = worst->verdict;
+  ret->model.a_ms = worst->a.latency;
+  ret->model.b_ms = worst->b.latency;
+  ret->model.difference_pct = percent(worst, worst->difference_ms);
+  ret->model.low_pct = percent(worst, worst->low_ms);
+  ret->model.high_pct = percent(worst, worst->high_ms);
+  ret->model.further_observations = worst->observations_needed - (double)larger;
+  ret->model.reason = worst->reason;
+}
+
+static void summarize(struct comparing *comparing, const struct compare_answer *answer)
+{
+  struct table_builder *table = &comparing->table;
+  table_summary(table, "verdict", cell_text(verdict_name(answer->verdict)));
+  table_summary(table, "a_ms", cell_real(answer->model.a_ms));
+  table_summary(table, "b_ms", cell_real(answer->model.b_ms));
+  table_summary(table, "difference_pct", cell_real(answer->model.difference_pct));
+  table_summary(table, "low_pct", cell_real(answer->model.low_pct));
+  table_summary(table, "high_pct", cell_real(answer->model.high_pct));
+  table_summary(table, "further_observations", cell_number(answer->model.further_observations));
+  table_summary(table, "batch_size", cell_int_if(comparing->batch_size > 0, comparing->batch_size));
+  table_summary(table, "threshold_pct", cell_real(comparing->request->least_pct));
+  table_summary(table, "same_within_pct", cell_real(comparing->request->same_within_pct));
+}
+
+void rows_answer(struct comparing *comparing, struct compare_answer *ret)
+{
+  ret->slower_pct = ret->slower_row_pct = NAN;
+  qsort(comparing->rows.items, comparing->rows.count, sizeof *comparing->rows.items, compare_rows); // has a model
+  answer_models(comparing, ret);
+  answer_rows(comparing, ret);
+  summarize(comparing, ret);
+  ret->rows = (struct table){.id = "compare",
+                             .title = "b compared with a",
+                             .batch_size = comparing->batch_size,
+                             .statistic = question_statistic_name(&comparing->request->analyze)};
+  table_answer(&comparing->table, &ret->rows);
+  for (unsigned which = 0; which < 2; which++)
+    answer_unpaired(comparing, which, &ret->unpaired[which]);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp compare: what is slower or faster on side b than on side a, and whether that is certain.
+#include "base/slice.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct sides {
+  struct reader_files files[2];
+  const char *experiments[2]; // NULL: all of the side's files
+  struct arena arena;
+};
+
+static bool is_folder(const char *path)
+{
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+// "FILE:EXPERIMENT" where no file has this whole name.
+static enum status open_side(struct sides *sides, int which, const char *argument, struct error *err)
+{
+  const char *colon = strrchr(argument, ':'), *path = argument;
+  if (colon != NULL && access(argument, F_OK) != 0) {
+    path = arena_copy(&sides->arena, argument, (size_t)(colon - argument));
+    sides->experiments[which] = colon + 1;
+  }
+  return reader_files_open(&path, 1, is_folder(path), &sides->files[which], err);
+}
+
+// Of one file with two experiments, these are the sides.
+static enum status open_both_in(struct sides *sides, const char *path, struct error *err)
+{
+  struct store_experiment *experiments;
+  size_t count;
+  for (int which = 0; which < 2; which++)
+    XSP_TRY(reader_files_open(&path, 1, false, &sides->files[which], err));
+  XSP_TRY(store_experiments(sides->files[0].stores.items[0], &sides->arena, &experiments, &count, err));
+  if (count != 2)
+    return error_set(err, STATUS_USE, "wrong use", path, "xsp compare A B; a side may be FILE:EXPERIMENT",
+                     "the other side is missing: the file has %zu experiment%s, not 2", count, count == 1 ? "" : "s");
+  for (int which = 0; which < 2; which++)
+    sides->experiments[which] = arena_format(&sides->arena, "%" PRId64, experiments[which].experiment_id);
+  return STATUS_OK;
+}
+
+static enum status check_word(const struct invocation *invocation, const char *name, const char *const *words,
+                              const char *advice, const char **ret_word, struct error *err)
+{
+  *ret_word = invocation_value(invocation, name);
+  if (*ret_word == NULL || text_is_in(*ret_word, words))
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "wrong use", name, advice, "there is no '%s'", *ret_word);
+}
+
+static enum status read_request(const struct invocation *invocation, struct compare_request *request,
+                                struct error *err)
+{
+  struct analyze_request *analyze = &request->analyze;
+  compare_request_init(request);
+  analyze->layer = invocation_value(invocation, "layer");
+  analyze->statistic = invocation_value(invocation, "stat");
+  analyze->cold = invocation_has(invocation, "cold");
+  XSP_TRY(check_word(invocation, "latency-basis", (const char *const[]){"host", "device", NULL},
+                     "--latency-basis host, or device", &analyze->latency_basis, err));
+  XSP_TRY(check_word(invocation, "kind", (const char *const[]){"model", "layer", "kernel", NULL},
+                     "--kind model, layer or kernel", &request->kind, err));
+  XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &analyze->batch, err));
+  XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &analyze->top, err));
+  XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request->least_pct, err));
+  return invocation_percent(invocation, "same-within", 0, 1e6, &request->same_within_pct, err);
+}
+
+// The exit status: STATUS_NO where it is slower, STATUS_INPUT where it does not compare.
+static enum status judge(const struct invocation *invocation, const struct compare_answer *answer, double above_pct,
+                         struct error *err)
+{
+  if (answer->slower_pct > above_pct || (invocation_has(invocation, "fail-rows") && answer->slower_row_pct > above_pct))
+    return STATUS_NO;
+  if (answer->verdict != VERDICT_NOT_COMPARABLE)
+    return STATUS_OK;
+  return error_set(err, STATUS_INPUT, "cannot compare", "the models", "xsp info FILE, which lists levels and batch sizes",
+                   "they were measured at other batch sizes or levels, or one has no latency");
+}
+
+static enum status compare(const struct invocation *invocation, struct sides *sides, struct error *err)
+{
+  struct compare_request request;
+  struct compare_answer answer;
+  enum report_format format;
+  struct compare_side typed[2];
+  double above_pct = -INFINITY;
+  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(invocation_percent(invocation, "fail-above", 0, 1e6, &above_pct, err));
+  XSP_TRY(read_request(invocation, &request, err));
+  if (invocation->argument_count == 1)
+    XSP_TRY(open_both_in(sides, invocation->arguments[0], err));
+  for (size_t which = 0; which < 2 && invocation->argument_count == 2; which++)
+    XSP_TRY(open_side(sides, (int)which, invocation->arguments[which], err));
+  for (int which = 0; which < 2; which++)
+    typed[which] = (struct compare_side){sides->files[which].stores.items, sides->files[which].stores.count,
+                                         sides->experiments[which]};
+  enum status status = analyze_compare(&typed[0], &typed[1], &request, &sides->arena, &answer, err);
+  if (status == STATUS_NO) // what is missing makes the input unusable
+    return err->status = STATUS_INPUT;
+  XSP_TRY(status);
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  report_comparison(&answer, format, output_width(), &out);
+  XSP_TRY(output_buf(&out, err));
+  return judge(invocation, &answer, above_pct, err);
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct sides sides = {0};
+  enum status status = compare(invocation, &sides, err);
+  for (int which = 0; which < 2; which++)
+    reader_files_close(&sides.files[which]);
+  arena_done(&sides.arena);
+  return status;
+}
+
+static const struct option_description options[] = {
+    {"batch", 0, "N", NULL, false,
+     "The batch size to compare at. Without it: as xsp analyze chooses it for a, else the smallest that both have."},
+    {"kind", 0, "KIND", NULL, false, "Only rows of this kind: model, layer or kernel."},
+    {"top", 0, "N", NULL, false, "Only the first N rows of each kind: those with the largest differences."},
+    {"threshold", 0, "PERCENT", "1", false,
+     "The smallest difference that counts. b is slower where the whole interval is above it."},
+    {"same-within", 0, "PERCENT", "5", false,
+     "a and b are the same where the whole interval is within this of 0, and neither is slower."},
+    {"fail-above", 0, "PERCENT", NULL, false,
+     "Status 1 only where b is slower by more than this. Without it: wherever b is slower."},
+    {"fail-rows", 0, NULL, NULL, false, "Status 1 also where a layer or a kernel is slower."},
+    {"layer", 0, "MODE", NULL, false, "What counts as a layer, as in xsp analyze: outermost, innermost or module."},
+    {"stat", 0, "STATISTIC", NULL, false, "Over the observations, as in xsp analyze. Without it: trimmed:0.2."},
+    {"latency-basis", 0, "BASIS", NULL, false,
+     "Of layers: host or device, on both sides. Without it: device where launches return before the work is done and "
+     "both sides have kernels."},
+    {"cold", 0, NULL, NULL, false, "Compare the first inferences of fresh processes (xsp profile --cold)."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp compare before.xsp after.xsp", "is it slower, and where"},
+    {"xsp compare before/ after/ --fail-above 3%", "in CI, several runs on each side: status 1 if slower by over 3 %"},
+    {"xsp compare versions.xsp", "the two experiments of one file"},
+    {"xsp compare all.xsp:onnxruntime all.xsp:openvino --kind layer", "two of its experiments, layer by layer"},
+    {0},
+};
+
+const struct verb verb_compare = {
+    .name = "compare",
+    .summary = "compare two files, folders or experiments, with a verdict",
+    .synopsis = "A B [OPTION...]",
+    .description =
+        "Prints what differs between the systems and software of a and b, whether b is slower, and the models, layers "
+        "and kernels that both have, those with the largest differences first. Percentages are of a's time.\n\n"
+        "A side is a file, a folder of .xsp files, or FILE:EXPERIMENT, by id, name or framework. Runs of one model in "
+        "one version of a framework are pooled. Layers pair by name, else by operator and shape: two frameworks, or "
+        "fused operators against single ones, compare as well.\n\n"
+        "  slower          the 95 % interval of the difference is above --threshold\n"
+        "  faster          it is below its negative\n"
+        "  same            else: it is within --same-within\n"
+        "  not decided     else, or there is drift; observations_needed would probably decide\n"
+        "  not comparable  other batch sizes or levels, or no time on one side\n\n"
+        "The status is 0 where b is the same, faster, or it is not decided; 1 where it is slower; 2 where the input is "
+        "not usable. See docs/compare.md.",
+    .least_arguments = 1,
+    .most_arguments = 2,
+    .options = options,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "analyze, profile, export",
+    .run = run,
+};

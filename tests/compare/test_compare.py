@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp compare: figures and verdicts of random sides against a second implementation (compared.py), and examples with a known
+answer."""
+import math
+import pathlib
+import random
+import unittest
+
+import scripted
+from compared import Side, expected
+from interval_answers import reach
+from scripted import xsp, xsp_json
+
+LAYERS = ("conv", "relu", "gemm")
+TYPES = {"conv": "Conv", "relu": "Relu", "gemm": "Gemm"}
+SECOND = 10**9
+
+
+def random_sides(seed):
+    """Two sides with few or many runs, in turns or one after the other, with drift, absent layers, few or many observations."""
+    chance = random.Random(seed)
+    sides, now = (Side(TYPES), Side(TYPES)), scripted.UNIX_START
+    spread, drift = chance.choice((0.002, 0.03, 0.2)), chance.choice((0, 0, 0, 0.5))
+    factor = {layer: chance.choice((1, 1, 1.05, 0.8)) for layer in LAYERS}
+    runs, observations, absent = chance.choice((1, 1, 2, 3, 4)), chance.choice((1, 2, 3, 7, 12)), chance.choice((0, 0, 0.2))
+    turns = [(number, which) for number in range(runs) for which in (0, 1)]
+    if chance.random() < 0.3:
+        turns.sort(key=lambda turn: turn[1])
+    for number, which in turns:
+        made = []
+        for i in range(observations):
+            layers = {layer: (2 + place) * (factor[layer] if which else 1) * max(0.1, 1 + chance.gauss(0, spread)) *
+                      (1 + drift * (number + i / observations)) for place, layer in enumerate(LAYERS)
+                      if layer != "relu" or i == 0 or chance.random() >= absent}
+            made.append({"model": math.fsum(layers.values()) * (1 + abs(chance.gauss(0, spread))), **layers})
+        now = sides[which].run(made, now) + SECOND
+    return sides, chance
+
+
+class CompareTest(unittest.TestCase):
+    def setUp(self):
+        temporary = scripted.temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def write(self, a, b):
+        return a.write(self.folder / "a.xsp"), b.write(self.folder / "b.xsp")
+
+    def compare(self, a, b, *arguments, check=0):
+        return xsp_json("compare", *self.write(a, b), "--json", *arguments, check=check)
+
+    def rows(self, answer, kind="layer"):
+        return {row["name"]: row for row in answer["rows"] if row["kind"] == kind}
+
+
+class Figures(CompareTest):
+    def near(self, found, wanted, size, where):
+        if isinstance(wanted, float) and isinstance(found, (int, float)):
+            self.assertLessEqual(abs(found - wanted), 1e-8 * max(size, abs(wanted)), f"{where}: {found}, not {wanted}")
+        else:
+            self.assertEqual(found, wanted, where)
+
+    def check(self, seed):
+        (a, b), chance = random_sides(seed)
+        statistic, threshold = chance.choice(("trimmed:0.2", "trimmed:0.2", "mean", "median")), chance.choice((1, 0, 3))
+        answer = self.compare(a, b, "--stat", statistic, "--threshold", f"{threshold}%", check=None)
+        rows = {**self.rows(answer), "model": self.rows(answer, "model")["net"]}
+        self.assertEqual(set(rows), {"model", *LAYERS})
+        self.assertEqual(answer["verdict"], rows["model"]["verdict"])
+        found = set()
+        for layer, row in rows.items():
+            wanted, (error, count, decides) = expected(a.runs, b.runs, layer, statistic, threshold)
+            where = f"seed {seed}, {layer}"
+            for key, value in wanted.items():
+                self.near(row.get(key), value, 100 if key.endswith("pct") else wanted["a_ms"], f"{where}, {key}")
+            if wanted["reason"] == "noise" and row["observations_needed"] is not None:
+                share = len(a.runs[0][1]) if "runs" in wanted["interval_from"] else 1
+                needed = row["observations_needed"] / share
+                for more, is_enough in ((needed * 1.001, True), (needed - 1.001, False)):
+                    half = reach((error[0] * count / more, error[1] * more / count), 0.95)
+                    self.assertEqual(half <= decides, is_enough, f"{where}, {needed}")
+                found.add("needed")
+            else:
+                self.assertIsNone(row["observations_needed"], where)
+            found |= {wanted["verdict"], wanted["interval_from"], wanted["reason"]}
+        return found
+
+    def test_random_sides(self):
+        found = set().union(*(self.check(seed) for seed in range(60)))
+        self.assertEqual(found, {"slower", "faster", "same", "not decided", "paired runs", "runs", "observations", None,
+                                 "needed", "noise", "drift", "too few values"})
+
+
+def steady(layers, count=10, spread=0.001, seed=1, start=0.0):
+    """Observations with this much noise; the model takes what its layers take."""
+    chance = random.Random(seed)
+    made = []
+    for _ in range(count):
+        values = {layer: ms * (1 + chance.gauss(0, spread)) for layer, ms in layers.items()}
+        made.append({"model": math.fsum(values.values()) + start, **values})
+    return made
+
+
+def side(layers, types=TYPES, seed=1, count=10, spread=0.001, **options):
+    made = Side(types, **options)
+    made.run(steady(layers, count, spread, seed))
+    return made
+
+
+class Verdicts(CompareTest):
+    layers = {"conv": 5.0, "relu": 1.0, "gemm": 2.0}
+
+    def test_the_same_program(self):
+        answer = self.compare(side(self.layers), side(self.layers, seed=2))
+        self.assertEqual(answer["verdict"], "same")
+        self.assertEqual({row["verdict"] for row in answer["rows"]}, {"same"})
+        self.assertEqual(answer["unpaired"], {"a": [], "b": []})
+        self.assertEqual({row["matched_by"] for row in answer["rows"]}, {None, "name"})
+
+    def test_a_slower_layer(self):
+        slow = side({**self.layers, "conv": 5.5}, seed=2)
+        answer = self.compare(side(self.layers), slow, check=1)
+        self.assertEqual(answer["verdict"], "slower")
+        self.assertEqual([(row["kind"], row["name"]) for row in answer["rows"][:2]], [("model", "net"), ("layer", "conv")])
+        self.assertEqual([row["verdict"] for row in answer["rows"]], ["slower", "slower", "same", "same"])
+        self.assertAlmostEqual(answer["difference_pct"], 0.5 / 8 * 100, delta=0.5)
+        for arguments, status in ((["--fail-above", "3%"], 1), (["--fail-above", "7"], 0),
+                                  (["--fail-above", "7", "--fail-rows"], 1), (["--fail-above", "20", "--fail-rows"], 0),
+                                  (["--threshold", "8"], 0)):
+            self.compare(side(self.layers), slow, *arguments, check=status)
+        answer = self.compare(slow, side(self.layers))
+        self.assertEqual(answer["verdict"], "faster")
+
+    def test_noise_is_not_decided(self):
+        answer = self.compare(side(self.layers, spread=0.2), side(self.layers, spread=0.2, seed=2))
+        self.assertEqual(answer["verdict"], "not decided")
+        self.assertGreater(answer["further_observations"], 0)
+
+    def test_one_observation_is_not_decided(self):
+        answer = self.compare(side(self.layers, count=1), side(self.layers, count=1))
+        self.assertEqual((answer["verdict"], answer["rows"][0]["reason"]), ("not decided", "too few values"))
+        self.assertIsNone(answer["low_pct"])
+
+    def test_other_batch_sizes_do_not_compare(self):
+        a, b = Side(TYPES), Side(TYPES)
+        a.run(steady(self.layers), batch=1)
+        b.run(steady(self.layers), batch=2)
+        done = xsp("compare", *self.write(a, b), "--json", check=2)
+        self.assertIn(b"not comparable", done.stdout)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        now = b.run(steady(self.layers), batch=4)
+        a.run(steady({**self.layers, "conv": 9}), now, batch=4)
+        answer = self.compare(a, b)
+        self.assertEqual((answer["batch_size"], answer["verdict"]), (4, "faster"))
+        self.assertEqual(xsp("compare", *self.write(a, b), "--batch", "1").returncode, 2)
+
+    def test_other_levels_do_not_compare(self):
+        a, b = Side(TYPES), Side(TYPES)
+        now = a.run([{"model": 8.0 + i / 100} for i in range(10)], levels="M")
+        b.run(steady(self.layers))
+        self.assertEqual(xsp("compare", *self.write(a, b)).returncode, 2)
+        a.run(steady(self.layers), now)  # M/L on both sides
+        self.assertEqual(self.compare(a, b)["verdict"], "same")
+
+
+class Pairs(CompareTest):
+    def test_frameworks_that_fuse(self):
+        a = side({"c1": 3.0, "bn1": 1.0, "relu1": 0.5, "pool": 1.0, "fc": 2.0},
+                 {"c1": "Conv", "bn1": "BatchNormalization", "relu1": "Relu", "pool": "MaxPool", "fc": "Gemm"})
+        b = side({"0": 4.5, "1": 1.0, "2": 2.0, "3": 0.7}, {"0": "CONV_2D", "1": "MAX_POOL_2D", "2": "FULLY_CONNECTED",
+                                                            "3": "SOFTMAX"}, framework="litert")
+        answer = self.compare(a, b, check=None)
+        rows = self.rows(answer)
+        self.assertEqual({name: row["b_name"] for name, row in rows.items()}, {"c1 + bn1 + relu1": "0", "pool": "1", "fc": "2"})
+        self.assertEqual({row["matched_by"] for row in rows.values()}, {"structure"})
+        self.assertEqual({row["verdict"] for row in rows.values()}, {"same"})
+        self.assertEqual([row["name"] for row in answer["unpaired"]["b"]], ["3"])
+        self.assertIn({"key": "framework", "a": "onnxruntime", "b": "litert"}, answer["systems"])
+
+    def test_kernels(self):
+        a, b = Side(TYPES), Side(TYPES)
+        for one, kernels in ((a, {("conv", "gemm_128"): 1.0, ("conv", "add"): 0.5, ("relu", "add"): 0.2, ("gemm", "old"): 0.3}),
+                             (b, {("conv", "gemm_128"): 1.2, ("conv", "add"): 0.5, ("gemm", "add"): 0.2, ("gemm", "new"): 0.3})):
+            one.run(steady({"conv": 2.0, "relu": 1.0, "gemm": 1.0}), levels="M/L/K", kernels=kernels)
+        answer = self.compare(a, b, "--kind", "kernel", check=None)
+        rows = {(row["name"], row["layer_name"]): row for row in answer["rows"]}
+        self.assertEqual({key: (round(row["a_ms"], 6), round(row["b_ms"], 6), row["verdict"]) for key, row in rows.items()},
+                         {("gemm_128", "conv"): (1.0, 1.2, "slower"), ("add", "conv"): (0.5, 0.5, "same"),
+                          ("add", None): (0.2, 0.2, "same")})
+        self.assertEqual([(row["name"], row["layer_name"]) for row in answer["unpaired"]["a"]], [("old", "gemm")])
+        self.assertEqual([(row["name"], row["layer_name"]) for row in answer["unpaired"]["b"]], [("new", "gemm")])
+        a_only = xsp_json("analyze", "A10", self.folder / "a.xsp", "--json")
+        sums = {row["kernel_name"]: row["latency_ms"] for row in a_only["rows"]}
+        self.assertAlmostEqual(sums["add"], 0.7, places=6)
+
+    def test_one_basis_for_both_sides(self):
+        a, b = Side(TYPES), Side(TYPES)
+        a.run(steady({"conv": 0.1, "relu": 0.1}, start=5), levels="M/L/K", kernels={("conv", "k"): 3.0})  # asynchronous
+        now = b.run(steady({"conv": 0.1, "relu": 0.1}, start=5), levels="M/L")
+        rows = self.rows(self.compare(a, b, check=None))
+        self.assertAlmostEqual(rows["conv"]["a_ms"], 0.1, delta=0.01)  # on the host: b has no device
+        self.assertEqual(rows["conv"]["verdict"], "not comparable")
+        b.run(steady({"conv": 4.0, "relu": 0.1}, start=5), now, levels="M/L/K", kernels={("conv", "k"): 3.5})
+        rows = self.rows(self.compare(a, b, check=None))
+        self.assertAlmostEqual(rows["conv"]["a_ms"], 3.0, delta=0.02)
+        self.assertAlmostEqual(rows["conv"]["b_ms"], 4.0, delta=0.02)  # 3.5 on the device, 0.5 on the host alone
+
+
+class Sides(CompareTest):
+    layers = {"conv": 5.0, "relu": 1.0}
+
+    def folder_of(self, name, count, scale, start):
+        folder = self.folder / name
+        folder.mkdir()
+        for number in range(count):
+            one = Side(TYPES)
+            one.run(steady({key: ms * scale for key, ms in self.layers.items()}, 5, seed=number + 7 * len(name)),
+                    start + 2 * number * 10 * SECOND)
+            one.write(folder / f"{number}.xsp")
+        return folder
+
+    def test_folders_of_repetitions(self):
+        a = self.folder_of("before", 4, 1, scripted.UNIX_START)
+        b = self.folder_of("after", 4, 1.05, scripted.UNIX_START + 10 * SECOND)
+        answer = xsp_json("compare", a, b, "--json", check=1)
+        self.assertEqual({row["interval_from"] for row in answer["rows"]}, {"paired runs"})
+        self.assertEqual((answer["rows"][0]["a_n"], answer["verdict"]), (20, "slower"))
+        latencies = [xsp_json("analyze", "A2", a / f"{number}.xsp", "--json")["rows"][0]["latency_ms"] for number in range(4)]
+        row = self.rows(answer)["conv"]
+        self.assertAlmostEqual(row["a_ms"], sum(latencies) / 4, delta=0.01)
+
+    def two_experiments(self):
+        both = Side(TYPES)
+        now = both.run(steady(self.layers))
+        both.next_experiment(framework="openvino", gpu="none")
+        both.run(steady({**self.layers, "conv": 8.0}), now)
+        return both.write(self.folder / "both.xsp")
+
+    def test_experiments_of_one_file(self):
+        path = self.two_experiments()
+        for arguments in ([path], [f"{path}:1", f"{path}:2"], [f"{path}:onnxruntime", f"{path}:openvino"]):
+            answer = xsp_json("compare", *arguments, "--json", check=1)
+            self.assertEqual(answer["verdict"], "slower")
+            self.assertIn({"key": "gpu", "a": None, "b": "none"}, answer["systems"])
+        answer = xsp_json("compare", path, path, "--json")  # each with its own
+        self.assertEqual([(row["experiment"], row["verdict"]) for row in answer["rows"] if row["kind"] == "model"],
+                         [("net in onnxruntime 1.31.1", "same"), ("net in openvino 1.31.1", "same")])
+
+    def test_wrong_use(self):
+        path = self.two_experiments()
+        single = side(self.layers).write(self.folder / "single.xsp")
+        for arguments in ([single], [f"{path}:3", single], [f"{path}:net", single], [self.folder / "missing.xsp", single],
+                          [single, single, "--fail-above", "x"], [single, single, "--kind", "span"],
+                          [single, single, "--stat", "mode"], [single, single, "--latency-basis", "moon"]):
+            done = xsp("compare", *arguments, check=2)
+            self.assertEqual((done.stdout, done.stderr.count(b"\n")), (b"", 1), arguments)
+        (self.folder / "broken.xsp").write_bytes(b"SQLite format 3\0" + bytes(100))
+        self.assertEqual(xsp("compare", single, self.folder / "broken.xsp").returncode, 2)
+
+    def test_outputs(self):
+        a, b = self.write(side(self.layers, cpus=2), side({**self.layers, "conv": 7.0, "extra": 1.0}, cpus=4))
+        text = xsp("compare", a, b, check=1).stdout.decode()
+        for part in ("cpus", "verdict  slower: b takes", "only in b", "extra"):
+            self.assertIn(part, text)
+        self.assertIn("| layer |", xsp("compare", a, b, "--format", "markdown", check=1).stdout.decode())
+        lines = xsp("compare", a, b, "--format", "csv", "--top", "1", check=1).stdout.decode().splitlines()
+        self.assertEqual([line.split(",")[:2] for line in lines], [["kind", "name"], ["model", "net"], ["layer", "conv"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
