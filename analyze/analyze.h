@@ -139,6 +139,10 @@ struct compare_request {
   double same_within_pct;         // of a: both are the same where the interval is within this
   const char *kind;               // "model", "layer" or "kernel": only these rows; NULL: all
 };
+struct compare_run {
+  struct store *store;
+  const struct store_run *run;
+};
 struct compare_answer {
   enum verdict verdict; // over all models
   struct {              // the model that decides; NaN: unknown
@@ -150,6 +154,8 @@ struct compare_answer {
   struct table rows;                 // its summary is of the comparison as a whole
   struct table unpaired[2];          // layers and kernels that only this side has
   struct table systems;              // what differs: key, a, b
+  struct compare_run *runs[2];       // of all experiments that were compared, by side; file by file
+  size_t run_counts[2];
 };
 void compare_request_init(struct compare_request *request);
 // Compares b with a. Stores must be correlated. STATUS_USE where a side names no experiment, or several.

@@ -46,6 +46,11 @@ extern const struct report_export *const report_exports[]; // perfetto, chrome, 
 enum status report_export_file(struct store *store, const char *format, const char *path,
                                const struct report_export_options *options, struct error *err) MUST_CHECK;
 
+// Folded stacks of both sides: "stack NANOSECONDS_A NANOSECONDS_B", which flamegraph.pl draws as a difference. b's times are as of
+// as many observations as a has. The same file handling as report_export_file.
+enum status report_difference_file(const struct compare_answer *answer, const char *path, bool force,
+                                   struct error *err) MUST_CHECK;
+
 // Removes the half-made file, if there is one. For a program that is about to end; safe in signal handlers: it only
 // unlinks. One file is written at a time.
 void report_unfinished_remove(void);

@@ -55,10 +55,9 @@ static enum status list_experiments(const struct compare_side *side, struct aren
   if (side->experiment == NULL)
     return STATUS_OK;
   if (kept != 1)
-    return error_set(err, STATUS_USE, "cannot compare", side->experiment,
-                     "xsp info FILE, which lists the ids of its experiments",
-                     kept == 0 ? "no experiment has this id, name or framework"
-                               : "several experiments have this name or framework");
+    return error_set(
+        err, STATUS_USE, "cannot compare", side->experiment, "xsp info FILE, which lists the ids of its experiments",
+        kept == 0 ? "no experiment has this id, name or framework" : "several experiments have this name or framework");
   ret->count = kept;
   return STATUS_OK;
 }
@@ -86,8 +85,7 @@ static const struct experiment_runs *find_partner(const struct experiment_runs *
     size_t matches = 0;
     for (size_t i = 0; i < count; i++) {
       const struct store_experiment *one = a->experiment, *other = groups[i]->experiment;
-      if (are_same_text(one->name, other->name) &&
-          (closeness < 2 || are_same_text(one->framework, other->framework)) &&
+      if (are_same_text(one->name, other->name) && (closeness < 2 || are_same_text(one->framework, other->framework)) &&
           (closeness < 3 || are_same_text(one->framework_version, other->framework_version))) {
         found = groups[i];
         matches++;
@@ -120,6 +118,17 @@ static enum status start_side(struct comparing *comparing, const struct experime
   return STATUS_OK;
 }
 
+static void list_runs(struct comparing *comparing, const struct side sides[2])
+{
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < sides[k].count; i++) {
+      const struct experiment_runs *of = sides[k].experiments[i];
+      for (size_t run = 0; run < of->run_count; run++)
+        if (of->runs[run].experiment_id == of->experiment->experiment_id)
+          *vector_add(&comparing->runs[k]) = (struct compare_run){of->store, &of->runs[run]};
+    }
+}
+
 static enum status run_case(struct comparing *comparing, const struct experiments of[2],
                             const struct experiment_runs *a, const struct experiment_runs *b, struct error *err)
 {
@@ -134,6 +143,8 @@ static enum status run_case(struct comparing *comparing, const struct experiment
     status = start_side(comparing, &of[1], b, &sides[1], err);
   if (status == STATUS_OK)
     status = pairs_compare(comparing, sides, err);
+  if (status == STATUS_OK)
+    list_runs(comparing, sides);
   arena_done(&scratch);
   return status;
 }
@@ -190,7 +201,13 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
     rows_answer(&comparing, ret);
   interner_done(&comparing.names);
   vector_done(&comparing.rows);
-  for (int k = 0; k < 2; k++)
+  for (int k = 0; k < 2; k++) {
+    ret->run_counts[k] = comparing.runs[k].count;
+    ret->runs[k] = arena_alloc_array(arena, comparing.runs[k].count + 1, sizeof *ret->runs[k]);
+    for (size_t i = 0; i < comparing.runs[k].count; i++)
+      ret->runs[k][i] = comparing.runs[k].items[i];
+    vector_done(&comparing.runs[k]);
     vector_done(&comparing.unpaired[k]);
+  }
   return status;
 }

@@ -10,15 +10,15 @@
 
 #define ITEM_NONE SIZE_MAX
 
-struct item {                         // a layer, or the kernels of one name in a layer
-  const char *name, *type, *shape;    // NULL: unknown
-  const char *operation;              // the model's operator, where the type names an implementation; NULL
-  uint32_t name_id;                   // of comparing.names
-  int64_t index;                      // of a layer
-  size_t layer;                       // of kernels: its place among the side's layers; ITEM_NONE
-  double *values_ms;                  // per observation of the part's set; NaN: absent
+struct item {                      // a layer, or the kernels of one name in a layer
+  const char *name, *type, *shape; // NULL: unknown
+  const char *operation;           // the model's operator, where the type names an implementation; NULL
+  uint32_t name_id;                // of comparing.names
+  int64_t index;                   // of a layer
+  size_t layer;                    // of kernels: its place among the side's layers; ITEM_NONE
+  double *values_ms;               // per observation of the part's set; NaN: absent
 };
-struct part { // what a side has at one level. No items: of the model, the set's latencies
+struct part {          // what a side has at one level. No items: of the model, the set's latencies
   struct view_set set; // pooled over the side's experiments; observation_count 0: there is none
   struct item *items;
   size_t count;
@@ -47,15 +47,16 @@ struct unpaired_row {
 };
 struct comparing {
   const struct compare_request *request;
-  struct arena *arena;              // of the answer
-  struct arena *scratch;            // of one case
-  struct analyze_request asked;     // of the questions
+  struct arena *arena;          // of the answer
+  struct arena *scratch;        // of one case
+  struct analyze_request asked; // of the questions
   struct interner names;
-  int64_t batch_size; // of the last case; 0: unknown
-  const char *experiment;           // of the case; NULL: the only one
-  VECTOR(struct row) rows;          // of all cases
+  int64_t batch_size;      // of the last case; 0: unknown
+  const char *experiment;  // of the case; NULL: the only one
+  VECTOR(struct row) rows; // of all cases
   VECTOR(struct unpaired_row) unpaired[2];
-  struct table_builder table;       // with the notes of all cases
+  VECTOR(struct compare_run) runs[2];
+  struct table_builder table; // with the notes of all cases
 };
 
 // ---- side.c: what the two sides have that can be compared -----------------------------------------------------------

@@ -85,7 +85,8 @@ static bool find_common_levels(struct both *both)
   for (size_t wanted = 0; wanted < both->count; wanted++) {
     bool have_all = both->sets[wanted] != NULL;
     for (size_t i = 0; i < both->count && have_all; i++)
-      have_all = view_find(both->questions[i]->view, both->questions[i]->batch_size, both->sets[wanted]->levels) != NULL;
+      have_all =
+          view_find(both->questions[i]->view, both->questions[i]->batch_size, both->sets[wanted]->levels) != NULL;
     struct level_set levels = have_all ? both->sets[wanted]->levels : (struct level_set){0};
     for (size_t i = 0; i < both->count && have_all; i++)
       both->sets[i] = view_find(both->questions[i]->view, both->questions[i]->batch_size, levels);

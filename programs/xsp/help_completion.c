@@ -19,6 +19,7 @@ static const struct {
     {"compare", "layer", "outermost innermost all module"},
     {"compare", "latency-basis", "host device"},
     {"compare", "kind", "model layer kernel"},
+    {"compare", "to", "folded"},
     {"import", "format", "kineto ort nsys nvprof otlp otlp-proto chrome"},
     {"import", "layer", "outermost innermost module"},
     {"help", "completion", "bash zsh fish"},

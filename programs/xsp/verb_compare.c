@@ -58,8 +58,7 @@ static enum status check_word(const struct invocation *invocation, const char *n
   return error_set(err, STATUS_USE, "wrong use", name, advice, "there is no '%s'", *ret_word);
 }
 
-static enum status read_request(const struct invocation *invocation, struct compare_request *request,
-                                struct error *err)
+static enum status read_request(const struct invocation *invocation, struct compare_request *request, struct error *err)
 {
   struct analyze_request *analyze = &request->analyze;
   compare_request_init(request);
@@ -84,8 +83,28 @@ static enum status judge(const struct invocation *invocation, const struct compa
     return STATUS_NO;
   if (answer->verdict != VERDICT_NOT_COMPARABLE)
     return STATUS_OK;
-  return error_set(err, STATUS_INPUT, "cannot compare", "the models", "xsp info FILE, which lists levels and batch sizes",
+  return error_set(err, STATUS_INPUT, "cannot compare", "the models",
+                   "xsp info FILE, which lists levels and batch sizes",
                    "they were measured at other batch sizes or levels, or one has no latency");
+}
+
+static enum status write_stacks(const struct invocation *invocation, const struct compare_answer *answer,
+                                struct error *err)
+{
+  const char *path = invocation_value(invocation, "output");
+  enum status status = report_difference_file(answer, path, invocation_has(invocation, "force"), err);
+  output_note_reader(path, status, err);
+  return status;
+}
+
+static enum status check_output(const struct invocation *invocation, struct error *err)
+{
+  const char *format;
+  XSP_TRY(check_word(invocation, "to", (const char *const[]){"folded", NULL}, "--to folded", &format, err));
+  if ((format != NULL) == (invocation_value(invocation, "output") != NULL))
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o", "--to folded -o OUT",
+                   "the one needs the other");
 }
 
 static enum status compare(const struct invocation *invocation, struct sides *sides, struct error *err)
@@ -98,6 +117,7 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   XSP_TRY(reader_format(invocation, &format, err));
   XSP_TRY(invocation_percent(invocation, "fail-above", 0, 1e6, &above_pct, err));
   XSP_TRY(read_request(invocation, &request, err));
+  XSP_TRY(check_output(invocation, err));
   if (invocation->argument_count == 1)
     XSP_TRY(open_both_in(sides, invocation->arguments[0], err));
   for (size_t which = 0; which < 2 && invocation->argument_count == 2; which++)
@@ -109,6 +129,8 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   if (status == STATUS_NO) // what is missing makes the input unusable
     return err->status = STATUS_INPUT;
   XSP_TRY(status);
+  if (invocation_has(invocation, "to"))
+    return write_stacks(invocation, &answer, err);
   struct buf out;
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
   report_comparison(&answer, format, output_width(), &out);
@@ -143,6 +165,10 @@ static const struct option_description options[] = {
     {"latency-basis", 0, "BASIS", NULL, false,
      "Of layers: host or device, on both sides. Without it: device where launches return before the work is done and "
      "both sides have kernels."},
+    {"to", 0, "FORMAT", NULL, false,
+     "Write a file instead: folded, own time by context on both sides, for differential flame graphs. Status 0."},
+    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete. -: stdout."},
+    {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {"cold", 0, NULL, NULL, false, "Compare the first inferences of fresh processes (xsp profile --cold)."},
     {0},
 };
@@ -151,6 +177,8 @@ static const struct verb_example examples[] = {
     {"xsp compare before/ after/ --fail-above 3%", "in CI, several runs on each side: status 1 if slower by over 3 %"},
     {"xsp compare versions.xsp", "the two experiments of one file"},
     {"xsp compare all.xsp:onnxruntime all.xsp:openvino --kind layer", "two of its experiments, layer by layer"},
+    {"xsp compare a.xsp b.xsp --to folded -o - | flamegraph.pl >difference.svg",
+     "a flame graph of b, red where slower"},
     {0},
 };
 

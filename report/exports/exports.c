@@ -139,3 +139,18 @@ enum status report_page_write(const struct report_page_file *files, size_t count
   XSP_TRY(begin(files, count, path, force, err));
   return end(report_page(files, count, options, place_of(path), err), path, force, err);
 }
+
+enum status report_difference_file(const struct compare_answer *answer, const char *path, bool force, struct error *err)
+{
+  size_t count = 0;
+  struct arena arena = {0};
+  struct report_page_file *sources =
+      arena_alloc_array(&arena, answer->run_counts[0] + answer->run_counts[1], sizeof *sources);
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < answer->run_counts[k]; i++)
+      sources[count++].store = answer->runs[k][i].store;
+  enum status status = begin(sources, count, path, force, err);
+  arena_done(&arena);
+  XSP_TRY(status);
+  return end(folded_difference_write(answer, place_of(path), err), path, force, err);
+}

@@ -15,4 +15,7 @@ extern const struct report_export report_export_speedscope;
 extern const struct report_export report_export_folded;
 extern const struct report_export report_export_pprof;
 
+enum status folded_difference_write(const struct compare_answer *answer, const char *path,
+                                    struct error *err) MUST_CHECK;
+
 #endif

@@ -7,24 +7,11 @@
 
 #include <inttypes.h>
 
-#define CONTEXTS_MOST (UINT32_MAX - 3) // their spans take more memory
-
 struct folded {
   struct timeline_writer writer;
   struct stacks stacks;
   const char *metric; // NULL: own time
 };
-
-// A name as the format can carry it: ';' separates, a line break ends.
-static void put_name(struct folded *folded, uint32_t name)
-{
-  struct buf *out = &folded->writer.file.out;
-  size_t from = out->length;
-  stacks_put_name(&folded->stacks, name, out);
-  for (size_t i = from; i < out->length; i++)
-    if (out->data[i] == ';' || out->data[i] == '\n' || out->data[i] == '\r')
-      out->data[i] = out->data[i] == ';' ? ':' : ' ';
-}
 
 static void put_run_name(struct timeline_writer *writer)
 {
@@ -37,22 +24,17 @@ static void put_run_name(struct timeline_writer *writer)
 static void put_run(struct timeline_writer *writer)
 {
   struct folded *folded = (struct folded *)writer;
-  struct contexts contexts = {.most = CONTEXTS_MOST};
+  struct contexts contexts = {.most = STACKS_CONTEXTS_MOST};
   if (folded->metric != NULL)
     stacks_add_metric(&folded->stacks, writer->run.run->run_id, &contexts);
   else
     stacks_add(&folded->stacks, &writer->run, &contexts);
   const struct context *all = contexts.all.items;
   for (uint32_t i = 0; i < contexts.all.count; i++) {
-    uint32_t chain[STACKS_DEPTH_MOST];
     if (all[i].self_ns == 0)
       continue;
-    uint32_t depth = stacks_chain(&contexts, i, chain);
     put_run_name(writer);
-    while (depth > 0) {
-      put_name(folded, all[chain[--depth]].name);
-      buf_text(&writer->file.out, depth > 0 ? ";" : "");
-    }
+    stacks_put_folded(&folded->stacks, &contexts, i, &writer->file.out);
     buf_format(&writer->file.out, " %" PRId64 "\n", all[i].self_ns);
     export_file_flush(&writer->file);
   }

@@ -234,3 +234,22 @@ void stacks_put_name(const struct stacks *stacks, uint32_t name, struct buf *out
   if (frame->module != NULL)
     put_text(out, " [", frame->module, "]");
 }
+
+// As the format can carry it: ';' separates, a line break ends.
+static void put_folded_name(const struct stacks *stacks, uint32_t name, struct buf *out)
+{
+  size_t from = out->length;
+  stacks_put_name(stacks, name, out);
+  for (size_t i = from; i < out->length; i++)
+    if (out->data[i] == ';' || out->data[i] == '\n' || out->data[i] == '\r')
+      out->data[i] = out->data[i] == ';' ? ':' : ' ';
+}
+
+void stacks_put_folded(const struct stacks *stacks, const struct contexts *contexts, uint32_t id, struct buf *out)
+{
+  uint32_t chain[STACKS_DEPTH_MOST], depth = stacks_chain(contexts, id, chain);
+  while (depth > 0) {
+    put_folded_name(stacks, contexts->all.items[chain[--depth]].name, out);
+    buf_text(out, depth > 0 ? ";" : "");
+  }
+}

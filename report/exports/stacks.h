@@ -24,7 +24,8 @@ struct stacks { // of one file
   struct stacks_weights metric;   // empty before stacks_load_metric
 };
 
-#define STACKS_DEPTH_MOST 513 // names of a chain; longer ones are cut at the top
+#define STACKS_CONTEXTS_MOST (UINT32_MAX - 3) // their spans take more memory
+#define STACKS_DEPTH_MOST 513                 // names of a chain; longer ones are cut at the top
 
 // stacks_done frees *ret_stacks, after an error too.
 enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct error *err) MUST_CHECK;
@@ -49,5 +50,8 @@ void stacks_put_run(const struct store_run *run, struct buf *out); // "M/L batch
 const struct store_frame *stacks_frame(const struct stacks *stacks, uint32_t name);
 // As people read it: "main (train.py:12)", "malloc [libc.so.6]", the string itself. Valid UTF-8.
 void stacks_put_name(const struct stacks *stacks, uint32_t name, struct buf *out);
+
+// "main (train.py:12);conv;gemm": a context as a line of folded stacks begins.
+void stacks_put_folded(const struct stacks *stacks, const struct contexts *contexts, uint32_t id, struct buf *out);
 
 #endif

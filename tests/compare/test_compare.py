@@ -267,5 +267,34 @@ class Sides(CompareTest):
         self.assertEqual([line.split(",")[:2] for line in lines], [["kind", "name"], ["model", "net"], ["layer", "conv"]])
 
 
+class FoldedStacks(CompareTest):
+    def test_both_sides_by_context(self):
+        a, b = Side(TYPES), Side(TYPES)
+        a.run([{"model": 10.0, "conv": 4.0, "relu": 1.0}] * 3)
+        b.run([{"model": 11.0, "conv": 6.0, "gemm": 1.0}] * 6)  # twice as many
+        a, b = self.write(a, b)
+        out = self.folder / "difference.folded"
+        xsp("compare", a, b, "--to", "folded", "-o", out, check=0)
+        self.assertEqual(set(out.read_text().splitlines()), {
+            "net 15000000 12000000", "net;conv 12000000 18000000", "net;relu 3000000 0", "net;gemm 0 3000000"})
+        self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", "-", check=0).stdout, out.read_bytes())
+        self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", out).returncode, 2)  # it exists
+        self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", a, "--force").returncode, 2)
+        self.assertEqual(xsp("compare", a, b, "--to", "folded").returncode, 2)
+        xsp("compare", a, b, "--to", "folded", "-o", out, "--force", check=0)
+
+    def test_as_export_writes_them(self):
+        """Of equal numbers of observations, both sides are what `xsp export` writes of each file."""
+        path = scripted.leveled().write(self.folder / "leveled.xsp")
+        slower = scripted.leveled(layers=4).write(self.folder / "slower.xsp")
+        found = {}
+        for line in xsp("compare", path, slower, "--to", "folded", "-o", "-").stdout.decode().splitlines():
+            stack, a, b = line.rsplit(" ", 2)
+            found[stack] = int(a), int(b)
+        for which, file in enumerate((path, slower)):
+            wanted = dict(line.rsplit(" ", 1) for line in xsp("export", file, "--to", "folded", "-o", "-").stdout.decode().splitlines())
+            self.assertEqual({stack: str(both[which]) for stack, both in found.items() if both[which]}, wanted)
+
+
 if __name__ == "__main__":
     unittest.main()
