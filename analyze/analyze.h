@@ -163,6 +163,12 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
                             const struct compare_request *request, struct arena *arena, struct compare_answer *ret,
                             struct error *err) MUST_CHECK;
 
+// The latency of one model in all experiments of the stores, in order of creation, and where it changed: `rows` are experiments,
+// `model` is the segment after the last change, b, against the one before it, a; `systems` what differs at that change. STATUS_USE
+// where they are of several models.
+enum status analyze_history(struct store *const *stores, size_t store_count, const struct compare_request *request,
+                            struct arena *arena, struct compare_answer *ret, struct error *err) MUST_CHECK;
+
 // ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
 struct statistic {
   int kind;

@@ -70,6 +70,9 @@ enum status sides_load_layers(struct comparing *comparing, struct side sides[2],
                               struct error *err) MUST_CHECK;
 enum status sides_load_kernels(struct comparing *comparing, struct side sides[2], bool *ret_are_comparable,
                                struct error *err) MUST_CHECK;
+bool has_observations(const struct view *view, int64_t batch_size); // that are no warm-up
+// Whose observations are compared as models. Without a model level those of the highest level that there is; NULL: none.
+const struct view_set *latency_set(const struct question *question);
 // The runs of several sets as one, in question->scratch. Figures over it are to be asked of `question`.
 struct view_set sets_pool(struct question *question, const struct view_set *const *sets, size_t count);
 
@@ -85,6 +88,9 @@ void rows_add_unpaired(struct comparing *comparing, const struct side sides[2], 
                        const struct view_set *set, const struct item *item, const char *kind);
 // Sorts the rows, and makes the tables.
 void rows_answer(struct comparing *comparing, struct compare_answer *ret);
+// The summary of an answer whose verdict and model are filled.
+void compare_summarize(struct table_builder *table, const struct compare_request *request,
+                       const struct compare_answer *answer, int64_t batch_size);
 
 // ---- systems.c ------------------------------------------------------------------------------------------------------
 // What differs between the first experiments of both sides.

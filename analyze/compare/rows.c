@@ -236,9 +236,9 @@ static void answer_models(struct comparing *comparing, struct compare_answer *re
   ret->model.reason = worst->reason;
 }
 
-static void summarize(struct comparing *comparing, const struct compare_answer *answer)
+void compare_summarize(struct table_builder *table, const struct compare_request *request,
+                       const struct compare_answer *answer, int64_t batch_size)
 {
-  struct table_builder *table = &comparing->table;
   table_summary(table, "verdict", cell_text(verdict_name(answer->verdict)));
   table_summary(table, "a_ms", cell_real(answer->model.a_ms));
   table_summary(table, "b_ms", cell_real(answer->model.b_ms));
@@ -246,9 +246,9 @@ static void summarize(struct comparing *comparing, const struct compare_answer *
   table_summary(table, "low_pct", cell_real(answer->model.low_pct));
   table_summary(table, "high_pct", cell_real(answer->model.high_pct));
   table_summary(table, "further_observations", cell_number(answer->model.further_observations));
-  table_summary(table, "batch_size", cell_int_if(comparing->batch_size > 0, comparing->batch_size));
-  table_summary(table, "threshold_pct", cell_real(comparing->request->least_pct));
-  table_summary(table, "same_within_pct", cell_real(comparing->request->same_within_pct));
+  table_summary(table, "batch_size", cell_int_if(batch_size > 0, batch_size));
+  table_summary(table, "threshold_pct", cell_real(request->least_pct));
+  table_summary(table, "same_within_pct", cell_real(request->same_within_pct));
 }
 
 void rows_answer(struct comparing *comparing, struct compare_answer *ret)
@@ -257,7 +257,7 @@ void rows_answer(struct comparing *comparing, struct compare_answer *ret)
   qsort(comparing->rows.items, comparing->rows.count, sizeof *comparing->rows.items, compare_rows); // has a model
   answer_models(comparing, ret);
   answer_rows(comparing, ret);
-  summarize(comparing, ret);
+  compare_summarize(&comparing->table, comparing->request, ret, comparing->batch_size);
   ret->rows = (struct table){.id = "compare",
                              .title = "b compared with a",
                              .batch_size = comparing->batch_size,

@@ -27,7 +27,7 @@ static struct both both_of(struct comparing *comparing, struct side sides[2])
 }
 
 // ---- batch size -----------------------------------------------------------------------------------------------------
-static bool has_any(const struct view *view, int64_t batch_size)
+bool has_observations(const struct view *view, int64_t batch_size)
 {
   for (size_t i = 0; i < view->set_count; i++)
     if (view->sets[i].batch_size == batch_size && view->sets[i].observation_count > 0)
@@ -38,7 +38,7 @@ static bool has_any(const struct view *view, int64_t batch_size)
 static bool all_have(const struct both *both, int64_t batch_size)
 {
   for (size_t i = 0; i < both->count; i++)
-    if (!has_any(both->questions[i]->view, batch_size))
+    if (!has_observations(both->questions[i]->view, batch_size))
       return false;
   return true;
 }
@@ -56,7 +56,7 @@ enum status sides_choose_batch(struct comparing *comparing, struct side sides[2]
   struct question *first = both.questions[0];
   *ret_are_comparable = true;
   for (size_t i = 0; i < both.count; i++) // the default of each, or what the request wants
-    XSP_TRY(question_batch(both.questions[i], has_any, "observations", err));
+    XSP_TRY(question_batch(both.questions[i], has_observations, "observations", err));
   int64_t batch_size = first->batch_size;
   for (size_t i = 0; i < first->view->set_count && !all_have(&both, batch_size); i++)
     batch_size = first->view->sets[i].batch_size;
@@ -135,8 +135,7 @@ static bool pool_sides(struct comparing *comparing, struct side sides[2], const 
 }
 
 // ---- models ---------------------------------------------------------------------------------------------------------
-// Without a model level the observations are those of the highest level that there is.
-static const struct view_set *model_set(const struct question *question)
+const struct view_set *latency_set(const struct question *question)
 {
   static const unsigned levels[] = {XSP_LEVEL_MODEL, XSP_LEVEL_APPLICATION, XSP_LEVEL_LAYER, XSP_LEVEL_LIBRARY,
                                     XSP_LEVEL_KERNEL};
@@ -152,7 +151,7 @@ enum status sides_load_models(struct comparing *comparing, struct side sides[2],
   struct both both = both_of(comparing, sides);
   struct part *parts[] = {&sides[0].model, &sides[1].model};
   for (size_t i = 0; i < both.count; i++) {
-    both.sets[i] = model_set(both.questions[i]);
+    both.sets[i] = latency_set(both.questions[i]);
     if (both.sets[i] == NULL)
       return question_lacks(both.questions[i], err, "it has no observation that is no warm-up");
   }

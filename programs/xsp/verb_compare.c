@@ -97,27 +97,24 @@ static enum status write_stacks(const struct invocation *invocation, const struc
   return status;
 }
 
-static enum status check_output(const struct invocation *invocation, struct error *err)
+static enum status check_output(const struct invocation *invocation, bool is_history, struct error *err)
 {
   const char *format;
   XSP_TRY(check_word(invocation, "to", (const char *const[]){"folded", NULL}, "--to folded", &format, err));
+  if (format != NULL && is_history)
+    return error_set(err, STATUS_USE, "wrong use", "--to", "xsp compare A B --to folded -o OUT",
+                     "a history has no stacks");
   if ((format != NULL) == (invocation_value(invocation, "output") != NULL))
     return STATUS_OK;
   return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o", "--to folded -o OUT",
                    "the one needs the other");
 }
 
-static enum status compare(const struct invocation *invocation, struct sides *sides, struct error *err)
+// Of two sides, or the one file that has both.
+static enum status compare_sides(const struct invocation *invocation, struct sides *sides,
+                                 const struct compare_request *request, struct compare_answer *ret, struct error *err)
 {
-  struct compare_request request;
-  struct compare_answer answer;
-  enum report_format format;
   struct compare_side typed[2];
-  double above_pct = -INFINITY;
-  XSP_TRY(reader_format(invocation, &format, err));
-  XSP_TRY(invocation_percent(invocation, "fail-above", 0, 1e6, &above_pct, err));
-  XSP_TRY(read_request(invocation, &request, err));
-  XSP_TRY(check_output(invocation, err));
   if (invocation->argument_count == 1)
     XSP_TRY(open_both_in(sides, invocation->arguments[0], err));
   for (size_t which = 0; which < 2 && invocation->argument_count == 2; which++)
@@ -125,7 +122,29 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   for (int which = 0; which < 2; which++)
     typed[which] = (struct compare_side){sides->files[which].stores.items, sides->files[which].stores.count,
                                          sides->experiments[which]};
-  enum status status = analyze_compare(&typed[0], &typed[1], &request, &sides->arena, &answer, err);
+  return analyze_compare(&typed[0], &typed[1], request, &sides->arena, ret, err);
+}
+
+static enum status compare_history(const struct invocation *invocation, struct sides *sides,
+                                   const struct compare_request *request, struct compare_answer *ret, struct error *err)
+{
+  struct reader_files *files = &sides->files[0];
+  XSP_TRY(reader_files_open(invocation->arguments, invocation->argument_count, true, files, err));
+  return analyze_history(files->stores.items, files->stores.count, request, &sides->arena, ret, err);
+}
+
+static enum status compare(const struct invocation *invocation, struct sides *sides, struct error *err)
+{
+  struct compare_request request;
+  struct compare_answer answer;
+  enum report_format format;
+  double above_pct = -INFINITY;
+  bool is_history = invocation->argument_count > 2 || invocation_has(invocation, "history");
+  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(invocation_percent(invocation, "fail-above", 0, 1e6, &above_pct, err));
+  XSP_TRY(read_request(invocation, &request, err));
+  XSP_TRY(check_output(invocation, is_history, err));
+  enum status status = (is_history ? compare_history : compare_sides)(invocation, sides, &request, &answer, err);
   if (status == STATUS_NO) // what is missing makes the input unusable
     return err->status = STATUS_INPUT;
   XSP_TRY(status);
@@ -135,7 +154,8 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
   report_comparison(&answer, format, output_width(), &out);
   XSP_TRY(output_buf(&out, err));
-  return judge(invocation, &answer, above_pct, err);
+  XSP_TRY(judge(invocation, &answer, above_pct, err));
+  return sides->files[0].broken.status; // files of a history that were left out, and named
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)
@@ -160,6 +180,8 @@ static const struct option_description options[] = {
     {"fail-above", 0, "PERCENT", NULL, false,
      "Status 1 only where b is slower by more than this. Without it: wherever b is slower."},
     {"fail-rows", 0, NULL, NULL, false, "Status 1 also where a layer or a kernel is slower."},
+    {"history", 0, NULL, NULL, false,
+     "Take the files, or those of a folder, as a history, as three or more always are."},
     {"layer", 0, "MODE", NULL, false, "What counts as a layer, as in xsp analyze: outermost, innermost or module."},
     {"stat", 0, "STATISTIC", NULL, false, "Over the observations, as in xsp analyze. Without it: trimmed:0.2."},
     {"latency-basis", 0, "BASIS", NULL, false,
@@ -177,6 +199,7 @@ static const struct verb_example examples[] = {
     {"xsp compare before/ after/ --fail-above 3%", "in CI, several runs on each side: status 1 if slower by over 3 %"},
     {"xsp compare versions.xsp", "the two experiments of one file"},
     {"xsp compare all.xsp:onnxruntime all.xsp:openvino --kind layer", "two of its experiments, layer by layer"},
+    {"xsp compare nightly/*.xsp", "the latency over time, and where it changed"},
     {"xsp compare a.xsp b.xsp --to folded -o - | flamegraph.pl >difference.svg",
      "a flame graph of b, red where slower"},
     {0},
@@ -185,7 +208,7 @@ static const struct verb_example examples[] = {
 const struct verb verb_compare = {
     .name = "compare",
     .summary = "compare two files, folders or experiments, with a verdict",
-    .synopsis = "A B [OPTION...]",
+    .synopsis = "A B|FILE... [OPTION...]",
     .description =
         "Prints what differs between the systems and software of a and b, whether b is slower, and the models, layers "
         "and kernels that both have, those with the largest differences first. Percentages are of a's time.\n\n"
@@ -197,10 +220,12 @@ const struct verb verb_compare = {
         "  same            else: it is within --same-within\n"
         "  not decided     else, or there is drift; observations_needed would probably decide\n"
         "  not comparable  other batch sizes or levels, or no time on one side\n\n"
+        "Three or more files, or --history, are a history of one model: its latency in order of creation, where it "
+        "changed, and a verdict on the last change.\n\n"
         "The status is 0 where b is the same, faster, or it is not decided; 1 where it is slower; 2 where the input is "
         "not usable. See docs/compare.md.",
     .least_arguments = 1,
-    .most_arguments = 2,
+    .most_arguments = SIZE_MAX,
     .options = options,
     .is_reader = true,
     .examples = examples,

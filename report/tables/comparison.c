@@ -3,6 +3,7 @@
 #include "report/tables/tables.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put_json(const struct compare_answer *answer, struct buf *out)
 {
@@ -28,9 +29,11 @@ static void put_json(const struct compare_answer *answer, struct buf *out)
 static void put_sentence(const struct compare_answer *answer, struct buf *out)
 {
   double size_pct = answer->model.difference_pct;
+  bool is_history = strcmp(answer->rows.id, "history") == 0;
   buf_format(out, "verdict  %s", verdict_name(answer->verdict));
   if (answer->verdict == VERDICT_SLOWER || answer->verdict == VERDICT_FASTER)
-    buf_format(out, ": b takes %.3g %% %s time than a", fabs(size_pct), size_pct > 0 ? "more" : "less");
+    buf_format(out, ": %s takes %.3g %% %s time than %s", is_history ? "the last segment" : "b", fabs(size_pct),
+               size_pct > 0 ? "more" : "less", is_history ? "the one before" : "a");
   else if (answer->model.reason != NULL)
     buf_format(out, " (%s)", answer->model.reason);
   if (!isnan(answer->model.a_ms) && !isnan(answer->model.b_ms))

@@ -2,6 +2,7 @@
 """Files for tests of `xsp compare`: runs with known latencies of models and layers; and what a row must say of them, a second
 time, straight from docs/compare.md and the definitions of intervals."""
 import math
+import sqlite3
 import statistics
 
 import interval_answers
@@ -120,3 +121,32 @@ def expected(a_runs, b_runs, layer="model", statistic="trimmed:0.2", threshold=1
            "low_pct": None if low is None else low / a.figure * 100, "high_pct": None if low is None else high / a.figure * 100,
            "reason": reason, "a_n": len(a.values), "b_n": len(b.values)}
     return row, (error, count, max(abs(difference) - least, same - abs(difference)))
+
+
+# ---- histories -----------------------------------------------------------------------------------------------------------
+def created(path, seconds):
+    """Sets when the experiments of a file were made."""
+    with sqlite3.connect(path) as database:
+        database.execute("update experiment set created_ns = ?", (seconds * 10**9,))
+    return path
+
+
+def changes(values, threshold=1):
+    """The places at which segments begin: binary segmentation, one variance for both parts, 95 % for all splits together."""
+    def split(part, at):
+        means = [statistics.fmean(part[:at]), statistics.fmean(part[at:])]
+        squares = sum((value - means[i >= at]) ** 2 for i, value in enumerate(part))
+        return means, squares / (len(part) - 2) * (1 / at + 1 / (len(part) - at))
+    def find(first, part):
+        if len(part) < 4:
+            return []
+        def size(at):
+            (before, after), error = split(part, at)
+            return abs(after - before) / math.sqrt(error)
+        best = max(range(1, len(part)), key=size)
+        (before, after), error = split(part, best)
+        half = reach((error, len(part) - 2), 1 - 0.05 / (len(part) - 1))
+        if abs(after - before) - half <= before * threshold / 100:
+            return []
+        return [*find(first, part[:best]), first + best, *find(first + best, part[best:])]
+    return find(0, values)

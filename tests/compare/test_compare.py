@@ -7,7 +7,7 @@ import random
 import unittest
 
 import scripted
-from compared import Side, expected
+from compared import Side, changes, created, expected
 from interval_answers import reach
 from scripted import xsp, xsp_json
 
@@ -294,6 +294,74 @@ class FoldedStacks(CompareTest):
         for which, file in enumerate((path, slower)):
             wanted = dict(line.rsplit(" ", 1) for line in xsp("export", file, "--to", "folded", "-o", "-").stdout.decode().splitlines())
             self.assertEqual({stack: str(both[which]) for stack, both in found.items() if both[which]}, wanted)
+
+
+class Histories(CompareTest):
+    def files(self, latencies, versions=None):
+        """Written in another order than created."""
+        paths = []
+        for number, latency in reversed(list(enumerate(latencies))):
+            one = Side(TYPES, version=versions[number] if versions else "1.31.1")
+            one.run([{"model": latency}] * 3)
+            paths.append(created(one.write(self.folder / f"{len(latencies) - number}.xsp"), 1_700_000_000 + number))
+        return paths
+
+    def test_a_change(self):
+        chance = random.Random(4)
+        latencies = [10 * (1 + chance.gauss(0, 0.005)) * (1.05 if number >= 7 else 1) for number in range(12)]
+        paths = self.files(latencies, ["1.30"] * 7 + ["1.31"] * 5)
+        answer = xsp_json("compare", *paths, "--json", check=1)
+        for row, latency in zip(answer["rows"], latencies):
+            self.assertAlmostEqual(row["latency_ms"], latency, places=5)
+        self.assertEqual([row["segment"] for row in answer["rows"]], [1] * 7 + [2] * 5)
+        self.assertEqual((answer["verdict"], answer["changes"]), ("slower", 1))
+        self.assertAlmostEqual(answer["difference_pct"], 5, delta=1)
+        self.assertEqual(answer["systems"], [{"key": "framework_version", "a": "1.30", "b": "1.31"}])
+        self.assertEqual(answer["rows"][0]["created"], "2023-11-14T22:13:20Z")
+        xsp("compare", *paths, "--fail-above", "8%", check=0)
+        text = xsp("compare", "--history", self.folder, check=1).stdout.decode()
+        self.assertIn("verdict  slower: the last segment takes", text)
+        self.assertEqual(xsp("compare", *paths, "--to", "folded", "-o", "-").returncode, 2)
+
+    def test_no_change(self):
+        chance = random.Random(5)
+        answer = xsp_json("compare", *self.files([10 * (1 + chance.gauss(0, 0.004)) for _ in range(10)]), "--json")
+        self.assertEqual((answer["verdict"], answer["changes"]), ("same", 0))
+        answer = xsp_json("compare", *self.files([10, 12, 9, 14, 8, 11, 13, 9.5]), "--json")
+        self.assertEqual((answer["verdict"], answer["changes"]), ("not decided", 0))
+        answer = xsp_json("compare", *self.files([10] * 5), "--json")
+        self.assertEqual((answer["verdict"], answer["changes"]), ("same", 0))
+        answer = xsp_json("compare", *self.files([10, 10, 10.1]), "--json")
+        self.assertEqual((answer["verdict"], answer["changes"]), ("not decided", 0))
+
+    def test_random_histories(self):
+        found = set()
+        for seed in range(25):
+            chance = random.Random(seed)
+            level, latencies = 10.0, []
+            for _ in range(chance.randint(4, 14)):
+                level *= chance.choice((1, 1, 1, 1, 1, 1.1, 0.8))
+                latencies.append(round(level * (1 + chance.gauss(0, chance.choice((0.002, 0.02)))), 6))
+            rows = xsp_json("compare", *self.files(latencies), "--json", check=None)["rows"]
+            starts = [i for i in range(1, len(rows)) if rows[i]["segment"] != rows[i - 1]["segment"]]
+            self.assertEqual(starts, changes(latencies), seed)
+            found.add(min(len(starts), 2))
+        self.assertEqual(found, {0, 1, 2})
+
+    def test_files_that_do_not_belong(self):
+        paths = self.files([10.0, 10.1, 10.2, 10.1])
+        other = Side(TYPES, name="other")
+        other.run([{"model": 5.0}])
+        self.assertEqual(xsp("compare", *paths, other.write(self.folder / "other.xsp")).returncode, 2)
+        batch = Side(TYPES)
+        batch.run([{"model": 5.0}], batch=8)
+        answer = xsp_json("compare", *paths, created(batch.write(self.folder / "batch.xsp"), 1_800_000_000), "--json")
+        self.assertEqual(len(answer["rows"]), 4)
+        self.assertIn("batch.xsp", " ".join(answer["notes"]))
+        (self.folder / "broken.xsp").write_bytes(b"nothing")
+        done = xsp("compare", *paths, self.folder / "broken.xsp", "--json", check=2)
+        self.assertIn(b"broken.xsp", done.stderr)
+        self.assertTrue(done.stdout)
 
 
 if __name__ == "__main__":
