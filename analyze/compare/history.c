@@ -163,8 +163,7 @@ static enum status load_points(struct history *history, const struct experiment_
   for (size_t i = 0; i < count; i++) {
     struct arena scratch = {0};
     struct error why = {0};
-    enum status status =
-        load_point(history, &asked, in_order[i], &scratch, &history->points[history->count], &why);
+    enum status status = load_point(history, &asked, in_order[i], &scratch, &history->points[history->count], &why);
     arena_done(&scratch);
     if (status == STATUS_NO)
       table_note(&history->table, "left out: %s: %s", store_path(in_order[i]->store), why.why);
@@ -187,8 +186,8 @@ static enum status check_names(const struct experiment_runs *experiments, size_t
     const struct store_experiment *one = experiments[0].experiment, *other = experiments[i].experiment;
     if (one->name != NULL && other->name != NULL && strcmp(one->name, other->name) != 0)
       return error_set(err, STATUS_USE, "cannot compare", store_path(experiments[i].store),
-                       "files of one model, or FILE:EXPERIMENT for each side",
-                       "a history is of one model: %s, not %s", one->name, other->name);
+                       "files of one model, or FILE:EXPERIMENT for each side", "a history is of one model: %s, not %s",
+                       one->name, other->name);
   }
   return STATUS_OK;
 }

@@ -19,10 +19,11 @@ static const struct {
     {OPERATOR_TRANSPOSED_CONVOLUTION,
      {"convtranspose", "deconv", "transposeconv", "conv2dbackpropinput", "conv3dbackpropinput",
       "convolutionbackpropdata"}},
+    {OPERATOR_LAYOUT, {"convert"}},
+    {OPERATOR_CONVOLUTION, {"conv"}}, // with what is fused into it
     {OPERATOR_LAYOUT,
-     {"convert", "reorder", "transpose", "permute", "reshape", "flatten", "squeeze", "expanddims", "identity", "cast",
+     {"reorder", "transpose", "permute", "reshape", "flatten", "squeeze", "expanddims", "identity", "cast",
       "contiguous", "copy", "dequantize", "quantizelinear", "pad", "view", "layout", "dropout"}},
-    {OPERATOR_CONVOLUTION, {"conv"}},
     {OPERATOR_ATTENTION, {"attention"}},
     {OPERATOR_RECURRENT, {"lstm", "gru", "rnn"}},
     {OPERATOR_PRODUCT,
