@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ResNet-50 in all five frameworks, from the zoo's generators: the same convolutions, flops within 1 % of each other and of
 independent counts, layers within their model. Prints the table of tools/cross_framework."""
+import itertools
 import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -161,6 +163,31 @@ class CrossFramework(unittest.TestCase):
             self.assertAlmostEqual(rows["tensorflow"]["flops"] / int(own.stdout.split()[-1]), 1, delta=.01)
             print(f"{variant}: xsp {rows['tensorflow']['flops']}, from the ONNX graph {expected}, TensorFlow's profiler"
                   f" {own.stdout.split()[-1]}", file=sys.stderr)
+
+    def read(self, *arguments):
+        return json.loads(subprocess.run([XSP, *arguments, "--json"], capture_output=True, timeout=120).stdout)
+
+    def test_layers_of_two_frameworks_pair(self):
+        """`xsp compare` pairs all layers but the pools that OpenVINO adds to v1 and the softmax that MXNet lacks. Layers of a pair
+        have results of one size, whatever the order of dimensions: but the last ones, of 1000 or 1001, and where OpenVINO moved
+        a stride."""
+        for variant in MULTIPLY_ADDS:
+            shapes = {}
+            for framework in FRAMEWORKS:
+                for row in self.read("analyze", "A2", self.files[variant, framework])["rows"]:
+                    sizes = [int(size) for size in re.findall(r"\d+", row["layer_shape"] or "") if int(size) > 1]
+                    shapes[framework, row["layer_name"]] = sorted(sizes)
+            for a, b in itertools.permutations(FRAMEWORKS, 2):
+                with self.subTest((variant, a, b)):
+                    answer = self.read("compare", self.files[variant, a], self.files[variant, b])
+                    alone = {row["layer_type"] for side in answer["unpaired"].values() for row in side}
+                    self.assertEqual([kind for kind in alone if not re.search("(?i)softmax|identity|maxpool", kind)], [])
+                    rows = [row for row in answer["rows"] if row["kind"] == "layer"]
+                    self.assertGreaterEqual(len(rows), 56)
+                    others = [row["name"] for row in rows if not any(
+                        shapes[a, one] == shapes[b, other] for one in row["name"].split(" + ")
+                        for other in (row["b_name"] or row["name"]).split(" + "))]
+                    self.assertLessEqual(len(others), 8 if variant == "v1" and "openvino" in (a, b) else 3, others)
 
     def test_layers_fit_into_their_model(self):
         for variant, rows in self.rows.items():
