@@ -12,6 +12,26 @@ double cell_double(const struct table_cell *cell)
   return cell->type == CELL_REAL ? cell->value.real : cell->type == CELL_INT ? (double)cell->value.integer : NAN;
 }
 
+const struct table_cell *table_cell_at(const struct table *table, size_t row, const char *key)
+{
+  static const struct table_cell null_cell = {0};
+  for (size_t column = 0; column < table->column_count; column++)
+    if (strcmp(table->columns[column].key, key) == 0)
+      return &table->rows[row * table->column_count + column];
+  return &null_cell;
+}
+
+const char *table_text_at(const struct table *table, size_t row, const char *key)
+{
+  const struct table_cell *cell = table_cell_at(table, row, key);
+  return cell->type == CELL_TEXT ? cell->value.text : NULL;
+}
+
+double table_double_at(const struct table *table, size_t row, const char *key)
+{
+  return cell_double(table_cell_at(table, row, key));
+}
+
 void table_append_note(struct table *table, const char *note, struct arena *arena)
 {
   const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);

@@ -58,6 +58,10 @@ struct table {
 
 // The value as a number; NaN: null, or not a number.
 double cell_double(const struct table_cell *cell);
+// The value of a row in the column `key`, null where there is no such column: its text (NULL: none), and as a number.
+const struct table_cell *table_cell_at(const struct table *table, size_t row, const char *key);
+const char *table_text_at(const struct table *table, size_t row, const char *key);
+double table_double_at(const struct table *table, size_t row, const char *key);
 // Appends to the notes; the text is not copied.
 void table_append_note(struct table *table, const char *note, struct arena *arena);
 // Stable; numbers falling, text rising, null last. `name` is a key, else a label, in any case, that only one column has.

@@ -47,9 +47,8 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
   finding->saving_basis = "its own time, as if it took none";
   finding->share_pct = share_pct(ns, hotspots->total_ns);
   finding->title = findings_format(findings, "%s takes %s %s%s, %.3g %% of the %s time",
-                                   findings_name(findings, finding->context),
-                                   findings_time(findings, finding->time_ms), per,
-                                   places > 1 ? findings_format(findings, " at %zu places", places) : "",
+                                   findings_name(findings, finding->context), findings_time(findings, finding->time_ms),
+                                   per, places > 1 ? findings_format(findings, " at %zu places", places) : "",
                                    finding->share_pct, has_devices ? "device" : "CPU");
   finding->advice = has_devices ? "look at this kernel first: A8 has its figures, and whether memory or arithmetic "
                                   "bounds it"
@@ -64,7 +63,8 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
 static void add_names(struct hotspots *hotspots)
 {
   const struct places *places = hotspots->places;
-  hotspots->names = arena_alloc_array(hotspots->findings->question->scratch, places->count + 1, sizeof *hotspots->names);
+  hotspots->names =
+      arena_alloc_array(hotspots->findings->question->scratch, places->count + 1, sizeof *hotspots->names);
   for (uint32_t i = 0; i < places->count; i++) {
     double ns = own_ns(places, &places->all[i]);
     if (!(ns > 0))

@@ -52,21 +52,22 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
     finding_spans_in_function(findings, finding, function);
   }
   finding->time_ms = findings_per_observation_ms(findings, units->ns);
-  finding->share_pct =
-      share_pct(units->ns, places->has_devices ? places->total.device_ns : places->total.host_ns);
+  finding->share_pct = share_pct(units->ns, places->has_devices ? places->total.device_ns : places->total.host_ns);
   finding->saving_ms = findings_per_observation_ms(findings, bound_ns(places, function, figures) * (1 - 1 / count));
-  finding->saving_basis = places->has_devices ? "time of these kernels on the device and of their operators on the host, "
-                                                "with what leads to each, as if one took the place of all"
-                                              : "time of these operators and of what leads to each, as if one took "
-                                                "the place of all";
-  finding->title = findings_format(findings, "%s runs %.6g %s %s, of %s on average",
-                                   findings_name(findings, finding->context), count,
-                                   places->has_kernels ? "kernels" : "operators",
-                                   findings_per_observation(findings), findings_time(findings, mean_us / 1e3));
+  finding->saving_basis = places->has_devices
+                              ? "time of these kernels on the device and of their operators on the host, "
+                                "with what leads to each, as if one took the place of all"
+                              : "time of these operators and of what leads to each, as if one took "
+                                "the place of all";
+  finding->title =
+      findings_format(findings, "%s runs %.6g %s %s, of %s on average", findings_name(findings, finding->context),
+                      count, places->has_kernels ? "kernels" : "operators", findings_per_observation(findings),
+                      findings_time(findings, mean_us / 1e3));
   finding->advice = places->has_devices ? "fuse them: torch.compile or the framework's fused operator; or launch them "
                                           "as one graph (CUDA graphs)"
                                         : "fuse them: torch.compile, or the framework's fused operator";
-  finding->threshold = findings_threshold_of(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
+  finding->threshold =
+      findings_threshold_of(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   finding->confidence = places->is_folded ? CONFIDENCE_LOW : places->has_kernels ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
   finding_number(finding, "count", count);
   finding_number(finding, "mean_us", mean_us);
@@ -96,8 +97,7 @@ static enum status find(struct findings *findings, struct error *err)
     return findings_lack(findings, err, "it has neither kernels nor layers");
   small.least_count = findings_threshold(findings, "small_kernels-count");
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
-  small.gathered =
-      arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
+  small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
   for (size_t i = places->function_count; i > 0; i--) {
     place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
     hand_up(&small, (uint32_t)(i - 1), &small.gathered[i - 1]);

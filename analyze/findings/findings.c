@@ -1,149 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analysis `findings`: asks each rule of the table about one experiment, orders what they found, and fills the table. Rules
-// call the helpers below.
+// The analysis `findings`: asks each rule of the table about one experiment, orders what they found, and fills the table.
 #include "analyze/findings/findings.h"
 
 #include "analyze/a_list.h"
 #include "base/json_write.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xsp/call_path.h>
 
 #define HIGH_PCT 10 // of the time that could be gained, else of the share
 #define MEDIUM_PCT 3
-#define NAME_BYTES_MOST 60 // of names in titles
-
-// ---- for rules -------------------------------------------------------------------------------------------------------
-struct finding *findings_add(struct findings *findings)
-{
-  struct finding *finding = vector_add(&findings->all);
-  finding->rule = findings->rule;
-  finding->time_ms = finding->share_pct = finding->saving_ms = NAN;
-  return finding;
-}
-
-void finding_number(struct finding *finding, const char *key, double value)
-{
-  if (finding->number_count < FINDING_NUMBERS_MOST)
-    finding->numbers[finding->number_count++] = (struct finding_number){key, value};
-}
-
-enum status findings_lack(const struct findings *findings, struct error *err, const char *why)
-{
-  return question_lacks(findings->question, err, "%s", why);
-}
-
-const char *findings_format(struct findings *findings, const char *format, ...)
-{
-  char *text = NULL;
-  va_list args;
-  va_start(args, format);
-  int length = vasprintf(&text, format, args);
-  va_end(args);
-  if (length < 0)
-    memory_exhausted();
-  const char *kept = arena_copy(findings->question->arena, text, (size_t)length);
-  free(text);
-  return kept;
-}
-
-const char *findings_name(struct findings *findings, const char *name)
-{
-  size_t length = strlen(name);
-  if (length <= NAME_BYTES_MOST)
-    return name;
-  length = NAME_BYTES_MOST;
-  while (((unsigned char)name[length] & 0xc0) == 0x80) // not within a character
-    length--;
-  return findings_format(findings, "%.*s…", (int)length, name);
-}
-
-const char *findings_time(struct findings *findings, double ms)
-{
-  if (ms >= 1000)
-    return findings_format(findings, "%.2f s", ms / 1000);
-  if (ms >= 0.1)
-    return findings_format(findings, "%.*f ms", ms >= 100 ? 0 : ms >= 10 ? 1 : 2, ms);
-  return findings_format(findings, "%.3g µs", ms * 1000);
-}
-
-enum status findings_places(struct findings *findings, const struct places **ret_places, struct error *err)
-{
-  if (findings->places == NULL) {
-    struct places *places = arena_alloc(findings->question->scratch, sizeof *places);
-    XSP_TRY(finding_places_load(findings->question, findings->set, places, err));
-    findings->places = places;
-  }
-  *ret_places = findings->places;
-  return STATUS_OK;
-}
-
-double findings_per_observation_ms(const struct findings *findings, double sum_ns)
-{
-  return sum_ns / 1e6 / findings->places->observations;
-}
-
-const char *findings_per_observation(const struct findings *findings)
-{
-  return findings->places->is_folded ? "in all" : "per observation";
-}
-
-static const char *keep(struct findings *findings, const char *text)
-{
-  return text == NULL ? NULL : arena_copy(findings->question->arena, text, strlen(text));
-}
-
-void finding_at_place(struct findings *findings, struct finding *finding, uint32_t place)
-{
-  const struct places *places = findings->places;
-  uint32_t source = place_in_source(places->all, place);
-  finding->context = keep(findings, places->all[place].name);
-  finding->context_id = places->all[place].frame_kind < XSP_FRAME_KINDS ? (int64_t)place + 1 : 0;
-  if (source == PLACE_NONE)
-    return;
-  finding->file = keep(findings, places->all[source].file);
-  finding->line = places->all[source].line;
-}
-
-// Of the run that has the first of them.
-static void add_spans(struct findings *findings, struct finding *finding, const bool *is_wanted, bool only_units)
-{
-  const struct places *places = findings->places;
-  for (size_t i = 0; i < places->run_count && finding->span_count == 0; i++) {
-    const struct places_run *run = &places->runs[i];
-    for (size_t row = 0; row < run->count && finding->span_count < FINDING_SPANS_MOST; row++) {
-      if (run->counts[row] < (only_units ? COUNTS_UNIT : COUNTS_TIME) || !is_wanted[run->place_of[row]])
-        continue;
-      finding->run_id = run->run_id;
-      finding->spans[finding->span_count++] = run->span_ids[row];
-    }
-  }
-}
-
-void finding_spans_at(struct findings *findings, struct finding *finding, uint32_t place)
-{
-  bool *is_wanted = arena_alloc(findings->question->scratch, findings->places->count + 1);
-  is_wanted[place] = true;
-  add_spans(findings, finding, is_wanted, false);
-}
-
-void finding_spans_in_function(struct findings *findings, struct finding *finding, uint32_t function)
-{
-  const struct places *places = findings->places;
-  bool *is_below = arena_alloc(findings->question->scratch, places->function_count + 1);
-  bool *is_wanted = arena_alloc(findings->question->scratch, places->count + 1);
-  for (uint32_t i = function; i < places->function_count; i++) {
-    uint32_t parent = places->functions[i].parent;
-    is_below[i] = i == function || (parent != PLACE_NONE && is_below[parent]);
-  }
-  for (size_t i = 0; i < places->count; i++)
-    is_wanted[i] = is_below[places->all[i].function];
-  add_spans(findings, finding, is_wanted, true);
-}
 
 // ---- the rows --------------------------------------------------------------------------------------------------------
 static double root_ms(const struct findings *findings)
@@ -168,10 +35,10 @@ static const char *severity(double pct)
 static const char *threshold_text(struct findings *findings, const struct finding *finding)
 {
   findings->rule = finding->rule;
-  return finding->threshold == NULL ? NULL
-                                    : findings_format(findings, "%s=%g%s", finding->threshold->name,
-                                                      findings_threshold(findings, finding->threshold->name),
-                                                      finding->threshold->unit);
+  return finding->threshold == NULL
+             ? NULL
+             : findings_format(findings, "%s=%g%s", finding->threshold->name,
+                               findings_threshold(findings, finding->threshold->name), finding->threshold->unit);
 }
 
 static struct table_cell json_cell(struct findings *findings, struct buf *text)

@@ -52,9 +52,9 @@ struct findings { // one question about one experiment
 };
 
 struct finding_rule {
-  const char *id;    // "F1"
-  const char *key;   // "hotspot"
-  const char *title; // "places that take much of the time"
+  const char *id;                                               // "F1"
+  const char *key;                                              // "hotspot"
+  const char *title;                                            // "places that take much of the time"
   struct finding_threshold thresholds[FINDING_THRESHOLDS_MOST]; // ends with a name of NULL
   bool takes_folded;                                            // answers without spans: `xsp run --aggregate`
   // Adds findings. STATUS_NO: the file lacks what the rule needs (findings_lack); other rules are asked all the same.
@@ -70,6 +70,13 @@ double findings_threshold(const struct findings *findings, const char *name);
 // The same as finding->threshold.
 const struct finding_threshold *findings_threshold_of(const struct findings *findings, const char *name);
 enum status findings_lack(const struct findings *findings, struct error *err, const char *why); // STATUS_NO
+// A question of another analysis about the same experiment and batch size, with a table and notes of its own, for functions
+// such as layers_answer. `layer`: as in the request; NULL: the request's.
+enum status findings_ask(struct findings *findings, const char *layer, struct question *ret_question,
+                         struct error *err) MUST_CHECK;
+// The rows of another analysis about the same experiment and batch size (a_list.h). STATUS_NO: the file lacks what it needs.
+enum status findings_answer(struct findings *findings, const struct analysis *analysis, struct table *ret_table,
+                            struct error *err) MUST_CHECK;
 // A text of the answer.
 // "1.25 s", "36 µs": a time for titles.
 const char *findings_time(struct findings *findings, double ms);

@@ -208,6 +208,82 @@ static void test_f2_of_operators(void **unused)
   ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 11. / 12); // with the gaps and what follows: the whole step
 }
 
+// ---- F3 --------------------------------------------------------------------------------------------------------------
+// aten::index twice, from two lines: 100 µs forward each, and backward `slow_us` for the first, 100 µs for the second.
+static void index_backward(int64_t slow_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 2; i++) {
+    uint32_t line = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "forward", "net.py", 10 + i);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "aten::index", NULL, 0);
+    int64_t forward = fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::index", i * 100 * US, 100 * US);
+    fixture_int(&fixture, forward, "sequence", 5 + i);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "IndexBackward0", NULL, 0);
+    int64_t backward =
+        fixture_span(&fixture, XSP_LEVEL_LAYER, "IndexBackward0", (300 + i * 400) * US, (i == 0 ? slow_us : 100) * US);
+    fixture_int(&fixture, backward, "sequence", 5 + i);
+    fixture_int(&fixture, backward, "forward_thread", 10);
+  }
+  fixture_ready(&fixture);
+}
+
+static void test_f3_names_the_line_of_the_forward_operator(void **unused)
+{
+  (void)unused;
+  index_backward(201); // of both lines together it is less than twice
+  ask("F3");
+  assert_int_equal(rows(), 1);
+  assert_string_equal(words(0, "rule"), "slow_backward");
+  assert_string_equal(words(0, "context"), "aten::index");
+  assert_string_equal(words(0, "file"), "net.py");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 10);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.201);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "share_pct"), 20.1);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.301);
+}
+
+static void test_f3_is_silent_at_its_ratio(void **unused)
+{
+  (void)unused;
+  index_backward(200);
+  ask("F3");
+  assert_int_equal(rows(), 0);
+}
+
+// ---- F5 --------------------------------------------------------------------------------------------------------------
+// A step of 1 ms: an operator of 500 µs, `device_us` of them for a kernel that it launches.
+static void operator_with_kernel(int64_t device_us)
+{
+  uint32_t outer = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "step", "train.py", 3);
+  fixture_run(&fixture, "M/L/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture.context_id = fixture_frame(&fixture, outer, XSP_FRAME_FRAMEWORK, "aten::item", NULL, 0);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::item", 100 * US, 500 * US);
+  fixture_kernel_named(&fixture, "copy", 110 * US, 200 * US, device_us * US);
+  fixture_ready(&fixture);
+}
+
+static void test_f5_is_bounded_by_the_idle_device(void **unused)
+{
+  (void)unused;
+  operator_with_kernel(249);
+  ask("F5");
+  assert_int_equal(rows(), 1);
+  assert_string_equal(words(0, "context"), "aten::item");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 3);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.5);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.251);
+}
+
+static void test_f5_is_silent_at_its_ratio(void **unused)
+{
+  (void)unused;
+  operator_with_kernel(250);
+  ask("F5");
+  assert_int_equal(rows(), 0);
+}
+
 // ---- options ---------------------------------------------------------------------------------------------------------
 static void test_thresholds(void **unused)
 {
@@ -219,7 +295,8 @@ static void test_thresholds(void **unused)
   ask("hotspot");
   assert_int_equal(rows(), 2);
   assert_string_equal(words(0, "threshold"), "hotspot-share=9.5%");
-  static const char *const wrong[] = {"hotspot-share", "hotspot-share=x", "hotspot-share=1us", "share=1", "hotspot-share=-1"};
+  static const char *const wrong[] = {"hotspot-share", "hotspot-share=x", "hotspot-share=1us", "share=1",
+                                      "hotspot-share=-1"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     given[0] = wrong[i];
     assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_USE);
@@ -247,6 +324,10 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_f2_is_silent_at_its_mean, start, done),
       cmocka_unit_test_setup_teardown(test_f2_is_silent_below_its_count, start, done),
       cmocka_unit_test_setup_teardown(test_f2_of_operators, start, done),
+      cmocka_unit_test_setup_teardown(test_f3_names_the_line_of_the_forward_operator, start, done),
+      cmocka_unit_test_setup_teardown(test_f3_is_silent_at_its_ratio, start, done),
+      cmocka_unit_test_setup_teardown(test_f5_is_bounded_by_the_idle_device, start, done),
+      cmocka_unit_test_setup_teardown(test_f5_is_silent_at_its_ratio, start, done),
       cmocka_unit_test_setup_teardown(test_thresholds, start, done),
       cmocka_unit_test_setup_teardown(test_an_unknown_rule, start, done),
   };

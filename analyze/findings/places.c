@@ -31,7 +31,7 @@ struct loading {
   uint32_t *place_of;
   uint8_t *counts;
   bool *is_in_operator; // by row: a layer that is no module is around it
-  const bool *is_kept;            // by observation
+  const bool *is_kept;  // by observation
   uint32_t sync;
 };
 
@@ -43,8 +43,8 @@ static enum status find_contexts(struct store *store, const struct view_set *set
   for (size_t i = 0; i < set->run_count && !*ret_has; i++) {
     struct arena arena = {0};
     struct store_spans spans;
-    enum status status = store_load_spans(store, set->runs[i]->run->run_id,
-                                          STORE_LEAN | STORE_BIT(STORE_CONTEXT_ID), &arena, &spans, err);
+    enum status status = store_load_spans(store, set->runs[i]->run->run_id, STORE_LEAN | STORE_BIT(STORE_CONTEXT_ID),
+                                          &arena, &spans, err);
     *ret_has = status == STATUS_OK && spans.context_id != NULL;
     arena_done(&arena);
     XSP_TRY(status);
@@ -74,13 +74,31 @@ static enum status load_contexts(struct loading *loading, const struct view_set 
   return STATUS_OK;
 }
 
+static bool is_observation(const struct run_columns *columns, size_t row)
+{
+  uint32_t observation;
+  return run_columns_observation(columns, row, &observation) &&
+         columns->run->observations[observation].span_id == columns->spans.span_id[row];
+}
+
+// "ProfilerStep#12" without its number.
+static const char *name_of(struct loading *loading, size_t row, bool is_step)
+{
+  const char *name = store_text(loading->columns.store, loading->columns.spans.name[row], NULL);
+  size_t length = strlen(name);
+  while (is_step && length > 0 && strchr("0123456789# ", name[length - 1]) != NULL)
+    length--;
+  return length == 0 || name[length] == 0 ? name : arena_copy(loading->question->scratch, name, length);
+}
+
 static uint32_t chain_of(struct loading *loading, uint32_t parent, size_t row)
 {
   const struct store_spans *spans = &loading->columns.spans;
   if (loading->all.count >= PLACES_MOST)
     return parent;
-  bool is_new;
-  uint64_t *place = map_at(&loading->chains, (struct map_key){(uint64_t)parent + 1, spans->name[row]}, &is_new);
+  bool is_new, is_step = is_observation(&loading->columns, row); // names of steps are numbered
+  uint64_t *place = map_at(&loading->chains,
+                           (struct map_key){(uint64_t)parent + 1, is_step ? UINT32_MAX : spans->name[row]}, &is_new);
   if (is_new) {
     *place = loading->all.count;
     *vector_add(&loading->all) = (struct place){
@@ -88,7 +106,7 @@ static uint32_t chain_of(struct loading *loading, uint32_t parent, size_t row)
         .frame_kind = XSP_FRAME_KINDS,
         .level = spans->level[row],
         .is_module = spans->category[row] == loading->columns.module,
-        .name = store_text(loading->columns.store, spans->name[row], NULL),
+        .name = name_of(loading, row, is_step),
     };
   }
   return (uint32_t)*place;
@@ -101,16 +119,17 @@ static void place_row(struct loading *loading, uint32_t row, uint32_t parent)
   uint32_t context = loading->places->has_contexts ? spans->context_id[row] : 0;
   bool is_range = spans->level[row] < XSP_LEVEL_LAYER && spans->kind[row] != XSP_KIND_EXECUTION;
   bool is_in_context = around != PLACE_NONE && loading->all.items[around].frame_kind < XSP_FRAME_KINDS;
-  if (context != 0)
+  if (context != 0) {
     loading->place_of[row] = context - 1;
-  else if (is_in_context || (loading->places->has_contexts && is_range)) // ranges lie around call paths
+    uint8_t *level = &loading->all.items[context - 1].level;
+    *level = *level == 0 || spans->level[row] < *level ? spans->level[row] : *level;
+  } else if (is_in_context || (loading->places->has_contexts && is_range)) // ranges lie around call paths
     loading->place_of[row] = around;
   else
     loading->place_of[row] = chain_of(loading, around, row);
   loading->is_in_operator[row] =
-      parent != ROW_NONE &&
-      (loading->is_in_operator[parent] ||
-       (spans->level[parent] == XSP_LEVEL_LAYER && spans->category[parent] != loading->columns.module));
+      parent != ROW_NONE && (loading->is_in_operator[parent] || (spans->level[parent] == XSP_LEVEL_LAYER &&
+                                                                 spans->category[parent] != loading->columns.module));
 }
 
 // Parents first. `*path` has room for all rows. Spans in a circle, of a damaged file, have no parent.
@@ -238,8 +257,7 @@ static void add_units(struct loading *loading)
   loading->units.count = 0;
 }
 
-static enum status load_run(struct loading *loading, const struct view_run *run, const bool *is_kept,
-                            struct error *err)
+static enum status load_run(struct loading *loading, const struct view_run *run, const bool *is_kept, struct error *err)
 {
   struct question *question = loading->question;
   struct store *store = question->view->store;
@@ -315,9 +333,9 @@ static enum status load_folded(struct loading *loading, const struct view_set *s
         loading->places->has_devices = true;
       }
       bool is_kernel = strcmp(rows[k].metric, "device_ns") == 0 && place->frame_kind == XSP_FRAME_DEVICE;
-      bool is_operator = strcmp(rows[k].metric, "host_ns") == 0 && place->frame_kind == XSP_FRAME_FRAMEWORK &&
-                         (place->parent == PLACE_NONE ||
-                          loading->all.items[place->parent].frame_kind == XSP_FRAME_PYTHON);
+      bool is_operator =
+          strcmp(rows[k].metric, "host_ns") == 0 && place->frame_kind == XSP_FRAME_FRAMEWORK &&
+          (place->parent == PLACE_NONE || loading->all.items[place->parent].frame_kind == XSP_FRAME_PYTHON);
       if (is_kernel)
         place->own.kernels = (struct place_units){(double)rows[k].count, (double)rows[k].exclusive_sum, 0};
       if (is_operator)
@@ -329,7 +347,7 @@ static enum status load_folded(struct loading *loading, const struct view_set *s
 }
 
 enum status finding_places_load(struct question *question, const struct view_set *set, struct places *ret_places,
-                        struct error *err)
+                                struct error *err)
 {
   struct loading loading = {.question = question, .places = ret_places};
   *ret_places = (struct places){0};

@@ -19,11 +19,11 @@ struct place_figures { // each span in one place only: its own time
   struct place_units kernels, operators;
 };
 struct place {
-  uint32_t parent;    // earlier in the array; PLACE_NONE: at the top
-  uint32_t function;  // in `functions`: this place, and others of the same parent and function at other lines
-  uint8_t frame_kind; // enum xsp_frame_kind; XSP_FRAME_KINDS: a span without a call path
-  uint8_t level;      // of such a span
-  bool is_module;     // such a span is of category module
+  uint32_t parent;         // earlier in the array; PLACE_NONE: at the top
+  uint32_t function;       // in `functions`: this place, and others of the same parent and function at other lines
+  uint8_t frame_kind;      // enum xsp_frame_kind; XSP_FRAME_KINDS: a span without a call path
+  uint8_t level;           // the highest of its spans; 0: unknown
+  bool is_module;          // such a span is of category module
   const char *name, *file; // of the store; file NULL: unknown
   int64_t line;            // 0: unknown
   struct place_figures own;
@@ -43,7 +43,8 @@ struct places_run {
 struct places {
   struct place *all; // calling contexts by id - 1, then places of spans without a call path
   size_t count;
-  struct place *functions; // places of one function together: line and figures as of `all`, the line of the one with most time
+  struct place
+      *functions; // places of one function together: line and figures as of `all`, the line of the one with most time
   size_t function_count;
   struct places_run *runs; // none of a folded file
   size_t run_count;
@@ -53,7 +54,7 @@ struct places {
 };
 
 enum status finding_places_load(struct question *question, const struct view_set *set, struct places *ret_places,
-                        struct error *err) MUST_CHECK;
+                                struct error *err) MUST_CHECK;
 // Fills `functions` and `total`; called by finding_places_load.
 void places_group(struct places *places, struct arena *arena);
 void place_figures_add(struct place_figures *to, const struct place_figures *from);

@@ -71,8 +71,8 @@ void places_group(struct places *places, struct arena *arena)
     struct place *place = &places->all[i];
     uint32_t parent = place->parent == PLACE_NONE ? PLACE_NONE : places->all[place->parent].function;
     buf_clear(&text);
-    buf_format(&text, "%u %u %s\n%s", place->frame_kind, place->level, place->name,
-               place->file != NULL ? place->file : "");
+    buf_format(&text, "%u %u %s\n%s", place->frame_kind, place->frame_kind == XSP_FRAME_KINDS ? place->level : 0,
+               place->name, place->file != NULL ? place->file : "");
     bool is_new;
     uint64_t *function =
         map_at(&at, (struct map_key){(uint64_t)parent + 1, interner_at(&names, text.data, text.length)}, &is_new);
@@ -98,4 +98,3 @@ void places_group(struct places *places, struct arena *arena)
   interner_done(&names);
   arena_done(&scratch);
 }
-

@@ -11,9 +11,7 @@
 #include <strings.h>
 
 const struct finding_rule *const finding_rules[] = {
-    &finding_f1,
-    &finding_f2,
-    NULL,
+    &finding_f1, &finding_f2, &finding_f3, &finding_f4, &finding_f5, NULL,
 };
 
 size_t findings_rule_count(void)

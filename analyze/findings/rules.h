@@ -7,5 +7,8 @@
 
 extern const struct finding_rule finding_f1; // f1_hotspot.c
 extern const struct finding_rule finding_f2; // f2_small_kernels.c
+extern const struct finding_rule finding_f3; // f3_backward.c
+extern const struct finding_rule finding_f4; // f4_stalls.c
+extern const struct finding_rule finding_f5; // f5_host_bound.c
 
 #endif

@@ -67,27 +67,19 @@ static enum status read_limit(char *text, struct limit *ret_limit, struct error 
                    text);
 }
 
-static const struct table_cell *cell_of(const struct table *table, size_t row, const char *key)
-{
-  size_t column = 0;
-  while (strcmp(table->columns[column].key, key) != 0)
-    column++;
-  return &table->rows[row * table->column_count + column];
-}
-
 static const char *text_of(const struct table *table, size_t row, const char *key)
 {
-  const struct table_cell *cell = cell_of(table, row, key);
-  return cell->type == CELL_TEXT ? cell->value.text : "";
+  const char *text = table_text_at(table, row, key);
+  return text != NULL ? text : "";
 }
 
 static bool is_above(const struct table *table, size_t row, const struct limit *limit, double *ret_pct)
 {
   if (strcasecmp(text_of(table, row, "id"), limit->name) != 0 && strcmp(text_of(table, row, "rule"), limit->name) != 0)
     return false;
-  *ret_pct = cell_double(cell_of(table, row, "saving_pct"));
+  *ret_pct = table_double_at(table, row, "saving_pct");
   if (isnan(*ret_pct))
-    *ret_pct = cell_double(cell_of(table, row, "share_pct"));
+    *ret_pct = table_double_at(table, row, "share_pct");
   return isnan(limit->pct) || *ret_pct > limit->pct;
 }
 

@@ -8,19 +8,10 @@
 
 #define INDENT 16 // of a block's lines: "F12  medium     "
 
-static const struct table_cell *cell_of(const struct table *table, size_t row, const char *key)
-{
-  static const struct table_cell null_cell = {0};
-  for (size_t column = 0; column < table->column_count; column++)
-    if (strcmp(table->columns[column].key, key) == 0)
-      return &table->rows[row * table->column_count + column];
-  return &null_cell;
-}
-
 static const char *text_of(const struct table *table, size_t row, const char *key)
 {
-  const struct table_cell *cell = cell_of(table, row, key);
-  return cell->type == CELL_TEXT ? cell->value.text : "";
+  const char *text = table_text_at(table, row, key);
+  return text != NULL ? text : "";
 }
 
 static void put_line(const char *label, const char *text, unsigned width, struct buf *out)
@@ -34,12 +25,12 @@ static void put_line(const char *label, const char *text, unsigned width, struct
 static void put_gain(const struct table *table, size_t row, unsigned width, struct buf *out)
 {
   struct buf line = {0};
-  double ms = cell_double(cell_of(table, row, "saving_ms")), pct = cell_double(cell_of(table, row, "saving_pct"));
+  double ms = table_double_at(table, row, "saving_ms"), pct = table_double_at(table, row, "saving_pct");
   struct figure_style style = figure_style("ms", ms, false);
   if (isnan(ms))
     return;
   buf_text(&line, "at most ");
-  figure_put(&line, cell_of(table, row, "saving_ms"), &style);
+  figure_put(&line, table_cell_at(table, row, "saving_ms"), &style);
   buf_format(&line, " %s", style.unit);
   if (!isnan(pct))
     buf_format(&line, " (%.3g %%)", pct);
@@ -51,7 +42,7 @@ static void put_gain(const struct table *table, size_t row, unsigned width, stru
 static void put_place(const struct table *table, size_t row, unsigned width, struct buf *out)
 {
   struct buf line = {0};
-  double number = cell_double(cell_of(table, row, "line"));
+  double number = table_double_at(table, row, "line");
   buf_text(&line, text_of(table, row, "file"));
   if (!isnan(number))
     buf_format(&line, ":%.0f", number);

@@ -118,6 +118,19 @@ class Samples(CudaTest):
         self.assertEqual((answer["summary"]["samples"], answer["summary"]["runs"]), (69, 1))
         self.assertAlmostEqual(answer["summary"]["with_lines_pct"], 100 * 68 / 69)
 
+    def test_findings(self):
+        """F4. The two lines with more than a tenth of the samples: 48 of saxpy's 60 wait there for memory."""
+        self.sampled()
+        done = subprocess.run([gpu.BUILD / "xsp", "analyze", "findings", "--only", "F4", self.out, "--json"], check=True, timeout=60,
+                              stdout=subprocess.PIPE)
+        rows = {(row["context"], row["line"]): row for row in json.loads(done.stdout)["rows"]}
+        self.assertEqual(rows.keys(), {(SAXPY, 8), (SUM, 15)})
+        (time,) = self.sql("select sum(duration_ns) / 1e6 as ms from span where kind = 'execution' and name = 'saxpy'")
+        self.assertAlmostEqual(rows[SAXPY, 8]["time_ms"], time["ms"] * 54 / 60)
+        self.assertAlmostEqual(rows[SAXPY, 8]["saving_ms"], time["ms"] * 48 / 60)
+        self.assertAlmostEqual(rows[SUM, 15]["share_pct"], 800 / 69)
+        self.assertEqual((rows[SAXPY, 8]["file"], rows[SAXPY, 8]["rule"]), ("/src/sampled.cu", "stalls"))
+
     @UNSANITIZED
     def test_folded_stacks(self):
         """Of a file with spans, and of one whose spans are folded."""

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// F3, slow backward: operators of PyTorch whose backward operators take more than twice their own time; by the line that
+// called the forward operators, and by name where no line of that name is one by itself. Times are those of A16.
+#include "analyze/findings/rules.h"
+#include "analyze/layers/layers.h"
+
+#include <math.h>
+#include <string.h>
+
+struct group {
+  uint32_t name;   // string id
+  uint32_t source; // place that called the forward operators, + 1; 0: unknown, or all
+  uint32_t place;  // of the first of them
+  double forward_ms, backward_ms;
+  int64_t run_id, span_id; // of the first forward operator
+  bool is_found;
+};
+struct groups {
+  VECTOR(struct group) items;
+  struct map at; // by name and source
+};
+struct backward {
+  struct findings *findings;
+  struct question question;
+  struct layers layers;
+  const struct places *places;
+  struct groups sources, names;
+  double latency_ms;
+};
+
+static struct group *group_at(struct groups *groups, uint32_t name, uint32_t source, uint32_t place)
+{
+  bool is_new;
+  uint64_t *at = map_at(&groups->at, (struct map_key){(uint64_t)name + 1, source}, &is_new);
+  if (is_new) {
+    *at = groups->items.count;
+    *vector_add(&groups->items) = (struct group){.name = name, .source = source, .place = place};
+  }
+  return &groups->items.items[*at];
+}
+
+static enum status add_run(struct backward *backward, const struct layers_run *run, struct arena *arena,
+                           struct error *err)
+{
+  const struct view_set *set = backward->layers.set;
+  struct run_columns columns;
+  struct store_derived derived;
+  struct store *store = backward->question.view->store;
+  int64_t run_id = run->run->run->run_id;
+  XSP_TRY(run_columns_load(store, run->run, STORE_BIT(STORE_CONTEXT_ID), arena, &columns, err));
+  XSP_TRY(store_load_derived_columns(store, run_id, STORE_BIT(STORE_FORWARD_ID), arena, &derived, err));
+  for (size_t i = 0; i < run->rows->count; i++) {
+    const struct layer_row *item = &run->rows->items[i];
+    uint32_t observation = run->observation_of[item->observation], row = item->row;
+    if (observation == ROW_NONE || !set->is_kept[observation])
+      continue;
+    if (item->is_backward)
+      row = derived.forward_id != NULL ? run_columns_row(&columns, derived.forward_id[row]) : ROW_NONE;
+    double ms = run->part->on_device ? (double)item->executed_ns / 1e6 + (double)item->alone_ns / 1e6 : item->latency_ms;
+    uint32_t context = row != ROW_NONE && backward->places->has_contexts ? columns.spans.context_id[row] : 0;
+    uint32_t place = context != 0 ? context - 1 : PLACE_NONE;
+    for (size_t k = 0; k < 2; k++) {
+      uint32_t source = k == 0 && place != PLACE_NONE ? place_in_source(backward->places->all, place) + 1 : 0;
+      struct group *group = group_at(k == 0 ? &backward->sources : &backward->names, item->forward, source, place);
+      *(item->is_backward ? &group->backward_ms : &group->forward_ms) += ms / (double)set->kept_count;
+      if (group->span_id == 0 && row != ROW_NONE) {
+        group->run_id = run_id;
+        group->span_id = columns.spans.span_id[row];
+      }
+    }
+  }
+  return STATUS_OK;
+}
+
+static bool is_slow(const struct backward *backward, const struct group *group)
+{
+  const struct findings *findings = backward->findings;
+  return group->forward_ms > 0 &&
+         group->backward_ms > findings_threshold(findings, "slow_backward-ratio") * group->forward_ms &&
+         share_pct(group->backward_ms, backward->latency_ms) >= findings_threshold(findings, "slow_backward-share");
+}
+
+static void add(struct backward *backward, const struct group *group)
+{
+  struct findings *findings = backward->findings;
+  const char *name = store_text(backward->question.view->store, group->name, NULL);
+  struct finding *finding = findings_add(findings);
+  if (group->source != 0)
+    finding_at_place(findings, finding, group->place);
+  finding->context = findings_format(findings, "%s", name);
+  finding->run_id = group->run_id;
+  finding->spans[0] = group->span_id;
+  finding->span_count = group->span_id != 0;
+  finding->time_ms = group->backward_ms;
+  finding->share_pct = share_pct(group->backward_ms, backward->latency_ms);
+  finding->saving_ms = group->forward_ms + group->backward_ms;
+  finding->saving_basis = "the time of the operator and of its backward operators, as if another one took none";
+  finding->title = findings_format(findings, "the backward pass of %s takes %s per observation, %.3g times its forward pass",
+                                   findings_name(findings, name), findings_time(findings, group->backward_ms),
+                                   group->backward_ms / group->forward_ms);
+  finding->advice = "compute the same with another operator, such as index_select for indexing, or gradients for less of it";
+  finding->threshold = findings_threshold_of(findings, "slow_backward-ratio");
+  finding->confidence = group->source != 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+  finding_number(finding, "forward_ms", group->forward_ms);
+  finding_number(finding, "backward_ms", group->backward_ms);
+  finding_number(finding, "ratio", group->backward_ms / group->forward_ms);
+}
+
+static enum status find_groups(struct backward *backward, struct error *err)
+{
+  static const char why[] = "it has no backward operators that are linked to forward operators (A16)";
+  struct layers *layers = &backward->layers;
+  uint32_t sequence;
+  const char *from;
+  if (!store_find_string(backward->question.view->store, "sequence", 8, &sequence)) // cheap
+    return findings_lack(backward->findings, err, why);
+  XSP_TRY(findings_places(backward->findings, &backward->places, err));
+  XSP_TRY(layers_answer(&backward->question, LAYERS_FOR_LATENCY, layers, err));
+  if (layers->count == 0)
+    return findings_lack(backward->findings, err, why);
+  backward->latency_ms =
+      question_model_latency(&backward->question, layers_model_set(&backward->question, layers, &from));
+  for (size_t i = 0; i < layers->run_count; i++) {
+    struct arena arena = {0};
+    enum status status = add_run(backward, &layers->runs[i], &arena, err);
+    arena_done(&arena);
+    XSP_TRY(status);
+  }
+  for (size_t i = 0; i < backward->sources.items.count; i++) {
+    const struct group *group = &backward->sources.items.items[i];
+    if (group->source == 0 || !is_slow(backward, group))
+      continue;
+    group_at(&backward->names, group->name, 0, PLACE_NONE)->is_found = true;
+    add(backward, group);
+  }
+  for (size_t i = 0; i < backward->names.items.count; i++) {
+    const struct group *group = &backward->names.items.items[i];
+    if (!group->is_found && is_slow(backward, group))
+      add(backward, group);
+  }
+  return STATUS_OK;
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct backward backward = {.findings = findings};
+  enum status status = findings_ask(findings, LAYER_AUTOGRAD_NAME, &backward.question, err);
+  if (status == STATUS_OK)
+    status = find_groups(&backward, err);
+  vector_done(&backward.sources.items);
+  vector_done(&backward.names.items);
+  map_done(&backward.sources.at);
+  map_done(&backward.names.at);
+  return status;
+}
+
+const struct finding_rule finding_f3 = {
+    .id = "F3",
+    .key = "slow_backward",
+    .title = "slow backward operators",
+    .thresholds = {{"slow_backward-ratio", "", 2, "backward time in times of the forward one, more than"},
+                   {"slow_backward-share", "%", 1, "backward time, of the observation, at least"}},
+    .find = find,
+};

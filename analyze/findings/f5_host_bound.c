@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// F5, host time far above device time: the innermost functions, ranges and operators where the host takes several times as long as
+// the device works for them, while the device could do more.
+#include "analyze/causes/time_parts.h"
+#include "analyze/findings/rules.h"
+
+#include <math.h>
+#include <xsp/call_path.h>
+
+struct host_bound {
+  struct findings *findings;
+  const struct places *places;
+  double idle_ms;             // per observation, no device works
+  double *host_ns, *device_ns; // by function, with all below it
+  bool *is_below;             // a function below it is a finding
+};
+
+// Mean over the kept observations of the time in which no device copies or computes.
+static enum status load_idle(struct host_bound *bound, struct error *err)
+{
+  struct question *question = bound->findings->question;
+  const struct view_set *set = bound->findings->set;
+  struct time_parts parts;
+  XSP_TRY(time_parts_load(question->view, set, question->scratch, &parts, err));
+  double busy_ms = 0;
+  for (size_t i = 0; i < set->observation_count; i++)
+    for (size_t part = TIME_KERNELS; part <= TIME_COPIES; part++)
+      if (set->is_kept[i] && !isnan(parts.parts[part][i]))
+        busy_ms += parts.parts[part][i];
+  bound->idle_ms = fmax(bound->findings->latency_ms - busy_ms / (double)set->kept_count, 0);
+  return STATUS_OK;
+}
+
+static double gain_ms(const struct host_bound *bound, uint32_t function)
+{
+  double excess_ns = bound->host_ns[function] - bound->device_ns[function];
+  return fmin(findings_per_observation_ms(bound->findings, excess_ns), bound->idle_ms);
+}
+
+static bool is_slow(const struct host_bound *bound, uint32_t function)
+{
+  const struct place *place = &bound->places->functions[function];
+  bool is_call = place->level == XSP_LEVEL_KERNEL; // waits for the device, mostly
+  if (place->frame_kind == XSP_FRAME_DEVICE || is_call || place_is_glue(place) || place->name[0] == 0)
+    return false;
+  return bound->host_ns[function] >
+             findings_threshold(bound->findings, "host_bound-ratio") * bound->device_ns[function] &&
+         share_pct(gain_ms(bound, function), bound->findings->latency_ms) >=
+             findings_threshold(bound->findings, "host_bound-share");
+}
+
+static void add(struct host_bound *bound, uint32_t function)
+{
+  struct findings *findings = bound->findings;
+  struct finding *finding = findings_add(findings);
+  double host_ms = findings_per_observation_ms(findings, bound->host_ns[function]);
+  double device_ms = findings_per_observation_ms(findings, bound->device_ns[function]);
+  finding_at_place(findings, finding, bound->places->functions[function].function);
+  finding_spans_in_function(findings, finding, function);
+  finding->time_ms = host_ms;
+  finding->share_pct = share_pct(host_ms, findings->latency_ms);
+  finding->saving_ms = gain_ms(bound, function);
+  finding->saving_basis = "host time beyond the device time, at most the time in which no device works";
+  finding->title =
+      device_ms > 0 ? findings_format(findings, "the host takes %s per observation in %s, %.3g times the device time for it",
+                                      findings_time(findings, host_ms), findings_name(findings, finding->context),
+                                      host_ms / device_ms)
+                    : findings_format(findings, "the host takes %s per observation in %s, which gives the device no work",
+                                      findings_time(findings, host_ms), findings_name(findings, finding->context));
+  finding->advice = "let the device work meanwhile: prefetch data in other processes, launch graphs or fused operators, "
+                    "avoid waits for results";
+  finding->threshold = findings_threshold_of(findings, "host_bound-ratio");
+  finding->confidence = CONFIDENCE_MEDIUM;
+  finding_number(finding, "host_ms", host_ms);
+  finding_number(finding, "device_ms", device_ms);
+  finding_number(finding, "device_idle_ms", bound->idle_ms);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct host_bound bound = {.findings = findings};
+  struct arena *scratch = findings->question->scratch;
+  XSP_TRY(findings_places(findings, &bound.places, err));
+  size_t count = bound.places->function_count;
+  if (!bound.places->has_devices)
+    return findings_lack(findings, err, "nothing was executed on a device");
+  XSP_TRY(load_idle(&bound, err));
+  bound.host_ns = arena_alloc_array(scratch, count + 1, sizeof(double));
+  bound.device_ns = arena_alloc_array(scratch, count + 1, sizeof(double));
+  bound.is_below = arena_alloc_array(scratch, count + 1, sizeof(bool));
+  for (size_t i = count; i > 0; i--) {
+    uint32_t function = (uint32_t)(i - 1), parent = bound.places->functions[function].parent;
+    bound.host_ns[function] += bound.places->functions[function].own.host_ns;
+    bound.device_ns[function] += bound.places->functions[function].own.device_ns;
+    if (!bound.is_below[function] && is_slow(&bound, function)) {
+      bound.is_below[function] = true;
+      add(&bound, function);
+    }
+    if (parent == PLACE_NONE)
+      continue;
+    bound.host_ns[parent] += bound.host_ns[function];
+    bound.device_ns[parent] += bound.device_ns[function];
+    bound.is_below[parent] |= bound.is_below[function];
+  }
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f5 = {
+    .id = "F5",
+    .key = "host_bound",
+    .title = "host time far above device time",
+    .thresholds = {{"host_bound-ratio", "", 2, "host time in times of the device time, more than"},
+                   {"host_bound-share", "%", 5, "what could be gained, of the observation, at least"}},
+    .find = find,
+};
