@@ -75,6 +75,7 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                         const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err) MUST_CHECK;
 
+const char *analyze_severity(double pct);  // of what a finding could save, else of its share: "high", "medium", "low"
 bool analyze_is_finding(const char *name); // an id ("F1", in any case) or a key ("hotspot") of analyze/findings/
 
 // ---- the cause (analyze/causes/) --------------------------------------------------------------------------------------

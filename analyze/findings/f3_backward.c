@@ -56,7 +56,8 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
       continue;
     if (item->is_backward)
       row = derived.forward_id != NULL ? run_columns_row(&columns, derived.forward_id[row]) : ROW_NONE;
-    double ms = run->part->on_device ? (double)item->executed_ns / 1e6 + (double)item->alone_ns / 1e6 : item->latency_ms;
+    double ms =
+        run->part->on_device ? (double)item->executed_ns / 1e6 + (double)item->alone_ns / 1e6 : item->latency_ms;
     uint32_t context = row != ROW_NONE && backward->places->has_contexts ? columns.spans.context_id[row] : 0;
     uint32_t place = context != 0 ? context - 1 : PLACE_NONE;
     for (size_t k = 0; k < 2; k++) {
@@ -95,10 +96,12 @@ static void add(struct backward *backward, const struct group *group)
   finding->share_pct = share_pct(group->backward_ms, backward->latency_ms);
   finding->saving_ms = group->forward_ms + group->backward_ms;
   finding->saving_basis = "the time of the operator and of its backward operators, as if another one took none";
-  finding->title = findings_format(findings, "the backward pass of %s takes %s per observation, %.3g times its forward pass",
-                                   findings_name(findings, name), findings_time(findings, group->backward_ms),
-                                   group->backward_ms / group->forward_ms);
-  finding->advice = "compute the same with another operator, such as index_select for indexing, or gradients for less of it";
+  finding->title =
+      findings_format(findings, "the backward pass of %s takes %s per observation, %.3g times its forward pass",
+                      findings_name(findings, name), findings_time(findings, group->backward_ms),
+                      group->backward_ms / group->forward_ms);
+  finding->advice =
+      "compute the same with another operator, such as index_select for indexing, or gradients for less of it";
   finding->threshold = findings_threshold_of(findings, "slow_backward-ratio");
   finding->confidence = group->source != 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
   finding_number(finding, "forward_ms", group->forward_ms);

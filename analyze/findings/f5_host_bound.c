@@ -10,9 +10,9 @@
 struct host_bound {
   struct findings *findings;
   const struct places *places;
-  double idle_ms;             // per observation, no device works
+  double idle_ms;              // per observation, no device works
   double *host_ns, *device_ns; // by function, with all below it
-  bool *is_below;             // a function below it is a finding
+  bool *is_below;              // a function below it is a finding
 };
 
 // Mean over the kept observations of the time in which no device copies or computes.
@@ -62,13 +62,15 @@ static void add(struct host_bound *bound, uint32_t function)
   finding->saving_ms = gain_ms(bound, function);
   finding->saving_basis = "host time beyond the device time, at most the time in which no device works";
   finding->title =
-      device_ms > 0 ? findings_format(findings, "the host takes %s per observation in %s, %.3g times the device time for it",
-                                      findings_time(findings, host_ms), findings_name(findings, finding->context),
-                                      host_ms / device_ms)
-                    : findings_format(findings, "the host takes %s per observation in %s, which gives the device no work",
-                                      findings_time(findings, host_ms), findings_name(findings, finding->context));
-  finding->advice = "let the device work meanwhile: prefetch data in other processes, launch graphs or fused operators, "
-                    "avoid waits for results";
+      device_ms > 0
+          ? findings_format(findings, "the host takes %s per observation in %s, %.3g times the device time for it",
+                            findings_time(findings, host_ms), findings_name(findings, finding->context),
+                            host_ms / device_ms)
+          : findings_format(findings, "the host takes %s per observation in %s, which gives the device no work",
+                            findings_time(findings, host_ms), findings_name(findings, finding->context));
+  finding->advice =
+      "let the device work meanwhile: prefetch data in other processes, launch graphs or fused operators, "
+      "avoid waits for results";
   finding->threshold = findings_threshold_of(findings, "host_bound-ratio");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "host_ms", host_ms);

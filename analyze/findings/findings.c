@@ -26,7 +26,7 @@ static double saving_pct(const struct findings *findings, const struct finding *
   return share_pct(finding->saving_ms, isnan(findings->latency_ms) ? root_ms(findings) : findings->latency_ms);
 }
 
-static const char *severity(double pct)
+const char *analyze_severity(double pct)
 {
   return pct >= HIGH_PCT ? "high" : pct >= MEDIUM_PCT ? "medium" : "low";
 }
@@ -78,7 +78,7 @@ static void put_row(struct findings *findings, const struct finding *finding)
   table_row(table);
   table_put(table, "id", "", "finding", cell_text(finding->rule->id));
   table_put(table, "rule", "", "rule", cell_text(finding->rule->key));
-  table_put(table, "severity", "", "severity", cell_text(severity(isnan(pct) ? finding->share_pct : pct)));
+  table_put(table, "severity", "", "severity", cell_text(analyze_severity(isnan(pct) ? finding->share_pct : pct)));
   table_put(table, "confidence", "", "confidence", cell_text(confidences[finding->confidence]));
   table_put(table, "title", "", "title", cell_text(finding->title));
   table_put(table, "context", "", "context", cell_text(finding->context));

@@ -34,7 +34,7 @@ static enum status read_list(const struct invocation *invocation, const char *op
 enum status findings_options_read(const struct invocation *invocation, bool are_asked, struct arena *arena,
                                   struct analyze_request *request, struct error *err)
 {
-  static const char *const options[] = {"only", "threshold", "fail-on"};
+  static const char *const options[] = {"only", "threshold", "fail-on", "findings"};
   for (size_t i = 0; i < sizeof options / sizeof *options && !are_asked; i++)
     if (invocation_has(invocation, options[i]))
       return error_set(err, STATUS_USE, "wrong use", options[i], "xsp analyze findings FILE",
@@ -99,16 +99,6 @@ static enum status check(const struct limit *limit, const struct table *tables, 
   return STATUS_OK;
 }
 
-// Of the rules asked, or of the user's own.
-static bool is_known(const char *name, const struct table *tables, size_t count)
-{
-  for (size_t i = 0; i < count; i++)
-    for (size_t row = 0; row < tables[i].row_count && strcmp(tables[i].id, "findings") == 0; row++)
-      if (strcasecmp(text_of(&tables[i], row, "id"), name) == 0)
-        return true;
-  return analyze_is_finding(name);
-}
-
 enum status findings_options_check(const struct invocation *invocation, const struct table *tables, size_t count,
                                    struct error *err)
 {
@@ -119,7 +109,7 @@ enum status findings_options_check(const struct invocation *invocation, const st
   for (size_t i = 0; i < text_count && status == STATUS_OK; i++) {
     struct limit limit;
     status = read_limit(arena_copy(&arena, texts[i], strlen(texts[i])), &limit, err);
-    if (status == STATUS_OK && !is_known(limit.name, tables, count))
+    if (status == STATUS_OK && !invocation_has(invocation, "findings") && !analyze_is_finding(limit.name))
       status = error_set(err, STATUS_USE, "there is no such finding", limit.name, "--fail-on F2:5%",
                          "docs/findings.md lists them");
     if (status == STATUS_OK)

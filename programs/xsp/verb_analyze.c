@@ -3,6 +3,7 @@
 #include "base/interner.h"
 #include "programs/xsp/analyze_summary.h"
 #include "programs/xsp/findings_options.h"
+#include "programs/xsp/findings_own.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
@@ -128,13 +129,32 @@ static bool are_all_over_all(const struct question *question, const struct analy
   return question->id_count > 0;
 }
 
+// The built-in findings of one file after the other, each with those of the user's folder.
+static enum status ask_own(struct question *question, const char *folder, const struct analyze_request *request,
+                           struct error *err)
+{
+  struct answers *answers = &question->answers;
+  for (size_t i = 0; i < question->files.stores.count; i++) {
+    struct store *store = question->files.stores.items[i];
+    size_t first = answers->tables.count;
+    XSP_TRY(answers_add(answers, "findings", &store, 1, request, err));
+    XSP_TRY(findings_own_add(folder, store, request->top, &answers->tables.items[first], &answers->arena, err));
+    if (question->files.stores.count > 1 && answers->tables.items[first].experiment == NULL)
+      answers->tables.items[first].experiment = store_path(store);
+  }
+  return STATUS_OK;
+}
+
 // Runs all; of several analyses those that the files cannot answer are named on stderr and make the status "no".
-static enum status ask(struct question *question, const struct analyze_request *request, struct error *err)
+static enum status ask(struct question *question, const struct analyze_request *request, const char *folder,
+                       struct error *err)
 {
   enum status result = STATUS_OK;
   for (size_t i = 0; i < question->id_count; i++) {
-    enum status status = answers_add(&question->answers, question->ids[i], question->files.stores.items,
-                                     question->files.stores.count, request, err);
+    enum status status = folder != NULL && strcasecmp(question->ids[i], "findings") == 0
+                             ? ask_own(question, folder, request, err)
+                             : answers_add(&question->answers, question->ids[i], question->files.stores.items,
+                                           question->files.stores.count, request, err);
     if (status == STATUS_NO && question->id_count > 1) {
       output_error(err);
       *err = (struct error){0};
@@ -186,7 +206,7 @@ static enum status answer(const struct invocation *invocation, struct question *
     return analyze_summary(question->files.stores.items, question->files.stores.count, &request, format,
                            question->paths[0], err);
   if (status == STATUS_OK)
-    status = ask(question, &request, err);
+    status = ask(question, &request, invocation_value(invocation, "findings"), err);
   if (status == STATUS_OK || (status == STATUS_NO && question->id_count > 1)) {
     enum status print_status = output_tables(question->answers.tables.items, question->answers.tables.count, format,
                                              question->id_count > 1, err);
@@ -262,6 +282,9 @@ static const struct option_description options[] = {
     {"threshold", 0, "NAME=VALUE,...", NULL, true,
      "findings: another threshold than the usual one, for example hotspot-share=20 (per cent). docs/findings.md lists "
      "them; a wrong name prints all."},
+    {"findings", 0, "DIR", NULL, false,
+     "findings: your own, too: each query DIR/*.sql and each Python program DIR/*.py runs like a built-in one "
+     "(docs/findings.md)."},
     {"fail-on", 0, "ID[:PERCENT],...", NULL, true,
      "findings: exit status 1 where one of this id could save more than PERCENT of the time (where no bound is known: "
      "takes more); without PERCENT, where there is one."},

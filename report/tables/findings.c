@@ -34,7 +34,8 @@ static void put_gain(const struct table *table, size_t row, unsigned width, stru
   buf_format(&line, " %s", style.unit);
   if (!isnan(pct))
     buf_format(&line, " (%.3g %%)", pct);
-  buf_format(&line, ": %s", text_of(table, row, "saving_basis"));
+  const char *basis = text_of(table, row, "saving_basis");
+  buf_format(&line, "%s%s", basis[0] != 0 ? ": " : "", basis);
   put_line("gain", line.data, width, out);
   buf_done(&line);
 }
@@ -52,8 +53,11 @@ static void put_place(const struct table *table, size_t row, unsigned width, str
 
 static void put_block(const struct table *table, size_t row, unsigned width, struct buf *out)
 {
-  struct buf rule = {0};
-  buf_format(out, "%-4s %-*s", text_of(table, row, "id"), INDENT - 5, text_of(table, row, "severity"));
+  struct buf rule = {0}, head = {0};
+  buf_format(&head, "%-4s %-*s", text_of(table, row, "id"), INDENT - 6, text_of(table, row, "severity"));
+  display_escape(out, head.data, head.length); // a finding of the user's own has any name
+  buf_text(out, " ");
+  buf_done(&head);
   display_wrap(out, text_of(table, row, "title"), INDENT, INDENT, width);
   put_place(table, row, width, out);
   put_gain(table, row, width, out);

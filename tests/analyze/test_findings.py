@@ -16,6 +16,7 @@ import scripted
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 RESNET = (pathlib.Path(os.environ["XSP_TEST_DATA"]) / "kineto" /
           "kineto__tb_plugin__samples__resnet50_num_workers_0__worker0.1623143089861.pt.trace.json.gz")
+PACKAGE = SOURCE / "python" / "src"
 KEYS = {"id", "rule", "severity", "confidence", "title", "context", "context_id", "file", "line", "time_ms", "share_pct", "basis",
         "saving_ms", "saving_pct", "saving_basis", "threshold", "advice", "run_id", "spans", "numbers"}
 STEPS = [{"ph": "X", "name": f"step {step}", "ts": 2000 * step, "dur": 1000, "pid": 1, "tid": 1} for step in range(3)]
@@ -41,7 +42,7 @@ class Files(unittest.TestCase):
         return path
 
 
-class Small(Files):
+class Steps(Files):
     """Three steps of 1 ms with twelve operators of 10 µs each: F2 alone."""
 
     def steps(self):
@@ -54,6 +55,8 @@ class Small(Files):
                               timeout=60, check=False)
         return done.returncode, done.stdout, done.stderr
 
+
+class Small(Steps):
     def test_rows(self):
         table = findings(self.steps())
         self.assertEqual({column["key"] for column in table["columns"]}, KEYS)
@@ -102,6 +105,58 @@ class Small(Files):
             self.assertIn(f"\n## {rule['id']} {rule['rule'].replace('_', ' ')}\n", page)
             for threshold in rule["thresholds"]:
                 self.assertEqual(rows.get(threshold["name"]), f"{threshold['default']:g} {threshold['unit']}".strip())
+
+
+class Own(Steps):
+    """Findings of the user's own, in a folder."""
+
+    def own(self, name, text):
+        folder = tempfile.TemporaryDirectory(dir=self.folder)
+        self.addCleanup(folder.cleanup)
+        (pathlib.Path(folder.name) / name).write_text(text)
+        return "--findings", folder.name, "--only", "F1"
+
+    def test_query(self):
+        """Columns are keys; others become numbers; the wrong type, and what is missing, is null."""
+        options = self.own("long_step.sql", """select 'a step of ' || max(duration_ns) as title, 0.1 as saving_ms, span_id as spans,
+            run_id, 'x' as line, count(*) as steps, 'step.py' as file from observation""")
+        (row,) = findings(self.steps(), *options)["rows"]
+        self.assertEqual(row.keys(), KEYS)
+        self.assertEqual((row["id"], row["title"], row["severity"]), ("long_step", "a step of 1000000", "high"))
+        self.assertEqual((row["line"], row["file"], row["confidence"]), (None, "step.py", None))
+        self.assertEqual((row["numbers"], row["run_id"], len(row["spans"])), ({"steps": 3}, 1, 1))
+        self.assertAlmostEqual(row["saving_pct"], 10)
+        for limit, status in (("long_step:5%", 1), ("long_step:11", 0), ("another", 0)):
+            self.assertEqual(self.status(*options, "--fail-on", limit)[0], status)
+
+    def test_order(self):
+        """They are in the order of all others, and --top counts them."""
+        options = self.own("a.sql", "values (1), (2)")[:2]
+        self.assertEqual([row["id"] for row in findings(self.steps(), *options)["rows"]], ["F2", "a", "a"])
+        self.assertEqual(len(findings(self.steps(), *options, "--top", "2")["rows"]), 2)
+
+    def test_what_cannot_run(self):
+        for name, text in (("a.sql", "selekt 1"), ("a.sql", "delete from run"), ("a.sql", "select 1; select 2"), ("a.py", "not python"),
+                           ("a.sql", "")):
+            with self.subTest(text):
+                status, out, errors = self.status(*self.own(name, text))
+                self.assertEqual((status, out), (2, ""))
+                self.assertIn("/" + name, errors.splitlines()[-1])
+        self.assertEqual(self.status("--findings", self.folder / "none")[0], 2)
+
+    def test_only_regular_files(self):
+        options = self.own("a.sql", "select 1")
+        os.mkfifo(pathlib.Path(options[1]) / "b.sql")
+        self.assertEqual(self.status(*options)[0], 2)
+
+    @unittest.skipUnless(PACKAGE.exists(), "the package xsp is not there")
+    def test_program(self):
+        options = self.own("slow.py", "flag_issue(call_tree.root, 'slow', saving_ms=0.25)\nprint('to stderr')\n")
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+        done = subprocess.run([scripted.XSP, "analyze", "findings", self.steps(), *options, "--json"], capture_output=True, text=True,
+                              timeout=60, check=True, env=environment)
+        (row,) = json.loads(done.stdout)["rows"]
+        self.assertEqual((row["id"], row["saving_ms"], done.stderr), ("slow", 0.25, "to stderr\n"))
 
 
 @unittest.skipUnless(RESNET.exists(), f"{RESNET} is not there")

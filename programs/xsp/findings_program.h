@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a finding that is a Python program.
+#ifndef XSP_PROGRAMS_XSP_FINDINGS_PROGRAM_H
+#define XSP_PROGRAMS_XSP_FINDINGS_PROGRAM_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+// `python3 -m xsp.findings PROGRAM TRACE`, in the active Python environment: what it prints is appended to `text`. Its stderr is
+// ours. STATUS_INPUT where it fails, or prints more than 16 MiB: it is killed.
+enum status findings_program_run(const char *program, const char *trace, struct buf *text, struct error *err) MUST_CHECK;
+
+#endif
