@@ -60,6 +60,9 @@ void report_cause(const struct cause *cause, struct buf *out);
 // A line for each, "cause    …", with its experiment where the files have several.
 void report_causes(const struct cause *causes, size_t count, struct buf *out);
 
+// The rows of tables of findings, a line each, and how to see all of `path`'s. Nothing where there are none.
+void report_findings(const struct table *tables, size_t count, const char *path, struct buf *out);
+
 // ---- the page
 struct report_page_file {
   struct store *store; // correlated

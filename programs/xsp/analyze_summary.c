@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TOP_ROWS 5
+#define TOP_FINDINGS 3
 
 static const char *const summary_ids[] = {"A1", "A2", "A10"};
 #define SUMMARY_IDS (sizeof summary_ids / sizeof summary_ids[0])
@@ -20,7 +21,22 @@ struct summary {
   struct cause *causes;
   size_t cause_count;
   size_t ends[SUMMARY_IDS]; // of each analysis' tables
+  struct answers findings;  // the first of each experiment
 };
+
+static enum status ask_findings(struct summary *summary, struct store *const *stores, size_t count,
+                                const struct analyze_request *request, struct error *err)
+{
+  struct analyze_request asked = *request;
+  struct error why = {0};
+  asked.sort = NULL;
+  asked.top = TOP_FINDINGS;
+  enum status status = answers_add(&summary->findings, "findings", stores, count, &asked, &why);
+  if (status == STATUS_OK || status == STATUS_NO)
+    return STATUS_OK;
+  *err = why;
+  return status;
+}
 
 static enum status ask(struct summary *summary, struct store *const *stores, size_t count,
                        const struct analyze_request *request, struct error *err)
@@ -41,7 +57,7 @@ static enum status ask(struct summary *summary, struct store *const *stores, siz
       output_error(&why);
     summary->ends[i] = summary->answers.tables.count;
   }
-  return STATUS_OK;
+  return ask_findings(summary, stores, count, request, err);
 }
 
 static void add_list(struct answers *answers)
@@ -91,6 +107,11 @@ static enum status print_json(const struct summary *summary, struct error *err)
     report_tables(summary->answers.tables.items + from, summary->ends[i] - from, REPORT_JSON, false, 0, &out);
     buf_text(&out, ",");
   }
+  if (summary->findings.tables.count > 0) {
+    buf_text(&out, "\"findings\":");
+    report_tables(summary->findings.tables.items, summary->findings.tables.count, REPORT_JSON, false, 0, &out);
+    buf_text(&out, ",");
+  }
   buf_text(&out, "\"analyses\":");
   json_start(&json, &out);
   json_array(&json);
@@ -121,10 +142,13 @@ enum status analyze_summary(struct store *const *stores, size_t count, const str
     if (out.length > 0)
       buf_text(&out, "\n");
     report_tables(summary.answers.tables.items, summary.answers.tables.count, format, true, output_width(), &out);
+    if (!report_format_is_csv(format))
+      report_findings(summary.findings.tables.items, summary.findings.tables.count, path, &out);
     status = output_buf(&out, err);
     if (status == STATUS_OK && format == REPORT_TEXT)
       output_message("next:    xsp analyze ID %s, or xsp report %s (one page for the browser)", path, path);
   }
   answers_done(&summary.answers);
+  answers_done(&summary.findings);
   return status;
 }

@@ -253,8 +253,7 @@ static enum status run_file(struct own *own, const char *name, struct store *sto
   XSP_TRY(input_file_open(own->path, INPUT_FILE_REGULAR, "cannot run the finding", &file, &facts, err));
   own->rows = 0;
   own->id = arena_copy(own->arena, name, (size_t)(strrchr(name, '.') - name));
-  enum status status =
-      text_ends_with(name, ".sql") ? run_query(own, file, store, err) : run_program(own, store, err);
+  enum status status = text_ends_with(name, ".sql") ? run_query(own, file, store, err) : run_program(own, store, err);
   close(file);
   return status;
 }

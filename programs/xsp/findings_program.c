@@ -22,8 +22,8 @@ extern char **environ;
 static enum status start(const char *python, const char *program, const char *trace, int output, pid_t *ret_child,
                          struct error *err)
 {
-  char *const arguments[] = {(char *)(uintptr_t)python,  "-m", "xsp.findings", (char *)(uintptr_t)program,
-                             (char *)(uintptr_t)trace, NULL};
+  char *const arguments[] = {(char *)(uintptr_t)python, "-m", "xsp.findings", (char *)(uintptr_t)program,
+                             (char *)(uintptr_t)trace,  NULL};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -32,8 +32,8 @@ static enum status start(const char *python, const char *program, const char *tr
   posix_spawn_file_actions_destroy(&actions);
   if (failure == 0)
     return STATUS_OK;
-  return error_set(err, STATUS_SYSTEM, WHAT, program, "pip install ./python, in the active environment", "%s: %s", python,
-                   strerror(failure));
+  return error_set(err, STATUS_SYSTEM, WHAT, program, "pip install ./python, in the active environment", "%s: %s",
+                   python, strerror(failure));
 }
 
 // False: there is too much.

@@ -8,6 +8,7 @@
 
 // `python3 -m xsp.findings PROGRAM TRACE`, in the active Python environment: what it prints is appended to `text`. Its stderr is
 // ours. STATUS_INPUT where it fails, or prints more than 16 MiB: it is killed.
-enum status findings_program_run(const char *program, const char *trace, struct buf *text, struct error *err) MUST_CHECK;
+enum status findings_program_run(const char *program, const char *trace, struct buf *text,
+                                 struct error *err) MUST_CHECK;
 
 #endif

@@ -89,3 +89,27 @@ void findings_text(const struct table *table, unsigned width, struct buf *out)
   }
   buf_done(&context);
 }
+
+// "F2 medium  zero_grad runs 161 kernels …: at most 7.810 ms (4.44 %)"
+void report_findings(const struct table *tables, size_t count, const char *path, struct buf *out)
+{
+  size_t rows = 0;
+  for (size_t i = 0; i < count; i++)
+    for (size_t row = 0; row < tables[i].row_count; row++) {
+      struct buf line = {0};
+      double pct = table_double_at(&tables[i], row, "saving_pct");
+      buf_format(&line, "%-3s %-6s  %s", text_of(&tables[i], row, "id"), text_of(&tables[i], row, "severity"),
+                 text_of(&tables[i], row, "title"));
+      if (!isnan(pct))
+        buf_format(&line, ": at most %.3g %%", pct);
+      buf_text(out, rows++ == 0 ? "\nfindings  " : "          ");
+      display_escape(out, line.data, line.length);
+      buf_text(out, "\n");
+      buf_done(&line);
+    }
+  if (rows == 0)
+    return;
+  buf_text(out, "          more, and what to try: xsp analyze findings ");
+  display_escape(out, path, strlen(path));
+  buf_text(out, "\n");
+}

@@ -79,6 +79,14 @@ class Small(Steps):
         (row,) = csv.DictReader(io.StringIO(self.status("--format", "csv")[1]))
         self.assertEqual((row["id"], json.loads(row["numbers"])["count"]), ("F2", 12))
 
+    def test_summary(self):
+        """Without an analysis: the first findings, a line each, and the command for more."""
+        text = scripted.xsp("analyze", self.steps()).stdout.decode()
+        self.assertIn("findings  F2", text)
+        self.assertIn(f"xsp analyze findings {self.steps()}", text)
+        self.assertEqual([row["id"] for row in scripted.xsp_json("analyze", self.steps(), "--json")["findings"]["rows"]], ["F2"])
+        self.assertNotIn(b"findings  F2", scripted.xsp("analyze", self.steps(), "--format", "csv").stdout)
+
     def test_fail_on(self):
         for limits, expected in (("F2", 1), ("small_kernels:5%", 1), ("F2:5", 1), ("F2:100%", 0), ("F1", 0), ("F1,F2:5", 1),
                                  ("F2:x", 2), ("F99", 2), ("", 2)):

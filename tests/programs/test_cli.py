@@ -417,14 +417,14 @@ class AnalyzeTest(CliTest):
 
     def test_a_summary_without_an_analysis(self):
         summary = xsp_json("analyze", self.asynchronous, "--json")
-        self.assertEqual(set(summary), {"causes", "A1", "A2", "A10", "analyses"})
+        self.assertEqual(set(summary), {"causes", "A1", "A2", "A10", "findings", "analyses"})
         for name in ("A1", "A2", "A10"):
             top = [] if name == "A1" else ["--top", "5"]
             self.assertEqual(summary[name], xsp_json("analyze", name, *top, self.asynchronous, "--json"))
         codes = [row["id"] for row in summary["analyses"]]
         self.assertEqual(codes, ["L0", *(f"A{n}" for n in range(1, 19)), "T8", "T9", "T10", "T11", "findings"])
         self.assertEqual(summary["analyses"][2], {"id": "A2", "title": "layer information", "needs": "L"})
-        self.assertEqual(set(xsp_json("analyze", self.file, "--json")), {"causes", "A1", "A2", "analyses"}, "it has no kernels")
+        self.assertEqual(set(xsp_json("analyze", self.file, "--json")), {"causes", "A1", "A2", "findings", "analyses"}, "it has no kernels")
         two = leveled(experiments=2).write(self.folder / "two_in_summary.xsp")
         self.assertEqual([table["experiment"] for table in xsp_json("analyze", two, "--json")["A1"]], ["tiny", "tiny 2"])
         text = xsp("analyze", self.file, check=0)
