@@ -125,6 +125,40 @@ static void test_f1_of_contexts(void **unused)
   ASSERT_NEAR(fixture_number(&fixture, 1, "share_pct"), 100 * 400. / 900);
 }
 
+// Of a file of `xsp run --aggregate`: totals, of what was folded.
+static void test_a_folded_file(void **unused)
+{
+  (void)unused;
+  static const struct fixture_layer program = {"train", NULL, NULL, "program", -1, UNKNOWN_BYTES};
+  struct correlate_fold *fold = correlate_fold_begin(fixture.store);
+  uint32_t loss = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "loss_fn", "train.py", 12);
+  uint32_t mul = fixture_frame(&fixture, loss, XSP_FRAME_FRAMEWORK, "aten::mul", NULL, 0);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_layer(&fixture, &program, 0, MS);
+  fixture.context_id = mul;
+  for (int i = 0; i < 10; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mul", i * 20 * US, 19 * US);
+  fixture.context_id = fixture_frame(&fixture, loss, XSP_FRAME_FRAMEWORK, "free", NULL, 0);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "free", 300 * US, 0); // no operator
+  assert_int_equal(store_commit(fixture.store, NULL), STATUS_OK);
+  assert_int_equal(store_put_drained(fixture.store, NULL, 0, NULL), STATUS_OK); // as collect marks such files
+  correlate_fold_end(fold);
+  fixture_ready(&fixture);
+  ask("F2");
+  assert_int_equal(rows(), 1);
+  assert_string_equal(words(0, "basis"), "all");
+  assert_string_equal(words(0, "context"), "loss_fn");
+  assert_string_equal(words(0, "confidence"), "low");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.19);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.171);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_pct"), 90); // of the root's time: no latency is known
+  ask("F1");
+  assert_int_equal(rows(), 1);
+  assert_string_equal(words(0, "context"), "aten::mul");
+  ask("F3");
+  assert_true(fixture_has_note(&fixture, "F3"));
+}
+
 static void test_f1_without_layers_and_kernels(void **unused)
 {
   (void)unused;
@@ -320,6 +354,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_f1_is_silent_at_its_threshold, start, done),
       cmocka_unit_test_setup_teardown(test_f1_of_contexts, start, done),
       cmocka_unit_test_setup_teardown(test_f1_without_layers_and_kernels, start, done),
+      cmocka_unit_test_setup_teardown(test_a_folded_file, start, done),
       cmocka_unit_test_setup_teardown(test_f2_names_the_function_that_gathers, start, done),
       cmocka_unit_test_setup_teardown(test_f2_is_silent_at_its_mean, start, done),
       cmocka_unit_test_setup_teardown(test_f2_is_silent_below_its_count, start, done),

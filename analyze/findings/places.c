@@ -334,7 +334,7 @@ static enum status load_folded(struct loading *loading, const struct view_set *s
       }
       bool is_kernel = strcmp(rows[k].metric, "device_ns") == 0 && place->frame_kind == XSP_FRAME_DEVICE;
       bool is_operator =
-          strcmp(rows[k].metric, "host_ns") == 0 && place->frame_kind == XSP_FRAME_FRAMEWORK &&
+          strcmp(rows[k].metric, "host_ns") == 0 && rows[k].sum > 0 && place->frame_kind == XSP_FRAME_FRAMEWORK &&
           (place->parent == PLACE_NONE || loading->all.items[place->parent].frame_kind == XSP_FRAME_PYTHON);
       if (is_kernel)
         place->own.kernels = (struct place_units){(double)rows[k].count, (double)rows[k].exclusive_sum, 0};
