@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static void (*cleanup_function)(void); // atomic
+static void (*escape_function)(void);  // atomic
 static bool is_ending;                 // atomic
 
 void memory_on_exhausted(void (*cleanup)(void))
@@ -18,8 +19,16 @@ void memory_on_exhausted(void (*cleanup)(void))
   __atomic_store_n(&cleanup_function, cleanup, __ATOMIC_RELEASE);
 }
 
+void memory_set_escape(void (*escape)(void))
+{
+  __atomic_store_n(&escape_function, escape, __ATOMIC_RELEASE);
+}
+
 void memory_exhausted(void)
 {
+  void (*escape)(void) = __atomic_load_n(&escape_function, __ATOMIC_ACQUIRE);
+  if (escape != NULL)
+    escape();
   static const struct error error = {.status = STATUS_MEMORY,
                                      .what = "out of memory",
                                      .advice = "a smaller input, or more memory (ulimit -v, the container's limit)"};

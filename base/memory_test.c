@@ -110,12 +110,33 @@ static void ends_the_process_when_exhausted(void **state)
   }
 }
 
+static jmp_buf outside;
+
+static void leave(void)
+{
+  longjmp(outside, 1);
+}
+
+static void a_way_out_leaves_the_process_alive(void **state)
+{
+  (void)state;
+  memory_set_escape(leave);
+  volatile int times = 0;
+  if (setjmp(outside) != 0)
+    times = times + 1;
+  if (times < 2) // the way stays open
+    memory_new(TOO_MUCH, 1);
+  memory_set_escape(NULL);
+  assert_int_equal(times, 2);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gives_memory),
       cmocka_unit_test(copies_texts),
       cmocka_unit_test(ends_the_process_when_exhausted),
+      cmocka_unit_test(a_way_out_leaves_the_process_alive),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
