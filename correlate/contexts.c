@@ -4,6 +4,8 @@
 
 #include "base/saturate.h"
 
+#include <string.h>
+
 #define UNKNOWN (UINT32_MAX - 1)
 #define UNDER_WAY (UINT32_MAX - 2) // of a chain that is being placed: found again, it is a circle
 
@@ -118,6 +120,8 @@ void contexts_add(struct contexts *contexts, const struct context_spans *spans)
     if (placing.of[i] != CONTEXT_NONE)
       count_span(&contexts->all.items[placing.of[i]], spans, i);
   }
+  if (spans->ret_context != NULL && spans->count > 0)
+    memcpy(spans->ret_context, placing.of, spans->count * sizeof *placing.of);
   free(placing.of);
   free(placing.caller);
   vector_done(&placing.chain);

@@ -48,6 +48,7 @@ struct context_spans {
   const uint32_t *path;   // number of its call path, 0: none; NULL: no span has one
   const struct context_paths *paths;
   const int64_t *stands_for; // how many spans one is; NULL: one
+  uint32_t *ret_context;     // by place: the span's context, CONTEXT_NONE: there was no room; NULL: not needed
 };
 
 // Adds spans of one run; takes 4 bytes a span for the call, 8 where spans have call paths.

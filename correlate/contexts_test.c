@@ -27,7 +27,8 @@ static const uint32_t parents[] = {2, CONTEXT_NONE, 1, CONTEXT_NONE, 3, 4};
 static const uint32_t names[] = {KERNEL, STEP, CONV, STEP, CONV, KERNEL};
 static const uint8_t levels[] = {4, 1, 2, 1, 2, 4};
 static const int64_t starts[] = {3, 1, 2, 11, 12, 13}, selfs[] = {100, 10, 1, 20, 2, 200};
-static const struct context_spans two_steps = {6, parents, names, levels, starts, selfs, NULL, NULL, NULL};
+static uint32_t contexts_of[6];
+static const struct context_spans two_steps = {6, parents, names, levels, starts, selfs, NULL, NULL, NULL, contexts_of};
 
 static void equal_chains_share_a_context(void **state)
 {
@@ -38,6 +39,8 @@ static void equal_chains_share_a_context(void **state)
   assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 2, 30, 333, 1});
   assert_context(&contexts, 1, (struct context){0, CONV, 2, 2, 3, 303, 2});
   assert_context(&contexts, 2, (struct context){1, KERNEL, 4, 2, 300, 300, 3});
+  static const uint32_t expected[] = {2, 0, 1, 0, 1, 2};
+  assert_memory_equal(contexts_of, expected, sizeof expected);
   contexts_add(&contexts, &two_steps); // another run's
   assert_int_equal(contexts.all.count, 3);
   assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 4, 60, 666, 1});
@@ -51,7 +54,7 @@ static void one_name_in_two_places_is_two_contexts(void **state)
   static const uint32_t around[] = {CONTEXT_NONE, 0, CONTEXT_NONE, 2, 0}, called[] = {CONV, KERNEL, RELU, KERNEL, CONV};
   static const int64_t times[] = {1, 2, 3, 4, INT64_MAX};
   struct contexts contexts = {.most = 100};
-  contexts_add(&contexts, &(struct context_spans){5, around, called, NULL, times, times, NULL, NULL, NULL});
+  contexts_add(&contexts, &(struct context_spans){5, around, called, NULL, times, times, NULL, NULL, NULL, NULL});
   assert_int_equal(contexts.all.count, 5);
   assert_context(&contexts, 1, (struct context){0, KERNEL, 0, 1, 2, 2, 2});
   assert_context(&contexts, 3, (struct context){2, KERNEL, 0, 1, 4, 4, 4});
@@ -72,7 +75,7 @@ static void frames_of_paths_lie_between(void **state)
   static const uint32_t called[] = {STEP, CONV, 60, KERNEL, RELU, CONV}, path[] = {0, 2, 0, 3, 4, 2};
   static const uint8_t called_levels[] = {1, 2, 3, 4, 2, 2};
   static const int64_t times[] = {1, 2, 4, 8, 16, 32};
-  const struct context_spans spans = {6, around, called, called_levels, times, times, path, &paths, NULL};
+  const struct context_spans spans = {6, around, called, called_levels, times, times, path, &paths, NULL, NULL};
   struct contexts contexts = {.most = 100};
   contexts_add(&contexts, &spans);
   assert_int_equal(contexts.all.count, 8);
@@ -115,8 +118,8 @@ static void circles_end_at_the_top(void **state)
   (void)state;
   static const uint32_t circle[] = {1, 2, 0}, itself[] = {0};
   struct contexts contexts = {.most = 100};
-  contexts_add(&contexts, &(struct context_spans){3, circle, names, levels, starts, selfs, NULL, NULL, NULL});
-  contexts_add(&contexts, &(struct context_spans){1, itself, names, levels, starts, selfs, NULL, NULL, NULL});
+  contexts_add(&contexts, &(struct context_spans){3, circle, names, levels, starts, selfs, NULL, NULL, NULL, NULL});
+  contexts_add(&contexts, &(struct context_spans){1, itself, names, levels, starts, selfs, NULL, NULL, NULL, NULL});
   int64_t count = 0;
   for (size_t i = 0; i < contexts.all.count; i++)
     count += contexts.all.items[i].count;
@@ -135,7 +138,7 @@ static void deep_chains_need_no_stack(void **state)
     ones[i] = 1;
   }
   struct contexts contexts = {.most = UINT32_MAX - 3};
-  contexts_add(&contexts, &(struct context_spans){DEPTH, around, around, NULL, ones, ones, NULL, NULL, NULL});
+  contexts_add(&contexts, &(struct context_spans){DEPTH, around, around, NULL, ones, ones, NULL, NULL, NULL, NULL});
   assert_int_equal(contexts.all.count, DEPTH);
   assert_int_equal(contexts.all.items[0].total_ns, DEPTH);
   contexts_done(&contexts);
