@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files: any bytes as an .xsp file, opened, read in all ways, correlated and read again.
-#include "correlate/correlate.h"
+// Whole files: any bytes as an .xsp file, opened, read in all ways, correlated, read again, and made a tree.
+#include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +106,20 @@ static void read_all(struct store *store)
   arena_done(&arena);
 }
 
+static void make_trees(struct store *store)
+{
+  struct error err = {0};
+  struct arena arena = {0};
+  struct store_run *runs;
+  struct table table;
+  size_t count = 0;
+  if (store_runs(store, &arena, &runs, &count, &err) != STATUS_OK)
+    count = 0;
+  for (size_t i = 0; i < count && i < 4; i++)
+    check(report_tree(store, runs[i].run_id, &arena, &table, &err), &err);
+  arena_done(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   if (path[0] == 0) {
@@ -124,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_all(store);
     check(correlate_ensure(store, &err), &err);
     read_all(store);
+    make_trees(store);
     store_close(store);
   }
   return 0;

@@ -51,6 +51,11 @@ enum status report_export_file(struct store *store, const char *format, const ch
 enum status report_difference_file(const struct compare_answer *answer, const char *path, bool force,
                                    struct error *err) MUST_CHECK;
 
+// The calling context tree of a run as flame graphs show it, one node a row, callers first (docs/python.md, "The tree"). The
+// table lives in `arena`. STATUS_USE: the file has no such run.
+enum status report_tree(struct store *store, int64_t run_id, struct arena *arena, struct table *ret_table,
+                        struct error *err) MUST_CHECK;
+
 // Removes the half-made file, if there is one. For a program that is about to end; safe in signal handlers: it only
 // unlinks. One file is written at a time.
 void report_unfinished_remove(void);

@@ -163,9 +163,16 @@ void stacks_done(struct stacks *stacks)
   vector_done(&stacks->metric.rows);
 }
 
-// By row; changes `parent` to that of contexts. Spans of tracks with a clock of their own are in no lane: their times
-// cannot be added to the others'.
-static int64_t *own_times(const struct timeline_run *run, uint32_t *parent, struct arena *arena)
+uint32_t *stacks_parents(const struct timeline_run *run, struct arena *arena)
+{
+  const uint32_t *by_id = timeline_order_by_id(run, arena);
+  uint32_t *parent = arena_alloc_array(arena, run->spans.count, sizeof *parent);
+  for (size_t i = 0; i < run->spans.count; i++)
+    parent[i] = timeline_row_of(run, by_id, run->derived.parent_id[i]);
+  return parent;
+}
+
+int64_t *stacks_own_times(const struct timeline_run *run, uint32_t *parent, bool has_launches, struct arena *arena)
 {
   int64_t *own_ns = arena_alloc_array(arena, run->spans.count, sizeof *own_ns);
   for (size_t lane = 0; lane < run->lane_count; lane++)
@@ -174,7 +181,7 @@ static int64_t *own_times(const struct timeline_run *run, uint32_t *parent, stru
   timeline_nest(run, parent, own_ns);
   for (uint32_t row = 0; row < run->spans.count; row++) {
     uint8_t kind = run->derived.kind != NULL ? run->derived.kind[row] : run->spans.kind[row];
-    if (kind == XSP_KIND_LAUNCH || timeline_is_open(run, row) || own_ns[row] < 0)
+    if ((kind == XSP_KIND_LAUNCH && !has_launches) || timeline_is_open(run, row) || own_ns[row] < 0)
       own_ns[row] = 0;
   }
   return own_ns;
@@ -187,11 +194,8 @@ void stacks_add(const struct stacks *stacks, const struct timeline_run *run, str
     return;
   }
   struct arena arena = {0};
-  const uint32_t *by_id = timeline_order_by_id(run, &arena);
-  uint32_t *parent = arena_alloc_array(&arena, run->spans.count, sizeof *parent);
-  for (size_t i = 0; i < run->spans.count; i++)
-    parent[i] = timeline_row_of(run, by_id, run->derived.parent_id[i]);
-  const int64_t *own_ns = own_times(run, parent, &arena);
+  uint32_t *parent = stacks_parents(run, &arena);
+  const int64_t *own_ns = stacks_own_times(run, parent, false, &arena);
   const struct context_spans spans = {.count = run->spans.count,
                                       .parent = parent,
                                       .name = run->spans.name,
