@@ -1,9 +1,10 @@
 # What `cmake --install` and the tarball of `make dist` hold, in one place, so that nothing depends on where it is put:
-#   bin/xsp  lib/libxsp.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
+#   bin/xsp  lib/libxsp.so*  lib/libxsp_read.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
 # (bin/xsp, man pages and completion: programs/CMakeLists.txt.)
 # The same RUNPATH in the build folder and when installed: CMake pads one that it shortens later, and an empty entry is
 # the current directory, where a traced program would then look for libraries.
-install(TARGETS xsp_capture LIBRARY DESTINATION lib)
+install(TARGETS xsp_capture xsp_read LIBRARY DESTINATION lib)
+set_target_properties(xsp_read PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
 file(CONFIGURE OUTPUT xsp.pc @ONLY CONTENT [[
 prefix=${pcfiledir}/../..
 Name: xsp
@@ -12,7 +13,15 @@ Version: @PROJECT_VERSION@
 Cflags: -I${prefix}/include
 Libs: -L${prefix}/lib -lxsp
 ]])
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc DESTINATION lib/pkgconfig)
+file(CONFIGURE OUTPUT xsp_read.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/../..
+Name: xsp_read
+Description: read traces of xsp
+Version: @PROJECT_VERSION@
+Cflags: -I${prefix}/include
+Libs: -L${prefix}/lib -lxsp_read
+]])
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc ${CMAKE_CURRENT_BINARY_DIR}/xsp_read.pc DESTINATION lib/pkgconfig)
 install(DIRECTORY include/xsp DESTINATION include FILES_MATCHING PATTERN "*.h")
 # Its probing of frameworks shares code that can publish spans.
 set_target_properties(xsp PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
