@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tracers/frames: call paths of Python stacks equal the interpreter's own view, in every CPython 3.10 to 3.14 that is
 installed. Each scenario is a function of frames/frames_program.py, in a process of its own."""
-import glob
 import importlib.util
 import os
 import pathlib
@@ -10,31 +9,14 @@ import subprocess
 import sys
 import unittest
 
+from interpreters import VERSIONS, interpreters
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 PROBE = BUILD / "test-programs" / "frames_probe.so"
 LIAR = BUILD / "test-programs" / "frames_liar.so"
 PROGRAM = SOURCE / "tests" / "tracers" / "frames" / "frames_program.py"
 SANITIZED = os.environ.get("XSP_SANITIZE", "")
-VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
-
-
-ASK = ("import sys, sysconfig; print('%d.%d' % sys.version_info[:2], sys.implementation.name, "
-       "sysconfig.get_config_var('Py_GIL_DISABLED') or 0, int('libpython' in open('/proc/self/maps').read()))")
-
-
-def interpreters():
-    """{version: path}: one of each version that loads libpython, and one, "VERSION-static", that holds it."""
-    found = {}
-    for path in [sys.executable, *glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")),
-                 *(f"/usr/bin/python{version}" for version in VERSIONS)]:
-        if os.access(path, os.X_OK):
-            version, *rest = subprocess.run([path, "-I", "-c", ASK], capture_output=True, text=True).stdout.split() or [""]
-            if version in VERSIONS and rest[:2] == ["cpython", "0"]:
-                found.setdefault(version + ("" if rest[2] == "1" else "-static"), path)
-    return found
-
-
 INTERPRETERS = interpreters()
 
 
