@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records spans of this process where xsp runs it (`xsp run -- python3 …`, or XSP_SESSION); elsewhere does nothing."""
+import functools
+import importlib.machinery
+import importlib.util
+import inspect
+import sys
+import sysconfig
+
+from ._library import candidates
+
+
+class _Nothing:
+    """A span where nothing can be recorded."""
+
+    __slots__ = ()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *reason):
+        return None
+
+    def tag(self, key, value):
+        """As of a span that is recorded."""
+
+
+def _load():
+    """The recorder, or None: it is not installed, or not for this interpreter."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"):
+        return None
+    for path in candidates("xsp_python.so", "XSP_LIBRARY_PYTHON"):
+        try:
+            loader = importlib.machinery.ExtensionFileLoader("xsp_python", str(path))
+            module = importlib.util.module_from_spec(importlib.util.spec_from_loader("xsp_python", loader))
+            loader.exec_module(module)
+            return module
+        except ImportError:
+            continue
+    return None
+
+
+_NOTHING = _Nothing()
+_recorder = _load()
+if _recorder is not None:
+    span, tag, _site, _span_of = _recorder.span, _recorder.tag, _recorder.site, _recorder.span_of
+else:
+    def span(name, level=None, category=None):
+        """A context manager that makes its block a span."""
+        return _NOTHING
+
+    def tag(key, value):
+        """Tags the innermost span of this thread."""
+
+    _site, _span_of = span, lambda site: site
+
+
+def trace(function=None, *, name=None, level=None, category=None):
+    """Makes each call of a function a span, by default of the function's name: @xsp.trace, or @xsp.trace(level="model"). A
+    generator's span lasts until it ends, a coroutine's too."""
+    if function is None:
+        return functools.partial(trace, name=name, level=level, category=category)
+    name = name or function.__qualname__.rpartition("<locals>.")[2]
+    site = _site(name, level, category)
+    if inspect.iscoroutinefunction(function):
+        async def wrapper(*values, **named):
+            with _span_of(site):
+                return await function(*values, **named)
+    elif inspect.isgeneratorfunction(function):
+        def wrapper(*values, **named):
+            with _span_of(site):
+                return (yield from function(*values, **named))
+    else:
+        def wrapper(*values, **named):
+            with _span_of(site):
+                return function(*values, **named)
+    return functools.wraps(function)(wrapper)

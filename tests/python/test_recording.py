@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spans that package xsp records, in every CPython 3.10 to 3.14 of this machine."""
+import shutil
+import sys
+import unittest
+
+import package_case
+from package_case import ENVIRONMENT, INTERPRETERS, PACKAGE, PROGRAM, run
+from scripted import XSP, xsp_json
+
+
+class Recording(package_case.PackageTest):
+    def test_spans_of_a_program(self):
+        for version, python in INTERPRETERS.items():
+            with self.subTest(version=version):
+                out = self.folder / f"{version}.xsp"
+                done = run(XSP, "run", "-o", out, "--", python, PROGRAM, "record")
+                self.assertEqual((done.returncode, done.stdout), (0, "recorded\n"), done.stderr)
+                rows = xsp_json("sql", out, "select name, level, category, count(*) as n, count(duration_ns) as ended from "
+                                "span where tracer = 'app' and name not glob 'name *' group by 1, 2, 3", "--json")
+                found = {row["name"]: (row["level"], row["category"], row["n"], row["ended"]) for row in rows}
+                elsewhere = found.pop("elsewhere")  # finished by another thread: open
+                self.assertEqual(elsewhere, ("application", None, 1, 0))
+                others = found.pop("(other names)")
+                self.assertGreater(others[2], 4000)
+                self.assertEqual(found, {
+                    "step": ("model", "mine", 3, 3), "load": ("application", "load", 3, 3), "waits": ("application", None, 1, 1),
+                    "values": ("application", None, 2, 2), "fails": ("application", None, 1, 1),
+                    "over twice": ("application", None, 1, 1)})
+                tags = xsp_json("sql", out, "select s.name, key, value from tag join span s using (run_id, span_id) where key in "
+                                "('number', 'text', 'half', 'big') order by s.start_ns, key", "--json")
+                self.assertEqual([(tag["key"], tag["value"]) for tag in tags[:3]], [("number", 0), ("half", 0.5), ("text", "x")])
+                self.assertEqual(tags[-1]["value"], str(1 << 70))
+
+    def test_finds_the_recorder_of_the_xsp_that_runs_it(self):
+        """The package from somewhere else, without xsp in PATH."""
+        place = shutil.copytree(PACKAGE / "src" / "xsp", self.folder / "elsewhere" / "xsp").parent
+        environment = {key: value for key, value in ENVIRONMENT.items() if not key.startswith("XSP_LIBRARY")}
+        environment.update(PYTHONPATH=str(place), PATH="/usr/bin:/bin")
+        done = run(XSP, "run", "-o", self.folder / "found.xsp", "--", sys.executable, "-c",
+                   "import xsp; print(xsp.__file__, type(xsp.span('a')).__name__)", environment=environment)
+        self.assertEqual(done.stdout, f"{place}/xsp/__init__.py Span\n", done.stderr)
+
+    def test_nothing_is_recorded_elsewhere(self):
+        self.all_pass("record")
+        for version, python in INTERPRETERS.items():
+            done = run(python, PROGRAM, "record", environment={**ENVIRONMENT, "XSP_LIBRARY_PYTHON": "/nowhere/xsp_python.so"})
+            self.assertEqual((done.returncode, done.stdout), (0, "nothing\n"), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
