@@ -40,6 +40,14 @@ def tree(path):
     assert list(xsp.bfs(made.root))[0] == made.root and len(set(xsp.bfs(made.nodes))) == len(made.nodes)
 
 
+def empty(path):
+    """A run without spans."""
+    made = xsp.open(path).tree()
+    assert made.nodes == [] and made.root.time == 0 and made.root.count == 0
+    assert math.isnan(made.root.gpu_time) and math.isnan(made.root.backward.time)
+    assert made.kernels == made.training == made.loss == [] and list(xsp.open(path).spans()) == []
+
+
 def figures(path, expected_path):
     """Equal to what xsp sql and xsp analyze print."""
     expected = json.load(open(expected_path))
@@ -47,6 +55,7 @@ def figures(path, expected_path):
         spans = [span._asdict() for span in trace.spans()]
         assert spans == expected["spans"], (spans[0], expected["spans"][0])
         assert trace.analyze("A2") == expected["A2"] and trace.analyze("a10", top=2) == expected["A10"]
+        assert trace.analyze("findings", only=["F1", "F2"], threshold="hotspot-share=20") == expected["findings"]
         assert [row._asdict() for row in trace.runs] == expected["runs"]
         assert len(trace.spans(level="layer")) == sum(span["level"] == "layer" for span in spans)
         names = trace.spans(run=1, kind="execution").table(["name", "duration_ns"])

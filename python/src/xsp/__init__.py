@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record spans from Python: docs/python.md."""
+"""Read traces of xsp, and record spans from Python: docs/python.md."""
+from ._library import Error
+from .file import Span, Trace, open
+from .flags import flag_hotspot, flag_issue
 from .recording import span, tag, trace
+from .table import Table
+from .tree import UNKNOWN, Node, Time, Tree, bfs, hotspot_analysis, topk
 
-__all__ = ["span", "tag", "trace"]
+__all__ = ["Error", "Node", "Span", "Table", "Time", "Trace", "Tree", "UNKNOWN", "bfs", "flag_hotspot", "flag_issue",
+           "hotspot_analysis", "open", "span", "tag", "topk", "trace"]

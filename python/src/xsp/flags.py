@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings that a user's own analysis makes about nodes of a tree."""
+import string
+import sys
+
+from .tree import Reasons
+
+KEYS = ("id", "rule", "severity", "confidence", "title", "context", "context_id", "file", "line", "time_ms", "basis",
+        "share_pct", "saving_ms", "saving_pct", "saving_basis", "threshold", "advice", "spans", "run_id", "numbers")
+
+
+def _severity(share_pct):
+    return "high" if share_pct >= 10 else "medium" if share_pct >= 2 else "low"
+
+
+class _Names(dict):
+    """Names in braces: those given, else the caller's variables, else as they are."""
+
+    def __missing__(self, name):
+        return "{" + name + "}"
+
+
+def flag_issue(node, text, /, **keys):
+    """Adds a finding about a node to its tree's `findings`, and returns it. Names in braces in `text` are replaced by `keys`, else by
+    the caller's variables. `keys`: those of a finding (docs/python.md); further ones are its numbers. There is no finding without
+    a node, or where a name stands for an empty list of reasons."""
+    caller = sys._getframe(1)
+    names = [field for _, field, _, _ in string.Formatter().parse(text) if field]
+    values = _Names({name: value for scope in (caller.f_globals, caller.f_locals, keys) for name, value in scope.items()
+                     if name in names})
+    if node is None or any(isinstance(value, Reasons) and not value for value in values.values()):
+        return None
+    share = 100 * (node.time / node.tree.root.time)
+    sentence = text.format_map(values)
+    file, line = node.source
+    finding = dict.fromkeys(KEYS)
+    finding.update(rule=text, severity=_severity(share), confidence="medium",
+                   title=f"{sentence.replace('_', ' ')}: {node.name} takes {node.time / 1e6:.3f} ms, {share:.1f} % of all",
+                   context=node.name, context_id=node.context_id, file=file, line=line, time_ms=node.time / 1e6,
+                   basis="in all", share_pct=share, spans=[], run_id=node.tree.run_id, numbers={})
+    for key, value in keys.items():
+        (finding if key in KEYS else finding["numbers"])[key] = value
+    node.tree.findings.append(finding)
+    return finding
+
+
+def flag_hotspot(node, **keys):
+    """A finding of rule `hotspot`."""
+    return flag_issue(node, "hotspot", **keys)
