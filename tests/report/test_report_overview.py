@@ -88,8 +88,8 @@ class ReportOverviewTest(browser.BrowserTest):
         trace, page = report_files.written(launching, "launching")
         window = self.open(page)
         titles = window.page.locator("main section[aria-label]").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
-        self.assertEqual(titles, ["What ran where", "Where the time goes", "Device time by operator", "Layers", "Kernels",
-                                  "Figures", "What recording cost", "What was recorded", "Noise", "Notes"])
+        self.assertEqual(titles, ["What ran where", "Findings", "Where the time goes", "Device time by operator", "Layers",
+                                  "Kernels", "Figures", "What recording cost", "What was recorded", "Noise", "Notes"])
         cause = xsp("analyze", trace, check=0).stdout.decode().splitlines()[0].removeprefix("cause").strip()
         self.assertEqual(window.page.locator(".lead-cause").inner_text().lower(), f"{cause}.".lower())
         # On the device: 30 + 60 of 100 ms.
@@ -100,7 +100,7 @@ class ReportOverviewTest(browser.BrowserTest):
     def test_without_a_device_layers_come_first(self):
         window = self.open(report_files.written(leveled, "leveled")[1])
         titles = window.page.locator("main section[aria-label]").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
-        self.assertEqual(titles[1:4], ["Where the time goes", "Layer types", "Layers"])
+        self.assertEqual(titles[1:5], ["Findings", "Where the time goes", "Layer types", "Layers"])
 
     def test_layers_that_launch_are_not_called_unattributed(self):
         """All kernels are in layers, which have their time; without kernels it is said what is not known."""
