@@ -35,12 +35,17 @@ def program(steps, layers, folder, line):
 
 
 @functools.cache
-def page():
+def files():
     """Before: 2 steps; after: 4. conv takes twice as long, relu half, pool is gone, gelu is new, add the same."""
     folder = report_files.folder()
     before = program(2, {"conv": 10, "relu": 8, "pool": 6, "add": 4}, "/old", 7).write(folder / "before.xsp")
     after = program(4, {"conv": 20, "relu": 4, "gelu": 3, "add": 4}, "/new/er", 9).write(folder / "after.xsp")
-    return report([after, before], "difference")
+    return after, before
+
+
+@functools.cache
+def page():
+    return report(files(), "difference")
 
 
 class ReportDifferenceTest(browser.BrowserTest):
@@ -64,6 +69,18 @@ class ReportDifferenceTest(browser.BrowserTest):
         self.assertEqual((float(changes["conv"]), float(changes["relu"]), float(changes["add"])), (100, -50, 0))
         self.assertEqual((changes["gelu"], float(changes["pool"])), ("not measured", -100))
         self.assertEqual((float(rows[forward]["shown_ns"]) / MS, float(rows[forward]["other_ns"]) / MS), (31, 28))
+
+    def test_runs_without_their_spans_are_divided_by_all_steps(self):
+        """Of merged spans the page has totals of whole runs: 5 steps and 3, the first of 500 ms."""
+        window = self.open(report(files(), "merged", "--max-spans", "32"), "#page=flame&run=0&x.flame.with=2")
+        window.page.locator('[data-table="flame.difference"]').wait_for()
+        self.assertIn("the whole run divided by its 5 steps, with warm-ups", window.text())
+        rows = self.differences(window)
+        step = rows["step#0…4"]
+        self.assertAlmostEqual(float(step["shown_own_ns"]) / MS, (469 + 4 * 69) / 5)
+        self.assertAlmostEqual(float(step["other_own_ns"]) / MS, (472 + 2 * 72) / 3)
+        self.assertEqual((float(rows["conv"]["shown_own_ns"]) / MS, float(rows["conv"]["other_own_ns"]) / MS), (20, 10))
+        self.assertIn("load", rows)
 
     def test_the_run_is_chosen_and_in_the_address(self):
         window = self.open(page(), "#page=flame&run=0")

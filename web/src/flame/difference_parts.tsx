@@ -3,7 +3,6 @@
 import { useMemo } from "preact/hooks";
 import { DIFFERENCES, type Difference } from "../colors";
 import { digits, plural } from "../format";
-import { observationWord } from "../state";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { changeOf, FACTORS, onlyOf, pairOf, type Pair, type Side } from "./difference";
 import { namesOf, unitOf, type Shape, type Value } from "./shape";
@@ -22,21 +21,23 @@ const percentOf = (pair: Pair) => {
 const ONLY = { "": "", shown: "only in the run shown", other: "only in the other run" };
 
 const basisOf = ({ facts, observations, isWhole }: Side) => {
-  const word = observationWord.value;
+  const word = /step/i.test(facts.observed ?? "") ? "step" : "prediction";
+  if (facts.observed === null) return "the whole run, which has no steps or predictions";
   return isWhole
     ? `the whole run divided by its ${plural(observations, word)}, with warm-ups and what is outside of them`
-    : facts.observed === null
-      ? "the whole run, which is one observation"
-      : `the mean of ${plural(observations, word)}, without warm-ups and what is outside of them`;
+    : `the mean of ${plural(observations, word)}, without warm-ups and what is outside of them`;
 };
 export function ComparedRuns({ sides: [shown, other] }: { sides: [Side, Side] }) {
   const differs = shown.facts.levels !== other.facts.levels || shown.facts.batch_size !== other.facts.batch_size;
   return (
     <div class="note">
       <p>
-        Values are per {observationWord.value}, of all tracks. <strong>Shown:</strong> {longLabel(shown.facts)},{" "}
-        {basisOf(shown)}. <strong>Other:</strong> {longLabel(other.facts)}, {basisOf(other)}.
+        <strong>Shown:</strong> {longLabel(shown.facts)}, {basisOf(shown)}. <strong>Other:</strong>{" "}
+        {longLabel(other.facts)}, {basisOf(other)}. All tracks count.
       </p>
+      {(shown.facts.observed === null) !== (other.facts.observed === null) && (
+        <p>Only one of the runs has steps or predictions, so their times are not of the same amount of work.</p>
+      )}
       {differs && <p>The runs have different levels or batch sizes, so part of the difference comes from that.</p>}
     </div>
   );
@@ -71,7 +72,7 @@ export function Unseen({ shape, show }: { shape: Shape; show: (amount: number) =
     for (let node = 1; node < shape.name.length; node++) {
       if (shape.total[node] > 0 || !(shape.otherSums!.total[node] > 0)) continue;
       contexts++;
-      if (shape.total[shape.parent[node]] > 0) total += shape.otherSums!.total[node];
+      if (0 < shape.total[shape.parent[node]]) total += shape.otherSums!.total[node];
     }
     return { contexts, total };
   }, [shape]);
