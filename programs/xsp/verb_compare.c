@@ -155,7 +155,8 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   report_comparison(&answer, format, output_width(), &out);
   XSP_TRY(output_buf(&out, err));
   XSP_TRY(judge(invocation, &answer, above_pct, err));
-  return sides->files[0].broken.status; // files of a history that were left out, and named
+  enum status broken = sides->files[0].broken.status; // of files in folders or a history that were left out, and named
+  return broken != STATUS_OK ? broken : sides->files[1].broken.status;
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)

@@ -228,6 +228,10 @@ class Sides(CompareTest):
         latencies = [xsp_json("analyze", "A2", a / f"{number}.xsp", "--json")["rows"][0]["latency_ms"] for number in range(4)]
         row = self.rows(answer)["conv"]
         self.assertAlmostEqual(row["a_ms"], sum(latencies) / 4, delta=0.01)
+        (a / "broken.xsp").write_bytes(b"nothing")
+        done = xsp("compare", b, a, "--json", check=2)  # faster, without that file
+        self.assertIn(b"broken.xsp", done.stderr)
+        self.assertIn(b'"verdict":"faster"', done.stdout.replace(b" ", b""))
 
     def two_experiments(self):
         both = Side(TYPES)
