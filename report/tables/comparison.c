@@ -58,7 +58,7 @@ static void put_systems(const struct compare_answer *answer, enum report_format 
     put_table(answer->systems, format, width, out);
   buf_format(out, "%ssame facts of systems and software on both sides: ", answer->systems.row_count > 0 ? "\n" : "");
   summary_value(&answer->systems, 0, out);
-  buf_text(out, "\n");
+  buf_text(out, "\n\n");
 }
 
 void report_comparison(const struct compare_answer *answer, enum report_format format, unsigned width, struct buf *out)
