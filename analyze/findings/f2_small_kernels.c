@@ -28,8 +28,8 @@ static const struct place_units *units_of(const struct places *places, const str
   return places->has_kernels ? &figures->kernels : &figures->operators;
 }
 
-// What goes with the units: kernels on devices, and the host's time for them, with what leads to each of its operators. A range's
-// own time has that already.
+// What goes with the units: kernels on devices, and the host's time for them, with the time between its operators. A range's own
+// time has that already.
 static double bound_ns(const struct places *places, uint32_t function, const struct place_figures *figures)
 {
   bool is_range = function == PLACE_NONE || places->functions[function].frame_kind == XSP_FRAME_KINDS;
@@ -56,8 +56,8 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding->saving_ms = findings_per_observation_ms(findings, bound_ns(places, function, figures) * (1 - 1 / count));
   finding->saving_basis = places->has_devices
                               ? "time of these kernels on the device and of their operators on the host, "
-                                "with what leads to each, as if one took the place of all"
-                              : "time of these operators and of what leads to each, as if one took "
+                                "with the time between these, as if one took the place of all"
+                              : "time of these operators and between them, as if one took "
                                 "the place of all";
   finding->title =
       findings_format(findings, "%s runs %.6g %s %s, of %s on average", findings_name(findings, finding->context),
@@ -98,6 +98,7 @@ static enum status find(struct findings *findings, struct error *err)
   small.least_count = findings_threshold(findings, "small_kernels-count");
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
+  small.gathered[places->function_count] = places->top;
   for (size_t i = places->function_count; i > 0; i--) {
     place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
     hand_up(&small, (uint32_t)(i - 1), &small.gathered[i - 1]);

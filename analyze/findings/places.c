@@ -25,6 +25,8 @@ struct loading {
   VECTOR(struct place) all;
   struct map chains; // places of spans without call paths, by parent and name
   VECTOR(struct unit) units;
+  VECTOR(struct place_lead) leads;
+  struct map lead_of; // by both places and kind
   // of the run
   struct run_columns columns;
   const int64_t *self_ns;
@@ -175,15 +177,17 @@ static void add_unit(struct loading *loading, uint32_t row, bool is_kernel, bool
   };
 }
 
-// An operator that no other one called: by its call path, else by the spans around it.
+// An operator that no other one called: no operator is around it, or its call path has none in front of it.
 static bool is_called(const struct loading *loading, uint32_t row)
 {
   const struct store_spans *spans = &loading->columns.spans;
   const struct place *place = &loading->all.items[loading->place_of[row]];
   if (spans->level[row] != XSP_LEVEL_LAYER || spans->category[row] == loading->columns.module)
     return false;
+  if (!loading->is_in_operator[row])
+    return true;
   if (place->frame_kind == XSP_FRAME_KINDS)
-    return !loading->is_in_operator[row];
+    return false;
   return place->parent == PLACE_NONE || loading->all.items[place->parent].frame_kind != XSP_FRAME_FRAMEWORK;
 }
 
@@ -227,31 +231,49 @@ static int compare_units(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
+static void add_lead(struct loading *loading, uint32_t before, const struct unit *unit, double ns)
+{
+  bool is_new;
+  uint64_t *at = map_at(&loading->lead_of,
+                        (struct map_key){(uint64_t)before << 1 | unit->is_kernel, (uint64_t)unit->place + 1}, &is_new);
+  if (is_new) {
+    *at = loading->leads.count;
+    *vector_add(&loading->leads) = (struct place_lead){before, unit->place, unit->is_kernel, 0};
+  }
+  loading->leads.items[*at].ns += ns;
+}
+
 // Each unit's lead is what passed on its track since a unit ended or began: units may lie in each other.
 static void add_units(struct loading *loading)
 {
-  VECTOR(int64_t) open = {0}; // ends of those that are around the next
-  int64_t passed_ns = INT64_MIN;
+  VECTOR(struct unit) open = {0}; // those that are around the next
+  int64_t passed_ns = INT64_MIN;  // of `passed`
+  uint32_t passed = PLACE_NONE;
   if (loading->units.count > 0)
     qsort(loading->units.items, loading->units.count, sizeof *loading->units.items, compare_units);
   for (size_t i = 0; i < loading->units.count; i++) {
     const struct unit *unit = &loading->units.items[i], *before = i > 0 ? unit - 1 : NULL;
     if (before == NULL || before->track != unit->track || before->is_kernel != unit->is_kernel) {
+      passed = PLACE_NONE;
       passed_ns = INT64_MIN;
       open.count = 0;
     }
-    for (; open.count > 0 && open.items[open.count - 1] <= unit->start_ns; open.count--)
-      passed_ns = open.items[open.count - 1] > passed_ns ? open.items[open.count - 1] : passed_ns;
-    int64_t from_ns = passed_ns > unit->from_ns ? passed_ns : unit->from_ns;
+    for (; open.count > 0 && open.items[open.count - 1].end_ns <= unit->start_ns; open.count--)
+      if (open.items[open.count - 1].end_ns > passed_ns) {
+        passed_ns = open.items[open.count - 1].end_ns;
+        passed = open.items[open.count - 1].place;
+      }
     if (unit->is_kept) {
       struct place_figures *own = &loading->all.items[unit->place].own;
       struct place_units *units = unit->is_kernel ? &own->kernels : &own->operators;
       units->count++;
       units->ns += (double)saturate_subtract(unit->end_ns, unit->start_ns);
-      units->lead_ns += unit->start_ns > from_ns ? (double)saturate_subtract(unit->start_ns, from_ns) : 0;
+      if (passed != PLACE_NONE && passed_ns >= unit->from_ns && passed_ns < unit->start_ns)
+        add_lead(loading, passed, unit, (double)saturate_subtract(unit->start_ns, passed_ns));
     }
     passed_ns = unit->start_ns;
-    *vector_add(&open) = unit->end_ns;
+    passed = unit->place;
+    *vector_add(&open) = *unit;
   }
   vector_done(&open);
   loading->units.count = 0;
@@ -360,9 +382,12 @@ enum status finding_places_load(struct question *question, const struct view_set
     if (loading.all.count > 0)
       memcpy(ret_places->all, loading.all.items, loading.all.count * sizeof *ret_places->all);
     places_group(ret_places, question->scratch);
+    places_add_leads(ret_places, loading.leads.items, loading.leads.count);
   }
   vector_done(&loading.all);
   vector_done(&loading.units);
+  vector_done(&loading.leads);
+  map_done(&loading.lead_of);
   map_done(&loading.chains);
   return status;
 }

@@ -11,12 +11,19 @@
 
 struct place_units { // kernels, or operators that Python or a range called
   double count, ns;
-  double lead_ns; // since the unit before it on its track ended, or its observation began
+  double
+      lead_ns; // of functions, the time between two units of the same function or of functions below it: since the one
+               // before on the track ended, or, where it is around, began
 };
 struct place_figures { // each span in one place only: its own time
   double host_ns;      // of spans of the host, without those in them
   double device_ns;    // of executions that are no waits
   struct place_units kernels, operators;
+};
+struct place_lead { // the time between two units, in that order, on one track
+  uint32_t before, after;
+  bool is_kernel;
+  double ns;
 };
 struct place {
   uint32_t parent;         // earlier in the array; PLACE_NONE: at the top
@@ -48,8 +55,8 @@ struct places {
   size_t function_count;
   struct places_run *runs; // none of a folded file
   size_t run_count;
-  struct place_figures total;
-  double observations; // kept; 1 of a folded file
+  struct place_figures total, top; // top: leads between units that have no function in common
+  double observations;             // kept; 1 of a folded file
   bool has_contexts, has_python, has_devices, has_kernels, is_folded;
 };
 
@@ -57,6 +64,7 @@ enum status finding_places_load(struct question *question, const struct view_set
                                 struct error *err) MUST_CHECK;
 // Fills `functions` and `total`; called by finding_places_load.
 void places_group(struct places *places, struct arena *arena);
+void places_add_leads(struct places *places, const struct place_lead *leads, size_t count);
 void place_figures_add(struct place_figures *to, const struct place_figures *from);
 // The context that people look for: the place itself, or the innermost around it, that is Python code of no installed package;
 // else the innermost that has a file. PLACE_NONE: none has.

@@ -98,3 +98,17 @@ void places_group(struct places *places, struct arena *arena)
   interner_done(&names);
   arena_done(&scratch);
 }
+
+void places_add_leads(struct places *places, const struct place_lead *leads, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    uint32_t a = places->all[leads[i].before].function, b = places->all[leads[i].after].function;
+    while (a != b) // callers have lower numbers
+      if (b == PLACE_NONE || (a != PLACE_NONE && a > b))
+        a = places->functions[a].parent;
+      else
+        b = places->functions[b].parent;
+    struct place_figures *of = a == PLACE_NONE ? &places->top : &places->functions[a].own;
+    (leads[i].is_kernel ? &of->kernels : &of->operators)->lead_ns += leads[i].ns;
+  }
+}

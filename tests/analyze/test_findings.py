@@ -198,19 +198,16 @@ class Resnet(Files):
         kernels = [row for row in kernels if self.in_kept({"start_ns": launches[row["correlation_id"]]})]
         hosts = [row for row in self.sql(below + "select start_ns, self_ns from span where kind != 'execution' and context_id in "
                                          "(select id from below)") if self.in_kept(row)]
-        called = [row for row in self.sql("""select s.start_ns, s.start_ns + s.duration_ns as end_ns, s.track_id, p.name as
-            caller from span s join context c using (context_id) left join context q on q.context_id = c.parent_id left join
-            frame p on p.frame_id = q.frame_id where s.level = 'layer' and s.kind = 'sync' and coalesce(p.kind, '') !=
-            'framework'""") if self.in_kept(row)]
+        called = [row for row in self.sql("""select s.start_ns, s.start_ns + s.duration_ns as end_ns, s.track_id, f.name as
+            caller from span s left join context c using (context_id) left join context q on q.context_id = c.parent_id left join
+            frame f on f.frame_id = q.frame_id left join span p on p.span_id = s.parent_id where s.level = 'layer' and s.kind =
+            'sync' and (p.level is not 'layer' or (c.context_id is not null and f.kind is not 'framework'))""") if self.in_kept(row)]
         lead_ns = 0
         for row in called:
             if row["caller"] == "sgd":
-                step = max(one["start_ns"] for one in self.kept_rows if one["start_ns"] <= row["start_ns"])
-                passed = [step]
-                for other in called:
-                    if other["track_id"] == row["track_id"] and other["start_ns"] < row["start_ns"]:
-                        passed.append(other["end_ns"] if other["end_ns"] <= row["start_ns"] else other["start_ns"])
-                lead_ns += row["start_ns"] - max(passed)
+                passed = max((other["end_ns"] if other["end_ns"] <= row["start_ns"] else other["start_ns"], other["caller"])
+                             for other in called if other["track_id"] == row["track_id"] and other["start_ns"] < row["start_ns"])
+                lead_ns += row["start_ns"] - passed[0] if passed[1] == "sgd" else 0
         found = next(row for row in findings(self.path, "--only", "F2")["rows"] if row["context"] == "sgd")
         steps, kernel_ns = len(self.kept_rows), sum(row["duration_ns"] for row in kernels)
         self.assertEqual(found["numbers"]["count"], len(kernels) / steps)
