@@ -11,8 +11,8 @@ from browser import rows_of
 from scripted import asynchronous, kept_parents, leveled, ranges_in_steps, xsp, xsp_json
 from test_stacks import frames_and_kernel
 
-# What an editor's webview gives its page, and what editor/ relies on: one function, and the theme at the body.
-EDITOR = """() => { window.messages = []; window.acquireVsCodeApi = () => ({postMessage: (message) => messages.push(message)});
+# What an editor's webview gives its page, and what editor/ relies on: one object, and the theme at the body.
+EDITOR = """() => { window.messages = []; window.acquireVsCodeApi = () => ({postMessage: (message) => messages.push(message), getState: () => null, setState: () => {}});
   document.addEventListener("DOMContentLoaded", () => { document.body.dataset.vscodeThemeKind = "vscode-dark"; }); }"""
 
 
@@ -69,6 +69,8 @@ class ReportLinksTest(browser.BrowserTest):
         window = self.open(report_files.written(frames_and_kernel, "frames")[1], "#page=flame")
         for context, line in (("gemm", "net.py:9"), ("add [libtorch.so]", "train.py:3"), ("forward (net.py:9)", "net.py:9")):
             source = self.source_after_zoom(window, context)
+            window.page.mouse.move(0, 0)
+            window.page.locator(".flame-line strong").get_by_text(context, exact=True).wait_for()  # with its figures
             self.assertEqual((source.inner_text(), source.get_attribute("title")), (line, line))
             self.assertEqual(source.evaluate("(element) => element.tagName"), "CODE")  # no link before the reader wants it
         self.source_after_zoom(window, "program")

@@ -4,7 +4,7 @@ import { render } from "preact";
 import "./style.css";
 import "./frame/frame.css";
 import { checkEnd, loadDocument } from "./data";
-import { followLinks } from "./editor";
+import { keepPlace, restorePlace } from "./editor";
 import { Header } from "./frame/header";
 import { Help } from "./frame/help";
 import { startKeys } from "./frame/keys";
@@ -67,7 +67,6 @@ const fail = (error: unknown) => {
 startTheme();
 startKeys();
 startSourceSwitch();
-followLinks();
 const end = checkEnd().catch(fail);
 if (typeof DecompressionStream === "undefined") {
   fail(
@@ -76,7 +75,9 @@ if (typeof DecompressionStream === "undefined") {
   await end;
 } else {
   await loadDocument().then((data) => {
+    restorePlace();
     startState(data);
+    keepPlace();
     document.title = `${experiment.value?.name ?? data.files[0].name} · xsp`;
   }, fail);
 }

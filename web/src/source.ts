@@ -22,6 +22,12 @@ const sources = computed(() => {
 // Of a name of the document. undefined: it is not a frame with a known line.
 export const sourceOf = (name: number): Source | undefined => sources.value.get(name);
 
+// A frame's name with its file's name for the whole path: for places with little room.
+export function shortFrame(name: string, number: number): string {
+  const file = sourceOf(number)?.file;
+  return file === undefined ? name : name.replace(file, file.slice(file.lastIndexOf("/") + 1));
+}
+
 export const sourceText = ({ file, line }: Source) => `${file.slice(file.lastIndexOf("/") + 1)}:${line}`;
 // The link of a browser; of relative paths there is none.
 export const sourceLink = ({ file, line }: Source) =>

@@ -31,7 +31,7 @@ import {
 import { count, digits, plural, time } from "../format";
 import { findingsAnswer, forgetFinding, foundNode, marksOf, NO_MARKS, type Marks } from "../findings";
 import { host } from "../editor";
-import { openSource } from "../source";
+import { openSource, shortFrame } from "../source";
 import {
   details,
   documentData,
@@ -198,6 +198,7 @@ function useShape(tree: Tree, order: Order, value: Value, isCollapsed: boolean, 
 
 function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: number | null; steps: Steps }) {
   const { names } = steps,
+    short = useMemo(() => names.map(shortFrame), [names]),
     mode = flameMode.value,
     value = chosenValue(tree, data.facts),
     hits = useMemo(() => hitsOf(matching.value, steps), [matching.value, steps]),
@@ -269,13 +270,16 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
     );
     page.value = "timeline";
   };
+  // With nothing under the pointer, the context shown alone.
+  const alone = { hovered: { node: root, more: 0, total: shape.total[root], x: -1, y: -1 }, shape },
+    figured = hovered !== null && hovered.hovered.node >= 0 ? hovered : root > 0 ? alone : null;
   const back = (isAll: boolean) => (root === 0 || isAll ? open(0) : open(shape.parent[root]));
   const openName = (name: number) => setDetail("flame.name", String(name));
   const figures = { "data-mode": mode, "data-value": value, "data-total": shape.total[0] };
   return (
     <>
       {mode !== "time" && (
-        <Path shape={shape} root={root} names={names} onOpen={open} onName={openName} onJump={jump} mode={mode} />
+        <Path shape={shape} root={root} names={short} onOpen={open} onName={openName} onJump={jump} mode={mode} />
       )}
       <section class="panel flame-panel" aria-label="Flame graph" {...figures}>
         {mode === "time" ? (
@@ -284,7 +288,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
           <FlameCanvas
             shape={shape}
             root={root}
-            names={names}
+            names={short}
             hits={hits}
             marks={marks}
             label={`Flame graph, ${MODES.find(([id]) => id === mode)![1].toLowerCase()}, ${amount(shape.total[root])}`}
@@ -299,10 +303,10 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
             <SpotLine data={data} spot={spot} />
           ) : (
             <HoveredLine
-              hovered={hovered}
-              names={names}
+              hovered={figured}
+              names={short}
               show={amount}
-              marks={hovered?.shape === shape ? marks : NO_MARKS}
+              marks={figured?.shape === shape ? marks : NO_MARKS}
             />
           )}
         </p>
@@ -322,7 +326,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
         <Tip
           hovered={hovered.hovered}
           shape={hovered.shape}
-          names={names}
+          names={short}
           show={amount}
           all={shape.total[0]}
           marks={hovered.shape === shape ? marks : NO_MARKS}
@@ -353,7 +357,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
       ) : mode === "bottom-up" ? (
         <NameTable tree={tree} value={value} names={names} total={shape.total[0]} onRow={openName} />
       ) : (
-        <ContextTable shape={shape} value={value} names={names} onRow={open} />
+        <ContextTable shape={shape} value={value} names={names} onRow={click} />
       )}
     </>
   );
