@@ -13,7 +13,7 @@ export ORT_DISABLE_TELEMETRY = 1
 SHELL = /bin/sh
 .SUFFIXES:
 .NOTPARALLEL:
-.PHONY: all setup demo zoo test test-all bench dist install clean gpu-check help
+.PHONY: all setup demo zoo test test-all bench dist install editor clean gpu-check help
 
 all: ## build xsp: build/xsp, and what `make install` installs
 	@tools/build --programs "$(BUILD)"
@@ -49,11 +49,14 @@ dist: setup ## a tarball that runs where nothing can be installed: dist/xsp-VERS
 install: all ## install under PREFIX (/usr/local), DESTDIR honoured
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
 
+editor: ## build the extension for VS Code: editor/dist/xsp.vsix (docs/editor.md); needs Node 20.19 and npm's registry, once
+	@tools/editor
+
 gpu-check: all ## check the tracer of CUDA on this machine's NVIDIA GPU; leaves gpu-check/report.html and gpu-check.json
 	@"$(BUILD)/gpu-check" $(if $(wildcard .venv/bin/python3),--python .venv/bin/python3) $(GPU_CHECK)
 
 clean: ## remove what was built, not .venv
-	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo gpu-check
+	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo gpu-check editor/dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile

@@ -33,6 +33,11 @@ def missing():
     return None if program() else "no Chromium: neither XSP_CHROMIUM nor chromium or google-chrome in PATH; make setup"
 
 
+def playwright_error():
+    from playwright.sync_api import Error
+    return Error
+
+
 @functools.cache
 def chromium():
     from playwright.sync_api import sync_playwright
