@@ -58,6 +58,7 @@ void device_replay_end(CUcontext context); // waits for the kernel
 void device_wait_stream(CUstream stream);
 void device_wait_context(CUcontext context);
 void device_wait_until(uint64_t at_ns);
+bool device_is_pinned(const void *memory); // memory.c: of cuMemHostAlloc
 void device_lock(void);
 void device_unlock(void);
 bool device_start(void); // the first call of cuInit

@@ -77,6 +77,7 @@ static CUresult copy(const struct simulator_call *call, struct copy what, void *
                                           .copy_kind = what.copy_kind,
                                           .value = what.value,
                                           .is_async = what.is_async,
+                                          .is_pinned = device_is_pinned(to) || device_is_pinned(from),
                                           .to = to,
                                           .from = from,
                                           .bytes = bytes,

@@ -133,8 +133,10 @@ static size_t copy(const struct simulator_operation *o, void *ret_record)
        is_down = o->copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
   copied->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
   copied->copyKind = o->copy_kind;
-  copied->srcKind = is_up ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-  copied->dstKind = is_down ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  CUpti_ActivityMemoryKind host =
+      o->is_pinned ? CUPTI_ACTIVITY_MEMORY_KIND_PINNED : CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+  copied->srcKind = (uint8_t)(is_up ? host : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+  copied->dstKind = (uint8_t)(is_down ? host : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
   copied->flags = o->is_async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
   copied->bytes = o->bytes;
   copied->start = o->start_ns;

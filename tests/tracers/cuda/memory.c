@@ -21,6 +21,11 @@ struct head {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t allocated[DEVICES];
 static struct CUmemPoolHandle_st default_pools[DEVICES];
+static struct pinned { // never released
+  const char *start;
+  size_t bytes;
+} pinned[16];
+static unsigned pinned_count;
 
 static void tell(const struct simulator_call *call, enum simulator_memory_change change, uint64_t address,
                  uint64_t bytes, CUmemoryPool pool, CUstream stream)
@@ -94,7 +99,21 @@ EXPORTED CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
   (void)flags;
   DRIVER_CALL(cuMemHostAlloc, NULL);
   *memory = calloc(1, bytes);
+  pthread_mutex_lock(&lock);
+  if (*memory && pinned_count < sizeof pinned / sizeof pinned[0])
+    pinned[pinned_count++] = (struct pinned){*memory, bytes};
+  pthread_mutex_unlock(&lock);
   RETURN(*memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+bool device_is_pinned(const void *memory)
+{
+  bool is_pinned = false;
+  pthread_mutex_lock(&lock);
+  for (unsigned i = 0; i < pinned_count; i++)
+    is_pinned |= (const char *)memory >= pinned[i].start && (const char *)memory < pinned[i].start + pinned[i].bytes;
+  pthread_mutex_unlock(&lock);
+  return is_pinned;
 }
 
 // ---- pools -----------------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ struct simulator_operation {
   uint64_t bytes;
   void *to;
   const void *from;
-  uint8_t copy_kind, value; // CUpti_ActivityMemcpyKind; of a memset
-  bool is_async;
+  uint8_t copy_kind, value;           // CUpti_ActivityMemcpyKind; of a memset
+  bool is_async, is_pinned;           // the host's side of a copy
   uint32_t to_device, to_context_id;  // of a peer copy
   uint32_t graph_id, source_graph_id; // 0: no graph
   uint64_t node_id, source_node_id;
