@@ -85,12 +85,18 @@ static int64_t add(struct fixture *fixture, struct store_span span, const char *
   return span.span_id;
 }
 
-int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, int64_t start_ns, int64_t duration_ns)
+int64_t fixture_span_in(struct fixture *fixture, unsigned level, const char *category, const char *name,
+                        int64_t start_ns, int64_t duration_ns)
 {
   return add(
       fixture,
       (struct store_span){.start_ns = start_ns, .duration_ns = duration_ns, .track_id = 1, .level = (uint8_t)level},
-      name, NULL);
+      name, category);
+}
+
+int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, int64_t start_ns, int64_t duration_ns)
+{
+  return fixture_span_in(fixture, level, NULL, name, start_ns, duration_ns);
 }
 
 static int64_t launch(struct fixture *fixture, const char *name, int64_t launch_ns, int64_t start_ns,

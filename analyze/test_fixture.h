@@ -35,6 +35,8 @@ uint32_t fixture_frame(struct fixture *fixture, uint32_t caller, unsigned kind, 
 void fixture_run(struct fixture *fixture, const char *levels, int64_t batch_size); // further spans are its
 void fixture_run_full(struct fixture *fixture, const struct store_run *run);       // ids are filled in
 int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, int64_t start_ns, int64_t duration_ns);
+int64_t fixture_span_in(struct fixture *fixture, unsigned level, const char *category, const char *name,
+                        int64_t start_ns, int64_t duration_ns); // category NULL: none
 int64_t fixture_kernel(struct fixture *fixture, int64_t launch_ns, int64_t start_ns, int64_t duration_ns,
                        const char *category);
 int64_t fixture_kernel_named(struct fixture *fixture, const char *name, int64_t launch_ns, int64_t start_ns,

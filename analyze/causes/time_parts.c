@@ -8,16 +8,7 @@
 #include "base/saturate.h"
 #include "base/slice.h"
 
-#include <fnmatch.h>
-
-// Spans that wait for input data, by name.
-static const char *const loader_names[] = {
-    "enumerate(DataLoader)*", // PyTorch
-    "IteratorGetNext*",       // TensorFlow
-    "*data[ _-]load*",        // ranges of programs
-    "*dataload*",
-    "*load[ _-]data*",
-};
+#include <string.h>
 
 struct parts_names {  // by name: nanoseconds
   struct map calls;   // what calls take beyond the parts before them, of all observations
@@ -40,6 +31,7 @@ struct parts_run {
   struct map loaders;          // by name: 1: a data loader, 2: not
   uint32_t api, sync, program; // categories
   size_t *places;              // by observation: its place among those that are no warm-up
+  bool has_processes;          // a loader of PyTorch with processes of its own
   uint8_t *part_of;            // by row: enum time_part; TIME_PARTS: none
 };
 
@@ -48,10 +40,8 @@ static bool names_loader(struct parts_run *of, uint32_t name)
   uint64_t *known = map_at(&of->loaders, map_number(name), NULL);
   if (*known == 0) {
     const char *text = store_text(of->columns.store, name, NULL);
-    *known = 2;
-    for (size_t i = 0; i < sizeof loader_names / sizeof loader_names[0] && *known == 2; i++)
-      if (fnmatch(loader_names[i], text, FNM_CASEFOLD) == 0)
-        *known = 1;
+    *known = time_is_loader(text) ? 1 : 2;
+    of->has_processes |= *known == 1 && strstr(text, "_MultiProcessing") != NULL;
   }
   return *known == 1;
 }
@@ -373,6 +363,7 @@ enum status time_parts_load(const struct view *view, const struct view_set *set,
     for (size_t k = 0; k < of.run->observation_count; k++)
       first += !of.run->observations[k].warmup;
     ret->has_devices |= of.devices.count > 1;
+    ret->loader_has_processes |= of.has_processes;
     map_done(&of.foreign);
     map_done(&of.devices);
     map_done(&of.loaders);

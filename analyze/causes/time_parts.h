@@ -15,13 +15,16 @@ struct time_parts {              // values: one per observation of the set, in m
   const char *launch; // one call that is more than half of the launches and layers of all observations; NULL: none is
   bool has_device;    // something was executed
   bool has_devices;   // several of them
-  bool has_layers;    // in observations, on any thread
-  bool has_program;   // there is the span of a program, of `xsp run`
+  bool loader_has_processes; // one of PyTorch's: their start and end are in no span
+  bool has_layers;           // in observations, on any thread
+  bool has_program;          // there is the span of a program, of `xsp run`
   const char
       *host_name; // without layers: the host's span with most time while no device works, by name; NULL: there is none
   const char
       *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
 };
+
+bool time_is_loader(const char *name); // of a span: it waits for input data
 
 // Loads the set's runs one by one. `arena`: of the values.
 enum status time_parts_load(const struct view *view, const struct view_set *set, struct arena *arena,

@@ -10,9 +10,29 @@
 #include <string.h>
 #include <strings.h>
 
+// One a line.
+// clang-format off
 const struct finding_rule *const finding_rules[] = {
-    &finding_f1, &finding_f2, &finding_f3, &finding_f4, &finding_f5, NULL,
+    &finding_f1,
+    &finding_f2,
+    &finding_f3,
+    &finding_f4,
+    &finding_f5,
+    &finding_f6,
+    &finding_f7,
+    &finding_f8,
+    &finding_f9,
+    &finding_f10,
+    &finding_f11,
+    &finding_f12,
+    &finding_f13,
+    &finding_f14,
+    &finding_f15,
+    &finding_f16,
+    &finding_f17,
+    NULL,
 };
+// clang-format on
 
 size_t findings_rule_count(void)
 {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// F10, batch size: the one that answers is below the optimal one (A1), or the largest was measured and is not yet optimal.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <math.h>
+
+static struct finding *add(struct findings *findings, const struct batch_point *point, double saving_ms)
+{
+  struct finding *finding = findings_add(findings);
+  finding->context = findings_format(findings, "batch size %lld", (long long)point->batch_size);
+  finding->time_ms = point->latency.value;
+  finding->share_pct = 100;
+  finding->saving_ms = saving_ms;
+  finding->threshold = findings_threshold_of(findings, "batch_size-gain");
+  finding_number(finding, "batch_size", (double)point->batch_size);
+  finding_number(finding, "throughput_per_s", point->throughput_per_s);
+  return finding;
+}
+
+// What the same inputs take in larger batches.
+static void judge_against(struct findings *findings, const struct batch_point *point, const struct batch_point *best)
+{
+  double same_ms = best->latency.value * (double)point->batch_size / (double)best->batch_size;
+  double saving_ms = point->latency.value - same_ms;
+  if (!(share_pct(saving_ms, point->latency.value) > findings_threshold(findings, "batch_size-gain")))
+    return;
+  struct finding *finding = add(findings, point, saving_ms);
+  finding->title = findings_format(findings, "batch size %lld has %.3g inputs per second, the optimal %lld has %.3g",
+                                   (long long)point->batch_size, point->throughput_per_s, (long long)best->batch_size,
+                                   best->throughput_per_s);
+  finding->saving_basis = "its latency, less that of as many inputs in batches of the optimal size";
+  finding->advice =
+      findings_format(findings, "batches of %lld, where latency and memory allow it", (long long)best->batch_size);
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "optimal_batch", (double)best->batch_size);
+}
+
+// The largest, whose half is known: latency = fixed + batch size * marginal.
+static void judge_largest(struct findings *findings, const struct batch_point *point, const struct batch_point *half)
+{
+  double fixed_ms = 2 * half->latency.value - point->latency.value;
+  double gain_pct = 100 * (point->throughput_per_s / half->throughput_per_s - 1);
+  if (!(gain_pct > findings_threshold(findings, "batch_size-gain")) || !(fixed_ms > 0))
+    return;
+  struct finding *finding = add(findings, point, fixed_ms);
+  finding->title = findings_format(findings,
+                                   "doubling to batch size %lld still raised throughput by %.3g %%: larger "
+                                   "ones were not measured",
+                                   (long long)point->batch_size, gain_pct);
+  finding->saving_basis =
+      "the part of the latency that does not grow with the batch size, from this one and its half, as if "
+      "spread over very many inputs";
+  finding->advice = "measure larger batches (--batch), and use the optimal one (A1)";
+  finding->confidence = CONFIDENCE_MEDIUM;
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct batches batches;
+  XSP_TRY(question_batches(findings->question, &batches, err));
+  const struct batch_point *point = batches_find(&batches, findings->set->batch_size);
+  if (batches.count < 2 || point == NULL || point->batch_size == 0)
+    return findings_lack(findings, err, "it has no runs of several batch sizes");
+  const struct batch_point *half = point->batch_size % 2 == 0 ? batches_find(&batches, point->batch_size / 2) : NULL;
+  if (batches.optimal != SIZE_MAX) {
+    if (batches.points[batches.optimal].batch_size > point->batch_size)
+      judge_against(findings, point, &batches.points[batches.optimal]);
+  } else if (batches.maximum != SIZE_MAX && batches.points[batches.maximum].batch_size > point->batch_size)
+    judge_against(findings, point, &batches.points[batches.maximum]);
+  else if (half != NULL && point == &batches.points[batches.count - 1])
+    judge_largest(findings, point, half);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f10 = {
+    .id = "F10",
+    .key = "batch_size",
+    .title = "batch size below the optimum",
+    .thresholds = {{"batch_size-gain", "%", 5, "what the larger batch saves, of the latency"}},
+    .find = find,
+};

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// F13, memory growth: an allocator holds more at the end of each observation than of the one before. The place is where most of
+// what was not released is allocated.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+#include "analyze/run_columns.h"
+
+#include <math.h>
+
+#define GROWTHS_LEAST 5
+
+enum key { KEY_TOTAL, KEY_BYTES, KEY_ADDRESS, KEY_MEMORY, KEYS };
+struct event { // an allocation or a release
+  int64_t start_ns, total_bytes, bytes, address;
+  uint32_t row, memory; // memory: its kind, string id
+};
+struct memory_run {
+  struct findings *findings;
+  const struct places_run *places;
+  struct run_columns columns;
+  struct map processes;        // by track
+  uint64_t process;            // of the observations: what others hold is theirs
+  VECTOR(struct event) events; // by time
+  struct map totals;           // by kind of memory: bytes
+  struct map unreleased;       // by address: event + 1
+};
+struct growth {
+  VECTOR(double) bytes; // from the end of each observation to that of the next
+  struct tally kept;    // bytes that were not released, by place
+};
+
+static void read_tag(struct event *event, const struct store_tag *tag, const uint32_t *keys)
+{
+  if (tag->key == keys[KEY_MEMORY] && tag->type == STORE_TEXT)
+    event->memory = tag->value.string;
+  if (tag->type != STORE_INT)
+    return;
+  if (tag->key == keys[KEY_TOTAL])
+    event->total_bytes = tag->value.integer;
+  if (tag->key == keys[KEY_BYTES])
+    event->bytes = tag->value.integer;
+  if (tag->key == keys[KEY_ADDRESS])
+    event->address = tag->value.integer;
+}
+
+static int compare_events(const void *left, const void *right)
+{
+  const struct event *a = left, *b = right;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static uint64_t process_of(const struct memory_run *of, uint32_t row)
+{
+  const uint64_t *process = map_find(&of->processes, map_number(of->columns.spans.track_id[row]));
+  return process != NULL ? *process : UINT64_MAX;
+}
+
+// Those that have a total, of the observations' process.
+static enum status read_events(struct memory_run *of, struct arena *arena, struct error *err)
+{
+  static const char *const names[KEYS] = {"total_bytes", "bytes", "address", "memory_kind"};
+  const struct store_spans *spans = &of->columns.spans;
+  uint32_t keys[KEYS] = {0}, memory = 0;
+  struct store_tag *tags;
+  size_t count;
+  for (size_t i = 0; i < KEYS; i++)
+    if (!store_find_string(of->columns.store, names[i], strlen(names[i]), &keys[i]))
+      keys[i] = 0;
+  if (!store_find_string(of->columns.store, "memory", 6, &memory) || keys[KEY_TOTAL] == 0)
+    return STATUS_OK;
+  XSP_TRY(store_load_tags_of(of->columns.store, of->columns.run->run->run_id, keys, KEYS, arena, &tags, &count, err));
+  struct event *by_row = arena_alloc_array(arena, spans->count + 1, sizeof *by_row);
+  for (size_t row = 0; row < spans->count; row++)
+    by_row[row].total_bytes = -1;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t row = run_columns_row(&of->columns, tags[i].span_id);
+    if (row != ROW_NONE && spans->category[row] == memory)
+      read_tag(&by_row[row], &tags[i], keys);
+  }
+  for (uint32_t row = 0; row < spans->count; row++) {
+    by_row[row].row = row;
+    by_row[row].start_ns = spans->start_ns[row];
+    if (by_row[row].total_bytes >= 0 && process_of(of, row) == of->process)
+      *vector_add(&of->events) = by_row[row];
+  }
+  if (of->events.count > 0)
+    qsort(of->events.items, of->events.count, sizeof *of->events.items, compare_events);
+  return STATUS_OK;
+}
+
+// Returns what all allocators hold together afterwards.
+static double happen(struct memory_run *of, double held_bytes, size_t index)
+{
+  const struct event *event = &of->events.items[index];
+  uint64_t *total = map_at(&of->totals, map_number(event->memory), NULL);
+  uint64_t *unreleased = map_at(&of->unreleased, map_number((uint64_t)event->address), NULL);
+  held_bytes += (double)event->total_bytes - (double)*total;
+  *unreleased = (uint64_t)event->total_bytes > *total ? index + 1 : 0;
+  *total = (uint64_t)event->total_bytes;
+  return held_bytes;
+}
+
+static void measure(struct memory_run *of, struct growth *growth)
+{
+  const struct view_run *run = of->columns.run;
+  double held_bytes = 0, before_bytes = NAN;
+  size_t at = 0;
+  for (size_t i = 0; i < run->observation_count; i++) {
+    const struct store_observation *observation = &run->observations[i];
+    while (at < of->events.count && of->events.items[at].start_ns < observation->start_ns + observation->duration_ns)
+      held_bytes = happen(of, held_bytes, at++);
+    if (observation->warmup)
+      continue;
+    if (!isnan(before_bytes))
+      *vector_add(&growth->bytes) = held_bytes - before_bytes;
+    before_bytes = held_bytes;
+  }
+  while (at < of->events.count)
+    happen(of, 0, at++);
+  for (size_t i = 0; i < of->events.count; i++) {
+    const struct event *event = &of->events.items[i];
+    const uint64_t *last = map_find(&of->unreleased, map_number((uint64_t)event->address));
+    if (*last == i + 1 && of->places->counts[event->row] != COUNTS_NOT)
+      tally_add(of->findings, &growth->kept, of->places->place_of[event->row], (double)event->bytes);
+  }
+}
+
+static enum status load_run(struct memory_run *of, const struct view_run *run, struct growth *growth, struct error *err)
+{
+  enum { COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_TRACK_ID) };
+  struct store *store = of->findings->question->view->store;
+  struct arena arena = {0};
+  size_t processes;
+  enum status status = run_columns_load(store, run, COLUMNS, &arena, &of->columns, err);
+  if (status == STATUS_OK)
+    status = run_processes_load(store, run->run->run_id, &arena, &of->processes, &processes, err);
+  if (status == STATUS_OK && run->observation_count > 0) {
+    uint32_t row = run_columns_row(&of->columns, run->observations[0].span_id);
+    of->process = row != ROW_NONE ? process_of(of, row) : UINT64_MAX;
+    status = read_events(of, &arena, err);
+  }
+  if (status == STATUS_OK && of->events.count > 0)
+    measure(of, growth);
+  vector_done(&of->events);
+  map_done(&of->processes);
+  map_done(&of->totals);
+  map_done(&of->unreleased);
+  arena_done(&arena);
+  return status;
+}
+
+static void add(struct findings *findings, struct growth *growth, double bytes, double low_bytes)
+{
+  struct finding *finding = findings_add(findings);
+  finding->context = "tensors that are not released";
+  if (growth->kept.ns != NULL)
+    tally_fill(findings, &growth->kept, finding);
+  finding->time_ms = finding->share_pct = NAN; // it is about bytes
+  finding->title = findings_format(findings, "memory grows by %.3g MB with each observation", bytes / 1e6);
+  finding->advice =
+      "keep no tensors with their graph from step to step: .item() or .detach() of losses; look for lists, "
+      "caches and hooks that hold tensors";
+  finding->threshold = findings_threshold_of(findings, "memory_growth-bytes");
+  finding->confidence = CONFIDENCE_MEDIUM;
+  finding_number(finding, "growth_bytes", bytes);
+  finding_number(finding, "growth_low_bytes", low_bytes);
+  finding_number(finding, "growths", (double)growth->bytes.count);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  const struct view_set *set = findings->set;
+  const struct places *places;
+  struct growth growth = {0};
+  XSP_TRY(findings_places(findings, &places, err));
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < set->run_count && status == STATUS_OK; i++) {
+    struct memory_run of = {.findings = findings, .places = &places->runs[i]};
+    status = load_run(&of, set->runs[i], &growth, err);
+  }
+  struct estimate mean = estimate_trimmed(growth.bytes.items, growth.bytes.count);
+  double low_bytes = mean.mean - estimate_reach(mean, 0.95);
+  if (status == STATUS_OK && growth.bytes.count < GROWTHS_LEAST)
+    status = findings_lack(findings, err, "it has fewer than six observations, or no allocations with total_bytes");
+  else if (status == STATUS_OK && low_bytes > findings_threshold(findings, "memory_growth-bytes"))
+    add(findings, &growth, mean.mean, low_bytes);
+  vector_done(&growth.bytes);
+  return status;
+}
+
+const struct finding_rule finding_f13 = {
+    .id = "F13",
+    .key = "memory_growth",
+    .title = "memory that grows with each observation",
+    .thresholds = {{"memory_growth-bytes", "B", 10000, "lower end of the 95 % interval of the growth"}},
+    .find = find,
+};

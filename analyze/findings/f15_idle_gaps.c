@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// F15, idle gaps: the device has nothing to do, since the host launches the next work too late, without having waited.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+static void add(struct findings *findings, const struct device_gaps *gaps)
+{
+  struct finding *finding = findings_add(findings);
+  tally_fill(findings, &gaps->late, finding);
+  finding->title = findings_format(findings, "devices have no work for %s %s: the next launch comes too late",
+                                   findings_time(findings, finding->time_ms), findings_per_observation(findings));
+  finding->saving_ms = findings_per_observation_ms(findings, gaps->late.total_ns + gaps->waited.total_ns);
+  finding->saving_basis = "all time without work on any device, also after waits, as if launches came early enough";
+  finding->advice = "launch earlier: prepare data before or in another thread, fewer and larger kernels, CUDA graphs";
+  finding->threshold = findings_threshold_of(findings, "idle_gaps-share");
+  finding->confidence = CONFIDENCE_MEDIUM;
+  finding_number(finding, "executed_ms", findings_per_observation_ms(findings, gaps->executed_ns));
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct device_gaps gaps;
+  XSP_TRY(device_gaps_load(findings, &gaps, err));
+  if (share_pct(findings_per_observation_ms(findings, gaps.late.total_ns), findings->latency_ms) >
+      findings_threshold(findings, "idle_gaps-share"))
+    add(findings, &gaps);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f15 = {
+    .id = "F15",
+    .key = "idle_gaps",
+    .title = "devices idle until the next launch",
+    .thresholds = {{"idle_gaps-share", "%", 10, "time without work on any device, of the observation"}},
+    .find = find,
+};

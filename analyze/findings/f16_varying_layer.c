@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// F16, varying layers: those whose time varies over the observations that the statistic keeps.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <math.h>
+
+#define OBSERVATIONS_LEAST 5
+#define QUARTILES_TO_DEVIATION 1.349 // of a normal distribution. Single slow observations do not move the quartiles
+
+static void add(struct findings *findings, const struct layer *layer, double mean_ms, double least_ms,
+                double spread_pct)
+{
+  struct finding *finding = findings_add(findings);
+  finding->context = findings_layer_name(findings, layer);
+  finding->time_ms = mean_ms;
+  finding->share_pct = share_pct(mean_ms, findings->latency_ms);
+  finding->saving_ms = mean_ms - least_ms;
+  finding->saving_basis = "as if it always took as long as in the fastest of these observations";
+  finding->title = findings_format(findings, "%s varies by %.3g %% around %s, and takes %s at least",
+                                   findings_name(findings, finding->context), spread_pct,
+                                   findings_time(findings, mean_ms), findings_time(findings, least_ms));
+  finding->advice = "look for what differs between steps: shapes, caches, first uses, other programs on the machine";
+  finding->threshold = findings_threshold_of(findings, "varying_layer-spread");
+  finding->confidence = CONFIDENCE_LOW;
+  finding_number(finding, "spread_pct", spread_pct);
+  finding_number(finding, "min_ms", least_ms);
+}
+
+static void judge(struct findings *findings, const struct layers *layers, const struct layer *layer, double *room)
+{
+  size_t count = findings_layer_values(layers, layer, room);
+  double quarter_ms = findings_quantile(room, count, 0.25), median_ms = findings_quantile(room, count, 0.5);
+  double spread_ms = (findings_quantile(room, count, 0.75) - quarter_ms) / QUARTILES_TO_DEVIATION;
+  double spread_pct = share_pct(spread_ms, median_ms), mean_ms = 0;
+  for (size_t i = 0; i < count; i++)
+    mean_ms += room[i] / (double)count;
+  if (count >= OBSERVATIONS_LEAST && spread_pct > findings_threshold(findings, "varying_layer-spread") &&
+      share_pct(mean_ms, findings->latency_ms) > findings_threshold(findings, "varying_layer-share"))
+    add(findings, layer, mean_ms, room[0], spread_pct);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct layers layers;
+  XSP_TRY(findings_layers(findings, &layers, err));
+  double *room = arena_alloc_array(findings->question->scratch, layers.observation_count + 1, sizeof *room);
+  if (layers.set->kept_count < OBSERVATIONS_LEAST)
+    return findings_lack(findings, err, "it has fewer than five observations that the statistic keeps");
+  for (size_t i = 0; i < layers.count; i++)
+    judge(findings, &layers, &layers.items[i], room);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f16 = {
+    .id = "F16",
+    .key = "varying_layer",
+    .title = "layers whose time varies",
+    .thresholds = {{"varying_layer-spread", "%", 30,
+                    "quartiles' distance / 1.349, of the median over the kept observations"},
+                   {"varying_layer-share", "%", 5, "time of the layer, of the observation"}},
+    .find = find,
+};

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// F6, the input pipeline: observations wait for a data loader while no device works.
+#include "analyze/causes/time_parts.h"
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+static bool is_loaders(const struct place *place)
+{
+  static const char end[] = "/torch/utils/data/dataloader.py";
+  size_t length = place->file != NULL ? strlen(place->file) : 0;
+  return length >= sizeof end - 1 && strcmp(place->file + length - (sizeof end - 1), end) == 0;
+}
+
+// Where the program asks for the next batch: what calls PyTorch's loader, or the loader's range; of several the one with most
+// time in the observations.
+static void find_place(struct findings *findings, const struct places *places, struct finding *finding)
+{
+  double *within_ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *within_ns);
+  uint32_t found = PLACE_NONE;
+  for (size_t i = places->count; i > 0; i--) { // callers come before what they call
+    const struct place *place = &places->all[i - 1];
+    within_ns[i - 1] += place->own.host_ns;
+    if (place->parent != PLACE_NONE)
+      within_ns[place->parent] += within_ns[i - 1];
+  }
+  for (uint32_t i = 0; i < places->count; i++) {
+    const struct place *place = &places->all[i];
+    bool is_range = place->frame_kind == XSP_FRAME_KINDS && time_is_loader(place->name);
+    bool is_called = is_loaders(place) && place->parent != PLACE_NONE && !is_loaders(&places->all[place->parent]);
+    uint32_t at = is_range ? i : place->parent;
+    if ((is_range || is_called) && (found == PLACE_NONE || within_ns[at] > within_ns[found]))
+      found = at;
+  }
+  if (found != PLACE_NONE)
+    finding_at_place(findings, finding, found);
+  finding->context = "data loader";
+}
+
+static void add(struct findings *findings, const struct places *places, double loader_ms, double unrecorded_ms)
+{
+  struct finding *finding = findings_add(findings);
+  find_place(findings, places, finding);
+  finding->time_ms = loader_ms;
+  finding->share_pct = share_pct(loader_ms, findings->latency_ms);
+  finding->saving_ms = loader_ms + unrecorded_ms;
+  finding->saving_basis = unrecorded_ms > 0
+                              ? "time in the loader, and time in which nothing is recorded, such as the start "
+                                "of its processes, as if all data were there"
+                              : "time in the loader while no device works, as if all data were there";
+  finding->title =
+      findings_format(findings, "the data loader takes %s %s, %.3g %% of the time", findings_time(findings, loader_ms),
+                      findings_per_observation(findings), finding->share_pct);
+  finding->advice =
+      "load ahead in a few processes that stay (num_workers, at most the processors; persistent_workers=True); "
+      "decode once, before training";
+  finding->threshold = findings_threshold_of(findings, "input_pipeline-share");
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "loader_ms", loader_ms);
+  finding_number(finding, "unrecorded_ms", unrecorded_ms);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct question *question = findings->question;
+  const struct view_set *set = findings->set;
+  const struct places *places;
+  struct time_parts parts;
+  XSP_TRY(findings_places(findings, &places, err));
+  XSP_TRY(time_parts_load(question->view, set, question->scratch, &parts, err));
+  double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]);
+  double unrecorded_ms = parts.loader_has_processes ? question_value(question, set, parts.parts[TIME_REST]) : 0;
+  if (question_value(question, set, parts.loader) > 0 &&
+      share_pct(loader_ms, findings->latency_ms) > findings_threshold(findings, "input_pipeline-share"))
+    add(findings, places, loader_ms, unrecorded_ms);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f6 = {
+    .id = "F6",
+    .key = "input_pipeline",
+    .title = "input pipeline slower than the step",
+    .thresholds = {{"input_pipeline-share", "%", 10,
+                    "time in a data loader while no device works, of the observation"}},
+    .find = find,
+};

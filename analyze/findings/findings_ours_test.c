@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+// F6 to F17 over experiments with known answers: each fires above its threshold and is silent at it, with its bound.
+#include "analyze/test_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+#include <cmocka.h>
+
+#define MS 1000000
+#define US 1000
+
+static struct fixture fixture;
+
+static int start(void **unused)
+{
+  (void)unused;
+  fixture_start(&fixture);
+  return 0;
+}
+
+static int done(void **unused)
+{
+  (void)unused;
+  fixture_done(&fixture);
+  return 0;
+}
+
+static size_t ask(const char *only)
+{
+  static const char *asked;
+  asked = only;
+  fixture_ready(&fixture);
+  fixture.request.only = &asked;
+  fixture.request.only_count = 1;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  return fixture.tables[0].row_count;
+}
+
+static const char *words(const char *key)
+{
+  const char *text = fixture_text(&fixture, 0, key);
+  return text != NULL ? text : "(null)";
+}
+
+static double number(const char *key)
+{
+  return fixture_number(&fixture, 0, key);
+}
+
+// ---- F6 --------------------------------------------------------------------------------------------------------------
+static void step_with_loader(const char *loader, int64_t loader_ns)
+{
+  fixture_run(&fixture, "A/M/L", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_APPLICATION, loader, 0, loader_ns);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", 500 * US, 300 * US);
+}
+
+static void test_f6(void **unused)
+{
+  (void)unused;
+  step_with_loader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 101 * US);
+  assert_int_equal(ask("F6"), 1);
+  assert_string_equal(words("rule"), "input_pipeline");
+  ASSERT_NEAR(number("time_ms"), 0.101);
+  ASSERT_NEAR(number("saving_ms"), 0.101);
+}
+
+static void test_f6_counts_the_start_of_processes(void **unused)
+{
+  (void)unused;
+  step_with_loader("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 101 * US);
+  assert_int_equal(ask("F6"), 1);
+  ASSERT_NEAR(number("time_ms"), 0.101);
+  ASSERT_NEAR(number("saving_ms"), 0.7);
+}
+
+static void test_f6_is_silent(void **unused)
+{
+  (void)unused;
+  step_with_loader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 100 * US);
+  assert_int_equal(ask("F6"), 0);
+}
+
+// ---- F7 --------------------------------------------------------------------------------------------------------------
+static void copies(const char *name, int64_t duration_ns)
+{
+  fixture_run(&fixture, "M/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_kernel_named(&fixture, name, 1 * US, 2 * US, duration_ns);
+  fixture_kernel_named(&fixture, name, 5 * US, 200 * US, duration_ns);
+  fixture_kernel_named(&fixture, "gemm", 6 * US, 400 * US, 100 * US);
+}
+
+static void test_f7(void **unused)
+{
+  (void)unused;
+  copies("Memcpy HtoD (Pageable -> Device)", 26 * US);
+  assert_int_equal(ask("F7"), 1);
+  assert_string_equal(words("context"), "Memcpy HtoD (Pageable -> Device)");
+  ASSERT_NEAR(number("saving_ms"), 0.052);
+  ASSERT_NEAR(number("share_pct"), 5.2);
+}
+
+static void test_f7_is_silent(void **unused)
+{
+  (void)unused;
+  copies("Memcpy HtoD (Pageable -> Device)", 25 * US);
+  assert_int_equal(ask("F7"), 0);
+}
+
+static void test_f7_is_not_about_pinned_memory(void **unused)
+{
+  (void)unused;
+  copies("Memcpy HtoD (Pinned -> Device)", 150 * US);
+  assert_int_equal(ask("F7"), 0);
+}
+
+// ---- F8 and F15 ------------------------------------------------------------------------------------------------------
+// Four kernels of 100 µs in 1 ms. Each after the first is launched `late_ns` after the one before it has ended; where
+// `waits`, the host waits for that end.
+static void kernels_with_gaps(int64_t late_ns, bool waits)
+{
+  int64_t at = 10 * US;
+  fixture_run(&fixture, "M/K", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 4; i++) {
+    fixture_kernel_named(&fixture, "gemm", at - 2 * US, at, 100 * US);
+    if (waits)
+      fixture_span(&fixture, XSP_LEVEL_KERNEL, "cuStreamSynchronize", at + US, 100 * US);
+    at += 100 * US + late_ns + 2 * US;
+  }
+}
+
+static void test_f8(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(20 * US, true);
+  assert_int_equal(ask("F8"), 1); // three gaps of 22 µs, after three waits of 100 µs
+  assert_string_equal(words("context"), "cuStreamSynchronize");
+  ASSERT_NEAR(number("time_ms"), 0.066);
+  ASSERT_NEAR(number("saving_ms"), 0.066);
+}
+
+static void test_f8_is_silent(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(14 * US, true); // 48 µs
+  assert_int_equal(ask("F8"), 0);
+}
+
+static void test_f8_is_silent_without_waits(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(60 * US, false);
+  assert_int_equal(ask("F8"), 0);
+}
+
+static void test_f15(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(32 * US, false); // three gaps of 34 µs, and 10 µs before the first kernel
+  assert_int_equal(ask("F15"), 1);
+  assert_string_equal(words("rule"), "idle_gaps");
+  ASSERT_NEAR(number("time_ms"), 0.112);
+  ASSERT_NEAR(number("saving_ms"), 0.112);
+}
+
+static void test_f15_is_silent(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(28 * US, false); // 100 µs
+  assert_int_equal(ask("F15"), 0);
+}
+
+static void test_f15_leaves_waits_to_f8(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(150 * US, true);
+  assert_int_equal(ask("F15"), 0);
+}
+
+// ---- F9 --------------------------------------------------------------------------------------------------------------
+static void step_with_conversion(int64_t duration_ns)
+{
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::contiguous", 0, duration_ns);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::copy_", 0, duration_ns / 2);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::copy_", 500 * US, 200 * US);
+}
+
+static void test_f9(void **unused)
+{
+  (void)unused;
+  step_with_conversion(52 * US);
+  assert_int_equal(ask("F9"), 1);
+  assert_string_equal(words("context"), "aten::contiguous");
+  ASSERT_NEAR(number("saving_ms"), 0.052);
+}
+
+static void test_f9_is_silent(void **unused)
+{
+  (void)unused;
+  step_with_conversion(50 * US);
+  assert_int_equal(ask("F9"), 0);
+}
+
+// ---- F10 and F17 -----------------------------------------------------------------------------------------------------
+static void batches(const int64_t *latencies_us, int count)
+{
+  for (int i = 0; i < count; i++) {
+    fixture_run(&fixture, "M", INT64_C(1) << i);
+    fixture_model(&fixture, latencies_us[i] * US, false);
+  }
+}
+
+static void test_f10_below_the_optimum(void **unused)
+{
+  (void)unused;
+  static const int64_t latencies_us[] = {100, 120, 160, 319};
+  batches(latencies_us, 4);
+  fixture.request.batch = 2;
+  assert_int_equal(ask("F10"), 1);
+  assert_string_equal(words("context"), "batch size 2");
+  ASSERT_NEAR(number("time_ms"), 0.120);
+  ASSERT_NEAR(number("saving_ms"), 0.040); // two of four inputs at batch 4 take 80 µs
+}
+
+static void test_f10_of_the_largest(void **unused)
+{
+  (void)unused;
+  static const int64_t latencies_us[] = {100, 120, 160};
+  batches(latencies_us, 3);
+  assert_int_equal(ask("F10"), 1);
+  assert_string_equal(words("context"), "batch size 4");
+  ASSERT_NEAR(number("saving_ms"), 0.080); // 80 µs + 20 µs an input
+}
+
+static void test_f10_is_silent_at_the_optimum(void **unused)
+{
+  (void)unused;
+  static const int64_t latencies_us[] = {100, 120, 160, 319};
+  batches(latencies_us, 4);
+  assert_int_equal(ask("F10"), 0);
+}
+
+static void kernels_of_batches(int64_t other_us)
+{
+  for (int64_t batch = 1; batch <= 2; batch++) {
+    int64_t at = fixture.now_ns;
+    fixture_run(&fixture, "M/K", batch);
+    fixture_model(&fixture, (2 - batch) * MS + MS, false); // so that 2 has the higher throughput
+    fixture_kernel_named(&fixture, "relu", at + US, at + 2 * US, (100 - other_us) * US);
+    fixture_kernel_named(&fixture, batch == 1 ? "gemm_32x32" : "gemm_128x64", at + 3 * US, at + 200 * US,
+                         other_us * US);
+  }
+}
+
+static void test_f17(void **unused)
+{
+  (void)unused;
+  kernels_of_batches(21);
+  assert_int_equal(ask("F17"), 1);
+  assert_string_equal(words("context"), "gemm_128x64");
+  ASSERT_NEAR(number("share_pct"), 21);
+  ASSERT_NEAR(number("saving_ms"), NAN);
+}
+
+static void test_f17_is_silent(void **unused)
+{
+  (void)unused;
+  kernels_of_batches(20);
+  assert_int_equal(ask("F17"), 0);
+}
+
+// ---- F11 -------------------------------------------------------------------------------------------------------------
+// 1 Gflop and 1 MB on a machine of 10 Tflop/s and 100 GB/s need 100 µs.
+static void kernel_under_roof(int64_t duration_us)
+{
+  static const struct store_system_value system[] = {
+      {.key = "peak_flops_per_s", .number = 1e13, .is_number = true},
+      {.key = "memory_bandwidth_bytes_per_s", .number = 1e11, .is_number = true}};
+  static const char *const levels[] = {"M/K", "M/K+metrics"};
+  fixture_experiment_on(&fixture, "roofs", system, 2);
+  for (int i = 0; i < 2; i++) {
+    int64_t at = fixture.now_ns;
+    fixture_run(&fixture, levels[i], 1);
+    fixture_model(&fixture, MS, false);
+    int64_t kernel = fixture_kernel_named(&fixture, "gemm", at + US, at + 2 * US, duration_us * US);
+    if (i == 0)
+      continue;
+    fixture_real(&fixture, kernel, "flops", 1e9);
+    fixture_real(&fixture, kernel, "dram_read_bytes", 1e6);
+    fixture_real(&fixture, kernel, "dram_write_bytes", 0);
+  }
+}
+
+static void test_f11(void **unused)
+{
+  (void)unused;
+  kernel_under_roof(400);
+  assert_int_equal(ask("F11"), 1);
+  assert_string_equal(words("context"), "gemm");
+  ASSERT_NEAR(number("saving_ms"), 0.3);
+}
+
+static void test_f11_is_silent(void **unused)
+{
+  (void)unused;
+  kernel_under_roof(333); // 30.03 %
+  assert_int_equal(ask("F11"), 0);
+}
+
+// ---- F12 and F16 -----------------------------------------------------------------------------------------------------
+static void add_layer(const char *name, int64_t start_ns, int64_t duration_ns)
+{
+  int64_t id = fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", start_ns, duration_ns);
+  fixture_words(&fixture, id, "layer_type", "aten::mm");
+  fixture_words(&fixture, id, "module", name);
+  fixture_words(&fixture, id, "Input Dims", "[[64,64],[64,64]]");
+  fixture_words(&fixture, id, "Input type", "[\"float\",\"float\"]");
+}
+
+static void layers_of(int64_t odd_us, int count)
+{
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  add_layer("odd", 0, odd_us * US);
+  for (int i = 1; i < count; i++)
+    add_layer("usual", 200 * i * US, 100 * US);
+}
+
+static void test_f12(void **unused)
+{
+  (void)unused;
+  layers_of(151, 4);
+  assert_int_equal(ask("F12"), 1);
+  assert_string_equal(words("context"), "odd (aten::mm)");
+  ASSERT_NEAR(number("time_ms"), 0.151);
+  ASSERT_NEAR(number("saving_ms"), 0.051);
+}
+
+static void test_f12_is_silent(void **unused)
+{
+  (void)unused;
+  layers_of(150, 4);
+  assert_int_equal(ask("F12"), 0);
+}
+
+static void test_f12_needs_three_equal_layers(void **unused)
+{
+  (void)unused;
+  layers_of(190, 2);
+  assert_int_equal(ask("F12"), 0);
+}
+
+// Of ten observations, the statistic keeps the middle six, whose layer takes 100 µs and 100 + spread, in turns.
+static void varying(int64_t spread_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  for (int i = 0; i < 10; i++) {
+    int64_t at = fixture.now_ns;
+    fixture_model(&fixture, MS + (i < 8 ? i : 900 * (i - 7)) * US, false);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "attention", at, i < 8 ? (100 + i % 2 * spread_us) * US : MS);
+  }
+}
+
+static void test_f16(void **unused)
+{
+  (void)unused;
+  varying(60); // quartiles 100 and 160, median 130: 34 %
+  assert_int_equal(ask("F16"), 1);
+  assert_string_equal(words("context"), "attention");
+  ASSERT_NEAR(number("time_ms"), 0.130);
+  ASSERT_NEAR(number("saving_ms"), 0.030);
+}
+
+static void test_f16_is_silent(void **unused)
+{
+  (void)unused;
+  varying(50); // 29.7 %
+  assert_int_equal(ask("F16"), 0);
+}
+
+// ---- F13 -------------------------------------------------------------------------------------------------------------
+static void growing(int64_t growth_bytes)
+{
+  int64_t total_bytes = 0;
+  fixture_run(&fixture, "M/L/Lib", 1);
+  for (int i = 0; i < 8; i++) {
+    int64_t at = fixture.now_ns;
+    fixture_model(&fixture, MS, false);
+    for (int k = 0; k < 3; k++) { // one for good, one that is released
+      int64_t bytes = k == 0 ? growth_bytes : 1000000;
+      int64_t id =
+          fixture_span_in(&fixture, XSP_LEVEL_LIBRARY, "memory", k < 2 ? "allocate" : "free", at + (k + 1) * US, 0);
+      total_bytes += k < 2 ? bytes : -bytes;
+      fixture_int(&fixture, id, "bytes", bytes);
+      fixture_int(&fixture, id, "address", k == 0 ? 1000 + i : 1);
+      fixture_int(&fixture, id, "total_bytes", total_bytes);
+    }
+  }
+}
+
+static void test_f13(void **unused)
+{
+  (void)unused;
+  growing(10001);
+  assert_int_equal(ask("F13"), 1);
+  assert_string_equal(words("rule"), "memory_growth");
+  ASSERT_NEAR(number("saving_ms"), NAN);
+  assert_string_equal(words("title"), "memory grows by 0.01 MB with each observation");
+}
+
+static void test_f13_is_silent(void **unused)
+{
+  (void)unused;
+  growing(10000);
+  assert_int_equal(ask("F13"), 0);
+}
+
+// ---- F14 -------------------------------------------------------------------------------------------------------------
+static void leveled(int64_t deep_us)
+{
+  for (int i = 0; i < 4; i++) {
+    fixture_run(&fixture, "M", 1);
+    fixture_model(&fixture, 1000 * US + i, false);
+    fixture_run(&fixture, "M/L", 1);
+    fixture_model(&fixture, deep_us * US + i, false);
+  }
+}
+
+static void test_f14(void **unused)
+{
+  (void)unused;
+  leveled(1201);
+  assert_int_equal(ask("F14"), 1);
+  assert_string_equal(words("context"), "levels M/L");
+  ASSERT_NEAR(number("saving_ms"), NAN);
+}
+
+static void test_f14_is_silent(void **unused)
+{
+  (void)unused;
+  leveled(1199);
+  assert_int_equal(ask("F14"), 0);
+}
+
+// What a file lacks is a note, not a finding.
+static void test_files_that_lack_everything(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 0);
+  assert_true(fixture_has_note(&fixture, "F17"));
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, done)
+  const struct CMUnitTest tests[] = {
+      TEST(test_f6),
+      TEST(test_f6_counts_the_start_of_processes),
+      TEST(test_f6_is_silent),
+      TEST(test_f7),
+      TEST(test_f7_is_silent),
+      TEST(test_f7_is_not_about_pinned_memory),
+      TEST(test_f8),
+      TEST(test_f8_is_silent),
+      TEST(test_f8_is_silent_without_waits),
+      TEST(test_f9),
+      TEST(test_f9_is_silent),
+      TEST(test_f10_below_the_optimum),
+      TEST(test_f10_of_the_largest),
+      TEST(test_f10_is_silent_at_the_optimum),
+      TEST(test_f11),
+      TEST(test_f11_is_silent),
+      TEST(test_f12),
+      TEST(test_f12_is_silent),
+      TEST(test_f12_needs_three_equal_layers),
+      TEST(test_f13),
+      TEST(test_f13_is_silent),
+      TEST(test_f14),
+      TEST(test_f14_is_silent),
+      TEST(test_f15),
+      TEST(test_f15_is_silent),
+      TEST(test_f15_leaves_waits_to_f8),
+      TEST(test_f16),
+      TEST(test_f16_is_silent),
+      TEST(test_f17),
+      TEST(test_f17_is_silent),
+      TEST(test_files_that_lack_everything),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// When no device works although the observation goes on, and what the host did before it launched the next work: F8 and F15.
+#include "analyze/findings/shared.h"
+
+#include "analyze/run_columns.h"
+
+#include <math.h>
+
+static const char *const waiting_names[] = {
+    "*Synchronize*", // CUDA, HIP, Level Zero
+    "clFinish",      "clWaitForEvents", "cudaMemcpy", "cuMemcpyDtoH_v2", "cuMemcpyDtoH", "hipMemcpy",
+};
+
+struct span { // of the host that waits, or of a device
+  int64_t start_ns, end_ns;
+  uint32_t row, launch; // launch: row of an execution's; ROW_NONE
+};
+struct gaps_run {
+  struct findings *findings;
+  const struct view_run *run;
+  const uint32_t *place_of;
+  const bool *is_kept; // by observation that is no warm-up
+  struct run_columns columns;
+  VECTOR(struct span) works;
+  VECTOR(struct span) waits;
+  struct map launches; // by correlation id: row + 1
+  struct map waiting;  // by name: 1: it waits, 2: it does not
+  struct device_gaps *gaps;
+};
+
+static int compare_spans(const void *left, const void *right)
+{
+  const struct span *a = left, *b = right;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static bool is_wait(struct gaps_run *of, uint32_t row)
+{
+  uint32_t name = of->columns.spans.name[row];
+  uint64_t *known = map_at(&of->waiting, map_number(name), NULL);
+  if (*known == 0)
+    *known = findings_name_matches(store_text(of->columns.store, name, NULL), waiting_names,
+                                   sizeof waiting_names / sizeof waiting_names[0])
+                 ? 1
+                 : 2;
+  return *known == 1;
+}
+
+static void find_spans(struct gaps_run *of)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  uint32_t sync = ROW_NONE;
+  if (!store_find_string(of->columns.store, "sync", 4, &sync))
+    sync = ROW_NONE;
+  for (uint32_t row = 0; row < spans->count; row++) {
+    if (spans->level[row] != XSP_LEVEL_KERNEL || (spans->flags[row] & STORE_SPAN_OPEN) != 0 ||
+        spans->duration_ns[row] < 0)
+      continue;
+    struct span span = {spans->start_ns[row], spans->start_ns[row] + spans->duration_ns[row], row, ROW_NONE};
+    if (spans->kind[row] == XSP_KIND_EXECUTION) {
+      if (spans->category[row] != sync)
+        *vector_add(&of->works) = span;
+    } else {
+      if (spans->kind[row] == XSP_KIND_LAUNCH && spans->correlation_id[row] != 0)
+        *map_at(&of->launches, map_number((uint64_t)spans->correlation_id[row]), NULL) = (uint64_t)row + 1;
+      if (is_wait(of, row))
+        *vector_add(&of->waits) = span;
+    }
+  }
+  if (of->works.count > 0)
+    qsort(of->works.items, of->works.count, sizeof *of->works.items, compare_spans);
+  if (of->waits.count > 0)
+    qsort(of->waits.items, of->waits.count, sizeof *of->waits.items, compare_spans);
+  for (size_t i = 0; i < of->works.count; i++) {
+    const uint64_t *launch =
+        map_find(&of->launches, map_number((uint64_t)spans->correlation_id[of->works.items[i].row]));
+    of->works.items[i].launch = launch == NULL ? ROW_NONE : (uint32_t)(*launch - 1);
+  }
+}
+
+// The last call that waited when the devices ran out of work, and returned before the launch. `*at`: waits that begin later.
+static const struct span *wait_at(const struct gaps_run *of, int64_t idle_ns, int64_t launch_ns, size_t *at)
+{
+  while (*at < of->waits.count && of->waits.items[*at].start_ns <= idle_ns)
+    ++*at;
+  const struct span *wait = *at > 0 ? &of->waits.items[*at - 1] : NULL;
+  return wait != NULL && wait->end_ns >= idle_ns && wait->end_ns <= launch_ns ? wait : NULL;
+}
+
+static void measure(struct gaps_run *of)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  struct findings *findings = of->findings;
+  int64_t idle_ns = INT64_MIN; // no device works from here on
+  size_t at = 0;
+  for (size_t i = 0; i < of->works.count; i++) {
+    const struct span *work = &of->works.items[i];
+    uint32_t observation;
+    bool is_kept = run_columns_observation(&of->columns, work->row, &observation) && of->is_kept[observation];
+    int64_t begin_ns = is_kept ? of->run->observations[observation].start_ns : 0;
+    int64_t from_ns = idle_ns > begin_ns ? idle_ns : begin_ns;
+    if (is_kept && work->end_ns > idle_ns)
+      of->gaps->executed_ns += (double)work->end_ns - (double)(work->start_ns > idle_ns ? work->start_ns : idle_ns);
+    if (is_kept && work->launch != ROW_NONE && work->start_ns > from_ns && spans->start_ns[work->launch] >= from_ns) {
+      const struct span *wait = wait_at(of, idle_ns, spans->start_ns[work->launch], &at);
+      double gap_ns = (double)work->start_ns - (double)from_ns;
+      uint32_t row = wait != NULL ? wait->row : work->launch;
+      tally_add(findings, wait != NULL ? &of->gaps->waited : &of->gaps->late, of->place_of[row], gap_ns);
+      of->gaps->waiting_ns += wait != NULL ? (double)wait->end_ns - (double)wait->start_ns : 0;
+    }
+    idle_ns = work->end_ns > idle_ns ? work->end_ns : idle_ns;
+  }
+}
+
+static enum status load_run(struct gaps_run *of, struct arena *arena, struct error *err)
+{
+  enum {
+    COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
+              STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CORRELATION_ID) |
+              STORE_BIT(STORE_FLAGS)
+  };
+  XSP_TRY(run_columns_load(of->findings->question->view->store, of->run, COLUMNS, arena, &of->columns, err));
+  find_spans(of);
+  measure(of);
+  return STATUS_OK;
+}
+
+enum status device_gaps_load(struct findings *findings, struct device_gaps *ret_gaps, struct error *err)
+{
+  const struct view_set *set = findings->set;
+  const struct places *places;
+  enum status status = STATUS_OK;
+  size_t at = 0;
+  *ret_gaps = (struct device_gaps){0};
+  XSP_TRY(findings_places(findings, &places, err));
+  if (!places->has_devices)
+    return findings_lack(findings, err, "nothing was executed on a device");
+  for (size_t i = 0; i < set->run_count && status == STATUS_OK; i++) {
+    struct arena arena = {0};
+    const struct view_run *run = set->runs[i];
+    bool *is_kept = arena_alloc_array(&arena, run->observation_count + 1, sizeof *is_kept);
+    for (size_t k = 0; k < run->observation_count; k++)
+      if (!run->observations[k].warmup)
+        is_kept[k] = set->is_kept[at++];
+    struct gaps_run of = {
+        .findings = findings, .run = run, .place_of = places->runs[i].place_of, .is_kept = is_kept, .gaps = ret_gaps};
+    status = load_run(&of, &arena, err);
+    vector_done(&of.works);
+    vector_done(&of.waits);
+    map_done(&of.launches);
+    map_done(&of.waiting);
+    arena_done(&arena);
+  }
+  return status;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helpers of several rules (shared.h).
+#include "analyze/findings/shared.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+
+void tally_add(struct findings *findings, struct tally *tally, uint32_t place, double ns)
+{
+  if (tally->ns == NULL)
+    tally->ns = arena_alloc_array(findings->question->scratch, findings->places->count + 1, sizeof *tally->ns);
+  tally->total_ns += ns;
+  if (place != PLACE_NONE)
+    tally->ns[place] += ns;
+}
+
+void tally_fill(struct findings *findings, const struct tally *tally, struct finding *finding)
+{
+  uint32_t most = PLACE_NONE;
+  size_t count = 0;
+  for (uint32_t i = 0; i < findings->places->count; i++) {
+    count += tally->ns[i] > 0;
+    if (tally->ns[i] > 0 && (most == PLACE_NONE || tally->ns[i] > tally->ns[most]))
+      most = i;
+  }
+  if (most != PLACE_NONE) {
+    finding_at_place(findings, finding, most);
+    finding_spans_at(findings, finding, most);
+  }
+  finding->time_ms = findings_per_observation_ms(findings, tally->total_ns);
+  finding->share_pct = share_pct(finding->time_ms, findings->latency_ms);
+  finding_number(finding, "places", (double)count);
+}
+
+bool findings_name_matches(const char *name, const char *const *patterns, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (fnmatch(patterns[i], name, FNM_CASEFOLD) == 0)
+      return true;
+  return false;
+}
+
+enum status findings_layers(struct findings *findings, struct layers *ret_layers, struct error *err)
+{
+  struct question question;
+  if (!view_has_layers(findings->question->view, findings->set->batch_size))
+    return findings_lack(findings, err, "it has no layers");
+  XSP_TRY(findings_ask(findings, NULL, &question, err));
+  return layers_answer(&question, LAYERS_FOR_LATENCY, ret_layers, err);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+size_t findings_layer_values(const struct layers *layers, const struct layer *layer, double *room)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < layers->observation_count; i++) {
+    double ms = layer->latency_ms[layers->first_observation + i];
+    if (layers->set->is_kept[i] && !isnan(ms))
+      room[count++] = ms;
+  }
+  qsort(room, count, sizeof *room, compare_numbers);
+  return count;
+}
+
+double findings_quantile(const double *rising, size_t count, double part)
+{
+  double at = part * ((double)count - 1);
+  size_t below = (size_t)fmax(at, 0), above = below + 1 < count ? below + 1 : below;
+  return count == 0 ? NAN : rising[below] + (rising[above] - rising[below]) * (at - (double)below);
+}
+
+const char *findings_layer_name(struct findings *findings, const struct layer *layer)
+{
+  return layer->module != NULL ? findings_format(findings, "%s (%s)", layer->module, layer->name_text)
+                               : findings_format(findings, "%s", layer->name_text);
+}
