@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pairs share: steps in a range "step", and their median time on stdout."""
+import statistics
+import sys
+import time
+
+import torch
+
+MENDED = sys.argv[1:] == ["mended"]
+torch.manual_seed(0)
+torch.set_num_threads(1)  # so that other programs on the machine disturb little
+
+
+def repeat(step, count):
+    """Calls `step` `count` times; the first fifth is warm-up."""
+    times_ms = []
+    for _ in range(count):
+        start = time.perf_counter()
+        with torch.profiler.record_function("step"):
+            step()
+        times_ms.append((time.perf_counter() - start) * 1e3)
+    print(f"{statistics.median(times_ms[count // 5:]):.3f} ms a step")

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""F16, a layer whose time varies: attention over a context that grows from step to step and begins anew. Mended: one size."""
+import torch
+from steps import MENDED, repeat
+
+layer = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True).eval()
+number = 0
+
+
+@torch.no_grad()
+def step():
+    global number
+    number += 1
+    length = 64 if MENDED else 64 * (1 + number % 8)
+    layer(torch.randn(4, length, 64))  # bad
+
+
+repeat(step, 40)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pairs of examples/findings: which finding each shows, its runs with and without xsp, and what mending it gains."""
+import collections
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+
+import cuda_simulator
+from scripted import XSP, xsp_json
+
+FOLDER = pathlib.Path(os.environ["XSP_SOURCE"]) / "examples" / "findings"
+RUNS = 6  # of pairs, the smallest and the largest of 6 enclose the median with 97 % probability
+WAIT_S = 600
+PAIRS = {  # of PyTorch: the id of the finding
+    "hotspot": "F1", "small_operators": "F2", "index_backward": "F3", "input_pipeline": "F6", "too_many_workers": "F6",
+    "layout": "F9", "odd_layer": "F12", "memory_growth": "F13", "varying_layer": "F16"}
+
+DEVICE_PAIRS = {"copies": "F7", "waits": "F8", "gaps": "F15"}  # of tests/findings/finding_pair.c
+Gain = collections.namedtuple("Gain", "bad_ms mended_ms low_pct pct high_pct")
+
+
+def bad_lines(name):
+    """The numbers of the lines that a finding may name."""
+    lines = (FOLDER / f"{name}.py").read_text(encoding="utf-8").splitlines()
+    return [number for number, line in enumerate(lines, 1) if line.endswith("# bad")]
+
+
+# Threads of OpenMP that wait do not spin: other programs on the machine would multiply their waits.
+ENVIRONMENT = {**{name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")},
+               "OMP_WAIT_POLICY": "PASSIVE", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def printed_ms(command, **variables):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S,
+                          stdin=subprocess.DEVNULL, check=False, env={**ENVIRONMENT, **variables})
+    if done.returncode != 0:
+        raise RuntimeError(f"{command}: {done.stderr}")
+    return float(re.fullmatch(r"([\d.]+) ms a step\n", done.stdout)[1])
+
+
+def gain(command_of, runs=RUNS, **variables):
+    """What `command_of("mended")` gains over `command_of("bad")`: of runs in turns, in per cent of the bad one's step."""
+    pairs = [[printed_ms(command_of(variant), **variables) for variant in ("bad", "mended")] for _ in range(runs)]
+    gains = sorted(100 * (1 - mended_ms / bad_ms) for bad_ms, mended_ms in pairs)
+    bad_ms, mended_ms = (statistics.median(times) for times in zip(*pairs))
+    return Gain(bad_ms, mended_ms, gains[0], statistics.median(gains), gains[-1])
+
+
+def record(command, file, *options, **variables):
+    printed_ms([XSP, "run", "-q", "-f", "-o", file, *options, "--", *command], **variables)
+
+
+def findings(file, *options):
+    return xsp_json("analyze", "findings", file, *options, "--json")["rows"]
+
+
+def torch_command(python, name):
+    return lambda variant: [python, "-W", "ignore", FOLDER / f"{name}.py", variant]
+
+
+TORCH_OPTIONS = ("-t", "pytorch", "--shapes", "--call-paths", "light", "--model-range", "step")
+
+
+def device_command(name):
+    return lambda variant: [cuda_simulator.PLACE / "finding_pair", name, variant]
+
+
+def device_environment():
+    version, library = "13.1", cuda_simulator.VERSIONS["13.1"][1]
+    return {**cuda_simulator.environment(version, kernel_ns=300_000), "XSP_LIBRARY_CUPTI": str(library)}
