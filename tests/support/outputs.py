@@ -10,7 +10,7 @@ import sqlite3
 import test_export
 from scripted import xsp, xsp_json
 
-ANALYSES = ["L0", *(f"A{number}" for number in range(1, 16)), "T8", "T9", "T10", "T11"]
+ANALYSES = ["L0", *(f"A{number}" for number in range(1, 16)), "T8", "T9", "T10", "T11", "findings"]
 SPANS = """select s.*, t.clock from span s left join track t on t.run_id = s.run_id and t.track_id = s.track_id
            order by s.run_id, s.span_id"""
 
