@@ -118,3 +118,10 @@ enum status findings_options_check(const struct invocation *invocation, const st
   arena_done(&arena);
   return status;
 }
+
+void findings_options_cut(const struct analyze_request *request, struct table *tables, size_t count)
+{
+  for (size_t i = 0; i < count && request->top > 0; i++)
+    if (strcmp(tables[i].id, "findings") == 0 && (size_t)request->top < tables[i].row_count)
+      tables[i].row_count = (size_t)request->top;
+}

@@ -275,8 +275,8 @@ static enum status run_folder(struct own *own, const char *folder, struct store 
   return status;
 }
 
-enum status findings_own_add(const char *folder, struct store *store, int64_t top, struct table *table,
-                             struct arena *arena, struct error *err)
+enum status findings_own_add(const char *folder, struct store *store, struct table *table, struct arena *arena,
+                             struct error *err)
 {
   struct own own = {.table = table, .arena = arena};
   enum status status = run_folder(&own, folder, store, err);
@@ -290,8 +290,6 @@ enum status findings_own_add(const char *folder, struct store *store, int64_t to
   table->row_count += own.cells.count / table->column_count;
   (void)table_sort(table, "share_pct", arena);
   (void)table_sort(table, "saving_ms", arena);
-  if (top > 0 && (size_t)top < table->row_count)
-    table->row_count = (size_t)top;
   vector_done(&own.cells);
   buf_done(&own.numbers);
   return status;

@@ -7,8 +7,8 @@
 #include "store/store.h"
 
 // Runs the regular files of `folder` by name on an open trace and adds what they find to `table`, whose rows are then in order
-// again, at most `top` (0: all). Programs are given the store's path. The first that fails is the error. Texts live in `arena`.
-enum status findings_own_add(const char *folder, struct store *store, int64_t top, struct table *table,
-                             struct arena *arena, struct error *err) MUST_CHECK;
+// again. Programs are given the store's path. The first that fails is the error. Texts live in `arena`.
+enum status findings_own_add(const char *folder, struct store *store, struct table *table, struct arena *arena,
+                             struct error *err) MUST_CHECK;
 
 #endif

@@ -138,11 +138,22 @@ static enum status ask_own(struct question *question, const char *folder, const 
     struct store *store = question->files.stores.items[i];
     size_t first = answers->tables.count;
     XSP_TRY(answers_add(answers, "findings", &store, 1, request, err));
-    XSP_TRY(findings_own_add(folder, store, request->top, &answers->tables.items[first], &answers->arena, err));
+    XSP_TRY(findings_own_add(folder, store, &answers->tables.items[first], &answers->arena, err));
     if (question->files.stores.count > 1 && answers->tables.items[first].experiment == NULL)
       answers->tables.items[first].experiment = store_path(store);
   }
   return STATUS_OK;
+}
+
+// All findings, whatever --top is: --fail-on is about all.
+static enum status ask_findings(struct question *question, const char *folder, const struct analyze_request *request,
+                                struct error *err)
+{
+  struct analyze_request all = *request;
+  all.top = 0;
+  return folder != NULL ? ask_own(question, folder, &all, err)
+                        : answers_add(&question->answers, "findings", question->files.stores.items,
+                                      question->files.stores.count, &all, err);
 }
 
 // Runs all; of several analyses those that the files cannot answer are named on stderr and make the status "no".
@@ -151,8 +162,8 @@ static enum status ask(struct question *question, const struct analyze_request *
 {
   enum status result = STATUS_OK;
   for (size_t i = 0; i < question->id_count; i++) {
-    enum status status = folder != NULL && strcasecmp(question->ids[i], "findings") == 0
-                             ? ask_own(question, folder, request, err)
+    enum status status = strcasecmp(question->ids[i], "findings") == 0
+                             ? ask_findings(question, folder, request, err)
                              : answers_add(&question->answers, question->ids[i], question->files.stores.items,
                                            question->files.stores.count, request, err);
     if (status == STATUS_NO && question->id_count > 1) {
@@ -190,6 +201,24 @@ static bool asks_findings(const struct question *question)
   return false;
 }
 
+// `status`: of the questions.
+static enum status print(const struct invocation *invocation, struct question *question,
+                         const struct analyze_request *request, enum report_format format, enum status status,
+                         struct error *err)
+{
+  struct table *tables = question->answers.tables.items;
+  size_t count = question->answers.tables.count;
+  struct error verdict_error = {0};
+  enum status verdict = findings_options_check(invocation, tables, count, &verdict_error);
+  if (verdict != STATUS_USE) {
+    findings_options_cut(request, tables, count);
+    XSP_TRY(output_tables(tables, count, format, question->id_count > 1, err));
+  }
+  if (verdict != STATUS_OK)
+    *err = verdict_error;
+  return verdict != STATUS_OK ? verdict : status;
+}
+
 static enum status answer(const struct invocation *invocation, struct question *question, struct error *err)
 {
   struct analyze_request request;
@@ -207,13 +236,8 @@ static enum status answer(const struct invocation *invocation, struct question *
                            question->paths[0], err);
   if (status == STATUS_OK)
     status = ask(question, &request, invocation_value(invocation, "findings"), err);
-  if (status == STATUS_OK || (status == STATUS_NO && question->id_count > 1)) {
-    enum status print_status = output_tables(question->answers.tables.items, question->answers.tables.count, format,
-                                             question->id_count > 1, err);
-    status = print_status != STATUS_OK ? print_status : status;
-    if (status == STATUS_OK)
-      status = findings_options_check(invocation, question->answers.tables.items, question->answers.tables.count, err);
-  }
+  if (status == STATUS_OK || (status == STATUS_NO && question->id_count > 1))
+    status = print(invocation, question, &request, format, status, err);
   bool broke = report_left_out(&question->answers);
   if (status == STATUS_OK &&
       (broke || question->files.broken.status != STATUS_OK)) // reported on stderr and in the notes

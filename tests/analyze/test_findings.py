@@ -95,6 +95,7 @@ class Small(Steps):
         status, text, errors = self.status("--fail-on", "F2", "--json")
         self.assertEqual((status, len(json.loads(text)["rows"])), (1, 1))
         self.assertEqual(errors.count("\n"), 1)
+        self.assertEqual(self.status("--fail-on", "F99")[1], "", "what is wrong is found before anything is printed")
 
     def test_wrong_use(self):
         for options in (("--only", "F99"), ("--threshold", "hotspot-share"), ("--threshold", "share=1"), ("--only", ",")):
@@ -142,6 +143,8 @@ class Own(Steps):
         options = self.own("a.sql", "values (1), (2)")[:2]
         self.assertEqual([row["id"] for row in findings(self.steps(), *options)["rows"]], ["F2", "a", "a"])
         self.assertEqual(len(findings(self.steps(), *options, "--top", "2")["rows"]), 2)
+        status, text, _ = self.status(*options, "--top", "1", "--fail-on", "a", "--json")
+        self.assertEqual((status, len(json.loads(text)["rows"])), (1, 1), "what --top leaves out fails, too")
 
     def test_what_cannot_run(self):
         for name, text in (("a.sql", "selekt 1"), ("a.sql", "delete from run"), ("a.sql", "select 1; select 2"), ("a.py", "not python"),
