@@ -37,7 +37,7 @@ def flag_issue(node, text, /, **keys):
     finding.update(rule=text, severity=_severity(share), confidence="medium",
                    title=f"{sentence.replace('_', ' ')}: {node.name} takes {node.time / 1e6:.3f} ms, {share:.1f} % of all",
                    context=node.name, context_id=node.context_id, file=file, line=line, time_ms=node.time / 1e6,
-                   basis="in all", share_pct=share, spans=[], run_id=node.tree.run_id, numbers={})
+                   basis="all", share_pct=share, spans=[], run_id=node.tree.run_id, numbers={})
     for key, value in keys.items():
         (finding if key in KEYS else finding["numbers"])[key] = value
     node.tree.findings.append(finding)
