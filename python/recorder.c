@@ -74,9 +74,9 @@ static PyObject *new_site(PyObject *key, PyObject *name, PyObject *level_name, P
     return level < 0 ? NULL : other;
   struct xsp_site *site = is_other ? make_site("(other names)", XSP_LEVEL_APPLICATION, NULL)
                                    : make_site(copy_text(name), level, copy_text(category));
-  PyObject *capsule = site != NULL ? PyCapsule_New(site, SITE, NULL) : NULL;
+  PyObject *capsule = site != NULL && PyErr_Occurred() == NULL ? PyCapsule_New(site, SITE, NULL) : NULL;
   if (capsule == NULL || (!is_other && PyDict_SetItem(sites, key, capsule) != 0)) {
-    if (PyErr_Occurred() == NULL) // a name that has no UTF-8 has set one
+    if (PyErr_Occurred() == NULL) // a text that has no UTF-8 has set one
       PyErr_NoMemory();
     return NULL;
   }
@@ -173,17 +173,23 @@ static PyObject *span_exit(PyObject *self, PyObject *const *arguments, intptr_t 
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
-static void put_text(const struct xsp_span *span, const char *key, PyObject *value)
+// Runs the value's own __str__, which may end the span. A value without a text has no tag: recording raises nothing that the
+// program would not meet without xsp.
+static void put_text(struct span *span, const char *key, PyObject *value)
 {
+  Py_IncRef((PyObject *)span);
   PyObject *text = PyObject_Str(value);
   const char *bytes = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-  if (bytes != NULL)
-    xsp_span_tag_string(span, key, bytes);
+  if (bytes != NULL && span->span.start != 0)
+    xsp_span_tag_string(&span->span, key, bytes);
   if (text != NULL)
     Py_DecRef(text);
+  if (bytes == NULL)
+    PyErr_Clear();
+  Py_DecRef((PyObject *)span);
 }
 
-static PyObject *put_tag(const struct span *span, PyObject *const *arguments, intptr_t count)
+static PyObject *put_tag(struct span *span, PyObject *const *arguments, intptr_t count)
 {
   const char *key = count == 2 && is_text(arguments[0]) ? PyUnicode_AsUTF8AndSize(arguments[0], NULL) : NULL;
   if (key == NULL && PyErr_Occurred() == NULL)
@@ -200,9 +206,7 @@ static PyObject *put_tag(const struct span *span, PyObject *const *arguments, in
     else if (PyType_IsSubtype(arguments[1]->type, &PyFloat_Type))
       xsp_span_tag_double(&span->span, key, PyFloat_AsDouble(arguments[1]));
     else
-      put_text(&span->span, key, arguments[1]);
-    if (PyErr_Occurred() != NULL)
-      return NULL;
+      put_text(span, key, arguments[1]);
   }
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;

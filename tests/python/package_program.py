@@ -37,7 +37,9 @@ def tree(path):
         lines = [node for node in by_name["gemm"].children if node.line == 8]
         assert lines[0].stalls == 3 * 35 and lines[0].stalls.reasons == {"long_scoreboard": 90, "wait": 15}
         assert str(xsp.topk(lines, 1)) == "long_scoreboard" and xsp.topk([]) == []
-    assert list(xsp.bfs(made.root))[0] == made.root and len(set(xsp.bfs(made.nodes))) == len(made.nodes)
+    assert list(xsp.bfs(made.root))[0] == made.root and len(set(xsp.bfs(made.nodes))) == len(list(xsp.bfs(made.nodes))) == len(made.nodes)
+    deepest = max(made.nodes, key=lambda node: len(node.path))
+    assert len(deepest.path) > 2 and list(xsp.bfs([deepest, made.root])).count(deepest) == 1
 
 
 def empty(path):
@@ -189,7 +191,7 @@ def record():
     except KeyError:
         pass
     for wrong in [lambda: xsp.span(3), lambda: xsp.span("a", level="planet"), lambda: xsp.span("a", colour="red"),
-                  lambda: xsp.span(), lambda: xsp.tag("a"), lambda: xsp.span("\ud800")]:
+                  lambda: xsp.span(), lambda: xsp.tag("a"), lambda: xsp.span("\ud800"), lambda: xsp.span("a", category="\ud800")]:
         try:
             wrong()
         except (TypeError, ValueError):
@@ -209,8 +211,16 @@ def record():
     for number in range(70_000):
         with xsp.span(f"name {number}"):
             pass
-    with xsp.span("naïve ✓"):
+    with xsp.span("naïve ✓") as span:
         xsp.tag("big", 1 << 70)
+        xsp.tag("no UTF-8", "\udc80")  # what has no text has no tag
+
+        class Ends:
+            def __str__(self):
+                span.__exit__(None, None, None)
+                raise RuntimeError
+
+        xsp.tag("ends", Ends())
     print("recorded" if type(xsp.span("a")).__name__ == "Span" else "nothing")
 
 

@@ -16,7 +16,8 @@ class Table:
 
     def __init__(self, pointer):
         self._pointer = pointer
-        weakref.finalize(self, _library.free_table, pointer)
+        # Not at exit: views of the columns may live on until the process is gone.
+        weakref.finalize(self, _library.free_table, pointer).atexit = False
         library = _library.library()
         self._count = library.xsp_read_row_count(pointer)
         self._columns = []

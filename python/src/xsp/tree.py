@@ -52,10 +52,8 @@ class Reasons(list):
 
 def bfs(nodes):
     """A node, or nodes, and all below them, each once, callers before what they call."""
-    queue = collections.deque([nodes] if isinstance(nodes, Node) else nodes)
-    if not isinstance(nodes, Node):
-        given = {node._place for node in queue}
-        queue = collections.deque(node for node in queue if node._parent_place() not in given)
+    given = dict.fromkeys([nodes] if isinstance(nodes, Node) else nodes)
+    queue = collections.deque(node for node in given if not any(above in given for above in node._callers()))
     while queue:
         node = queue.popleft()
         yield node
@@ -112,14 +110,17 @@ class Node:
     def children(self):
         return [self.tree._nodes[place] for place in self.tree._children[self._place]]
 
+    def _callers(self):
+        """The innermost first."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
     @property
     def path(self):
         """The nodes from the root to this one."""
-        nodes, node = [], self
-        while node is not None:
-            nodes.append(node)
-            node = node.parent
-        return nodes[::-1]
+        return [self, *self._callers()][::-1]
 
     @property
     def source(self):
