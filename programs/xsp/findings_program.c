@@ -19,10 +19,14 @@
 
 extern char **environ;
 
+// python3 -m, but modules of the current folder, which nobody named, are not imported.
+static const char as_module[] = "import sys; sys.path = [path for path in sys.path if path]; import runpy; "
+                                "runpy.run_module('xsp.findings', run_name='__main__', alter_sys=True)";
+
 static enum status start(const char *python, const char *program, const char *trace, int output, pid_t *ret_child,
                          struct error *err)
 {
-  char *const arguments[] = {(char *)(uintptr_t)python, "-m", "xsp.findings", (char *)(uintptr_t)program,
+  char *const arguments[] = {(char *)(uintptr_t)python, "-c", (char *)(uintptr_t)as_module, (char *)(uintptr_t)program,
                              (char *)(uintptr_t)trace,  NULL};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -164,8 +164,11 @@ class Own(Steps):
     def test_program(self):
         options = self.own("slow.py", "flag_issue(call_tree.root, 'slow', saving_ms=0.25)\nprint('to stderr')\n")
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+        current = tempfile.TemporaryDirectory(dir=self.folder)
+        self.addCleanup(current.cleanup)
+        (pathlib.Path(current.name) / "traceback.py").write_text("raise SystemExit('imported from the current folder')")
         done = subprocess.run([scripted.XSP, "analyze", "findings", self.steps(), *options, "--json"], capture_output=True, text=True,
-                              timeout=60, check=True, env=environment)
+                              timeout=60, check=True, env=environment, cwd=current.name)
         (row,) = json.loads(done.stdout)["rows"]
         self.assertEqual((row["id"], row["saving_ms"], done.stderr), ("slow", 0.25, "to stderr\n"))
 
