@@ -26,7 +26,7 @@ static void judge(struct findings *findings, const struct work *work)
 {
   double needed_ms = least_ms(work), roof_pct = share_pct(needed_ms, work->ms);
   double share = share_pct(work->ms, findings->latency_ms);
-  if (!(roof_pct < findings_threshold(findings, "below_roof-roof")) ||
+  if (!(needed_ms > 0) || !(roof_pct < findings_threshold(findings, "below_roof-roof")) ||
       !(share > findings_threshold(findings, "below_roof-share")))
     return;
   struct finding *finding = findings_add(findings);

@@ -143,16 +143,19 @@ static void add_spans(struct findings *findings, struct finding *finding, const 
 
 void finding_spans_at(struct findings *findings, struct finding *finding, uint32_t place)
 {
-  bool *is_wanted = arena_alloc(findings->question->scratch, findings->places->count + 1);
+  struct arena arena = {0};
+  bool *is_wanted = arena_alloc(&arena, findings->places->count + 1);
   is_wanted[place] = true;
   add_spans(findings, finding, is_wanted, false);
+  arena_done(&arena);
 }
 
 void finding_spans_in_function(struct findings *findings, struct finding *finding, uint32_t function)
 {
   const struct places *places = findings->places;
-  bool *is_below = arena_alloc(findings->question->scratch, places->function_count + 1);
-  bool *is_wanted = arena_alloc(findings->question->scratch, places->count + 1);
+  struct arena arena = {0};
+  bool *is_below = arena_alloc(&arena, places->function_count + 1);
+  bool *is_wanted = arena_alloc(&arena, places->count + 1);
   for (uint32_t i = function; i < places->function_count; i++) {
     uint32_t parent = places->functions[i].parent;
     is_below[i] = i == function || (parent != PLACE_NONE && is_below[parent]);
@@ -160,4 +163,5 @@ void finding_spans_in_function(struct findings *findings, struct finding *findin
   for (size_t i = 0; i < places->count; i++)
     is_wanted[i] = is_below[places->all[i].function];
   add_spans(findings, finding, is_wanted, true);
+  arena_done(&arena);
 }
