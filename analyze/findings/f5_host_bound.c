@@ -33,8 +33,7 @@ static enum status load_idle(struct host_bound *bound, struct error *err)
 
 static double gain_ms(const struct host_bound *bound, uint32_t function)
 {
-  double excess_ns = bound->host_ns[function] - bound->device_ns[function];
-  return fmin(findings_per_observation_ms(bound->findings, excess_ns), bound->idle_ms);
+  return fmin(findings_per_observation_ms(bound->findings, bound->host_ns[function]), bound->idle_ms);
 }
 
 static bool is_slow(const struct host_bound *bound, uint32_t function)
@@ -60,7 +59,7 @@ static void add(struct host_bound *bound, uint32_t function)
   finding->time_ms = host_ms;
   finding->share_pct = share_pct(host_ms, findings->latency_ms);
   finding->saving_ms = gain_ms(bound, function);
-  finding->saving_basis = "host time beyond the device time, at most the time in which no device works";
+  finding->saving_basis = "the host time, at most the time in which no device works";
   finding->title =
       device_ms > 0
           ? findings_format(findings, "the host takes %s per observation in %s, %.3g times the device time for it",

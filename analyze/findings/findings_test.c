@@ -307,7 +307,7 @@ static void test_f5_is_bounded_by_the_idle_device(void **unused)
   assert_string_equal(words(0, "context"), "aten::item");
   ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 3);
   ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.5);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.251);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.5); // idle are 0.751 ms
 }
 
 static void test_f5_is_silent_at_its_ratio(void **unused)
