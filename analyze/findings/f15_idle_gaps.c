@@ -3,18 +3,22 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
+#include <math.h>
+
 static void add(struct findings *findings, const struct device_gaps *gaps)
 {
   struct finding *finding = findings_add(findings);
   tally_fill(findings, &gaps->late, finding);
   finding->title = findings_format(findings, "devices have no work for %s %s: the next launch comes too late",
                                    findings_time(findings, finding->time_ms), findings_per_observation(findings));
-  finding->saving_ms = findings_per_observation_ms(findings, gaps->late.total_ns + gaps->waited.total_ns);
+  double executed_ms = findings_per_observation_ms(findings, gaps->executed_ns);
+  double gaps_ms = findings_per_observation_ms(findings, gaps->late.total_ns + gaps->waited.total_ns);
+  finding->saving_ms = fmax(findings->latency_ms - executed_ms, gaps_ms); // some work may run after the observation
   finding->saving_basis = "all time without work on any device, also after waits, as if launches came early enough";
   finding->advice = "launch earlier: prepare data before or in another thread, fewer and larger kernels, CUDA graphs";
   finding->threshold = findings_threshold_of(findings, "idle_gaps-share");
   finding->confidence = CONFIDENCE_MEDIUM;
-  finding_number(finding, "executed_ms", findings_per_observation_ms(findings, gaps->executed_ns));
+  finding_number(finding, "executed_ms", executed_ms);
 }
 
 static enum status find(struct findings *findings, struct error *err)

@@ -8,7 +8,8 @@
 
 static const char *const waiting_names[] = {
     "*Synchronize*", // CUDA, HIP, Level Zero
-    "clFinish",      "clWaitForEvents", "cudaMemcpy", "cuMemcpyDtoH_v2", "cuMemcpyDtoH", "hipMemcpy",
+    "clFinish",      "clWaitForEvents", "cudaMemcpy",    "cuMemcpyDtoH_v2",
+    "cuMemcpyDtoH",  "hipMemcpy",       "hipMemcpyDtoH", "hipMemcpyWithStream",
 };
 
 struct span { // of the host that waits, or of a device
