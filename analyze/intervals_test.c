@@ -272,9 +272,9 @@ static void test_how_many_values_an_interval_needs(void **unused)
 {
   (void)unused;
   double many[4000];
-  struct sample a = of_values(0, many, 40), b = of_values(0, many + 1, 40);
   for (size_t i = 0; i < COUNT(many); i++)
     many[i] = 10 + (i % 2 == 0 ? 0.3 : -0.3);
+  struct sample a = of_values(0, many, 40), b = of_values(0, many + 1, 40);
   double needed = interval_needs(&a, &b, 0.03);
   assert_true(needed > 40 && needed < 4000);
   a.count = b.count = (size_t)needed / 10 * 10; // equal shares of both values
