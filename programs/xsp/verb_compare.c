@@ -133,6 +133,16 @@ static enum status compare_history(const struct invocation *invocation, struct s
   return analyze_history(files->stores.items, files->stores.count, request, &sides->arena, ret, err);
 }
 
+static enum status print_and_judge(const struct invocation *invocation, const struct compare_answer *answer,
+                                   enum report_format format, double above_pct, struct error *err)
+{
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  report_comparison(answer, format, output_width(), &out);
+  XSP_TRY(output_buf(&out, err));
+  return judge(invocation, answer, above_pct, err);
+}
+
 static enum status compare(const struct invocation *invocation, struct sides *sides, struct error *err)
 {
   struct compare_request request;
@@ -149,12 +159,9 @@ static enum status compare(const struct invocation *invocation, struct sides *si
     return err->status = STATUS_INPUT;
   XSP_TRY(status);
   if (invocation_has(invocation, "to"))
-    return write_stacks(invocation, &answer, err);
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  report_comparison(&answer, format, output_width(), &out);
-  XSP_TRY(output_buf(&out, err));
-  XSP_TRY(judge(invocation, &answer, above_pct, err));
+    XSP_TRY(write_stacks(invocation, &answer, err));
+  else
+    XSP_TRY(print_and_judge(invocation, &answer, format, above_pct, err));
   enum status broken = sides->files[0].broken.status; // of files in folders or a history that were left out, and named
   return broken != STATUS_OK ? broken : sides->files[1].broken.status;
 }

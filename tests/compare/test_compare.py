@@ -231,6 +231,7 @@ class Sides(CompareTest):
         (a / "broken.xsp").write_bytes(b"nothing")
         done = xsp("compare", b, a, "--json", check=2)  # faster, without that file
         self.assertIn(b"broken.xsp", done.stderr)
+        self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", "-").returncode, 2)
         self.assertIn(b'"verdict":"faster"', done.stdout.replace(b" ", b""))
 
     def two_experiments(self):
