@@ -8,7 +8,7 @@
 static struct finding *add(struct findings *findings, const struct batch_point *point, double saving_ms)
 {
   struct finding *finding = findings_add(findings);
-  finding->context = findings_format(findings, "batch size %lld", (long long)point->batch_size);
+  finding->context = arena_format(findings->question->arena, "batch size %lld", (long long)point->batch_size);
   finding->time_ms = point->latency.value;
   finding->share_pct = 100;
   finding->saving_ms = saving_ms;
@@ -26,12 +26,12 @@ static void judge_against(struct findings *findings, const struct batch_point *p
   if (!(share_pct(saving_ms, point->latency.value) > findings_threshold(findings, "batch_size-gain")))
     return;
   struct finding *finding = add(findings, point, saving_ms);
-  finding->title = findings_format(findings, "batch size %lld has %.3g inputs per second, the optimal %lld has %.3g",
-                                   (long long)point->batch_size, point->throughput_per_s, (long long)best->batch_size,
-                                   best->throughput_per_s);
+  finding->title = arena_format(
+      findings->question->arena, "batch size %lld has %.3g inputs per second, the optimal %lld has %.3g",
+      (long long)point->batch_size, point->throughput_per_s, (long long)best->batch_size, best->throughput_per_s);
   finding->saving_basis = "its latency, less that of as many inputs in batches of the optimal size";
-  finding->advice =
-      findings_format(findings, "batches of %lld, where latency and memory allow it", (long long)best->batch_size);
+  finding->advice = arena_format(findings->question->arena, "batches of %lld, where latency and memory allow it",
+                                 (long long)best->batch_size);
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "optimal_batch", (double)best->batch_size);
 }
@@ -44,10 +44,10 @@ static void judge_largest(struct findings *findings, const struct batch_point *p
   if (!(gain_pct > findings_threshold(findings, "batch_size-gain")) || !(fixed_ms > 0))
     return;
   struct finding *finding = add(findings, point, fixed_ms);
-  finding->title = findings_format(findings,
-                                   "doubling to batch size %lld still raised throughput by %.3g %%: larger "
-                                   "ones were not measured",
-                                   (long long)point->batch_size, gain_pct);
+  finding->title = arena_format(findings->question->arena,
+                                "doubling to batch size %lld still raised throughput by %.3g %%: larger "
+                                "ones were not measured",
+                                (long long)point->batch_size, gain_pct);
   finding->saving_basis =
       "the part of the latency that does not grow with the batch size, from this one and its half, as if "
       "spread over very many inputs";

@@ -39,9 +39,9 @@ static void judge(struct findings *findings, const struct work *work)
                               ? "its time, less that of its arithmetic and traffic (from shapes) at the machine's "
                                 "peaks"
                               : "its time, less that of its arithmetic and traffic at the machine's peaks";
-  finding->title = findings_format(findings, "%s takes %s, %.3g %% of the speed that its %s allows",
-                                   findings_name(findings, work->name), findings_time(findings, work->ms), roof_pct,
-                                   is_memory ? "memory traffic" : "arithmetic");
+  finding->title = arena_format(findings->question->arena, "%s takes %s, %.3g %% of the speed that its %s allows",
+                                findings_name(findings, work->name), findings_time(findings, work->ms), roof_pct,
+                                is_memory ? "memory traffic" : "arithmetic");
   finding->advice = is_memory ? "access memory in order, or reuse what is loaded; larger batches"
                               : "other shapes or types, a library's or a compiled kernel, larger batches";
   finding->threshold = findings_threshold_of(findings, "below_roof-roof");
@@ -63,7 +63,7 @@ static enum status judge_kernels(struct findings *findings, struct question *que
     struct kernel_point point;
     kernel_groups_figures(&groups, i, &figures);
     kernel_point(question, &roofs, &figures, &point);
-    struct work work = {findings_format(findings, "%s", kernels.names[i]),
+    struct work work = {arena_format(findings->question->arena, "%s", kernels.names[i]),
                         figures.latency.value,
                         figures.metrics[KERNEL_FLOPS],
                         figures.dram_bytes,

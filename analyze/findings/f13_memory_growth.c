@@ -158,7 +158,8 @@ static void add(struct findings *findings, struct growth *growth, double bytes, 
   if (growth->kept.ns != NULL)
     tally_fill(findings, &growth->kept, finding);
   finding->time_ms = finding->share_pct = NAN; // it is about bytes
-  finding->title = findings_format(findings, "memory grows by %.3g MB with each observation", bytes / 1e6);
+  finding->title =
+      arena_format(findings->question->arena, "memory grows by %.3g MB with each observation", bytes / 1e6);
   finding->advice =
       "keep no tensors with their graph from step to step: .item() or .detach() of losses; look for lists, "
       "caches and hooks that hold tensors";

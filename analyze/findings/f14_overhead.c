@@ -10,11 +10,12 @@ static void add(struct findings *findings, const struct view_set *before, double
                 double before_ms)
 {
   struct finding *finding = findings_add(findings);
-  finding->context = findings_format(findings, "levels %s", findings->set->levels_text);
+  finding->context = arena_format(findings->question->arena, "levels %s", findings->set->levels_text);
   finding->time_ms = overhead_ms;
   finding->share_pct = share_pct(overhead_ms, findings->latency_ms);
-  finding->title = findings_format(findings, "recording %s makes observations %.3g %% slower than recording %s",
-                                   findings->set->levels_text, share_pct(overhead_ms, before_ms), before->levels_text);
+  finding->title =
+      arena_format(findings->question->arena, "recording %s makes observations %.3g %% slower than recording %s",
+                   findings->set->levels_text, share_pct(overhead_ms, before_ms), before->levels_text);
   finding->advice = "trust shares less than latencies of fewer levels (L0); record less: fewer levels, --aggregate";
   finding->threshold = findings_threshold_of(findings, "overhead-share");
   finding->confidence = interval.from == INTERVAL_OBSERVATIONS ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;

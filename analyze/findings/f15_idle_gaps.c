@@ -9,8 +9,9 @@ static void add(struct findings *findings, const struct device_gaps *gaps)
 {
   struct finding *finding = findings_add(findings);
   tally_fill(findings, &gaps->late, finding);
-  finding->title = findings_format(findings, "devices have no work for %s %s: the next launch comes too late",
-                                   findings_time(findings, finding->time_ms), findings_per_observation(findings));
+  finding->title =
+      arena_format(findings->question->arena, "devices have no work for %s %s: the next launch comes too late",
+                   findings_time(findings, finding->time_ms), findings_per_observation(findings));
   double executed_ms = findings_per_observation_ms(findings, gaps->executed_ns);
   double gaps_ms = findings_per_observation_ms(findings, gaps->late.total_ns + gaps->waited.total_ns);
   finding->saving_ms = fmax(findings->latency_ms - executed_ms, gaps_ms); // some work may run after the observation

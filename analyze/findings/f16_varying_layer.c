@@ -17,9 +17,9 @@ static void add(struct findings *findings, const struct layer *layer, double mea
   finding->share_pct = share_pct(mean_ms, findings->latency_ms);
   finding->saving_ms = mean_ms - least_ms;
   finding->saving_basis = "as if it always took as long as in the fastest of these observations";
-  finding->title = findings_format(findings, "%s varies by %.3g %% around %s, and takes %s at least",
-                                   findings_name(findings, finding->context), spread_pct,
-                                   findings_time(findings, mean_ms), findings_time(findings, least_ms));
+  finding->title = arena_format(findings->question->arena, "%s varies by %.3g %% around %s, and takes %s at least",
+                                findings_name(findings, finding->context), spread_pct, findings_time(findings, mean_ms),
+                                findings_time(findings, least_ms));
   finding->advice = "look for what differs between steps: shapes, caches, first uses, other programs on the machine";
   finding->threshold = findings_threshold_of(findings, "varying_layer-spread");
   finding->confidence = CONFIDENCE_LOW;

@@ -61,11 +61,12 @@ static void judge(struct findings *findings, struct batch_kernels *own, struct b
   if (!(pct > findings_threshold(findings, "kernels_change-share")))
     return;
   struct finding *finding = findings_add(findings);
-  finding->context = findings_format(findings, "%s", own_name);
+  finding->context = arena_format(findings->question->arena, "%s", own_name);
   finding->time_ms = own_ms;
   finding->share_pct = pct;
-  finding->title = findings_format(
-      findings, "%.3g %% of the kernels' time at batch size %lld is in kernels that batch size %lld lacks: %s%s%s", pct,
+  finding->title = arena_format(
+      findings->question->arena,
+      "%.3g %% of the kernels' time at batch size %lld is in kernels that batch size %lld lacks: %s%s%s", pct,
       (long long)own->kernels.batch_size, (long long)other->kernels.batch_size, findings_name(findings, own_name),
       other_name != NULL ? ", there " : "", other_name != NULL ? findings_name(findings, other_name) : "");
   finding->advice =

@@ -46,10 +46,11 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
   finding->time_ms = finding->saving_ms = findings_per_observation_ms(findings, ns);
   finding->saving_basis = "its own time, as if it took none";
   finding->share_pct = share_pct(ns, hotspots->total_ns);
-  finding->title = findings_format(findings, "%s takes %s %s%s, %.3g %% of the %s time",
-                                   findings_name(findings, finding->context), findings_time(findings, finding->time_ms),
-                                   per, places > 1 ? findings_format(findings, " at %zu places", places) : "",
-                                   finding->share_pct, has_devices ? "device" : "CPU");
+  finding->title =
+      arena_format(findings->question->arena, "%s takes %s %s%s, %.3g %% of the %s time",
+                   findings_name(findings, finding->context), findings_time(findings, finding->time_ms), per,
+                   places > 1 ? arena_format(findings->question->arena, " at %zu places", places) : "",
+                   finding->share_pct, has_devices ? "device" : "CPU");
   finding->advice = has_devices ? "look at this kernel first: A8 has its figures, and whether memory or arithmetic "
                                   "bounds it"
                                 : "look at this operator first: a faster algorithm, other shapes or types, fewer calls";

@@ -61,9 +61,9 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
                               : "time of these operators and between them, as if one took "
                                 "the place of all";
   finding->title =
-      findings_format(findings, "%s runs %.6g %s %s, of %s on average", findings_name(findings, finding->context),
-                      count, places->has_kernels ? "kernels" : "operators", findings_per_observation(findings),
-                      findings_time(findings, mean_us / 1e3));
+      arena_format(findings->question->arena, "%s runs %.6g %s %s, of %s on average",
+                   findings_name(findings, finding->context), count, places->has_kernels ? "kernels" : "operators",
+                   findings_per_observation(findings), findings_time(findings, mean_us / 1e3));
   finding->advice = places->has_devices ? "fuse them: torch.compile or the framework's fused operator; or launch them "
                                           "as one graph (CUDA graphs)"
                                         : "fuse them: torch.compile, or the framework's fused operator";

@@ -88,7 +88,7 @@ static void add(struct backward *backward, const struct group *group)
   struct finding *finding = findings_add(findings);
   if (group->source != 0)
     finding_at_place(findings, finding, group->place);
-  finding->context = findings_format(findings, "%s", name);
+  finding->context = arena_format(findings->question->arena, "%s", name);
   finding->run_id = group->run_id;
   finding->spans[0] = group->span_id;
   finding->span_count = group->span_id != 0;
@@ -96,10 +96,10 @@ static void add(struct backward *backward, const struct group *group)
   finding->share_pct = share_pct(group->backward_ms, backward->latency_ms);
   finding->saving_ms = group->forward_ms + group->backward_ms;
   finding->saving_basis = "the time of the operator and of its backward operators, as if another one took none";
-  finding->title =
-      findings_format(findings, "the backward pass of %s takes %s per observation, %.3g times its forward pass",
-                      findings_name(findings, name), findings_time(findings, group->backward_ms),
-                      group->backward_ms / group->forward_ms);
+  finding->title = arena_format(findings->question->arena,
+                                "the backward pass of %s takes %s per observation, %.3g times its forward pass",
+                                findings_name(findings, name), findings_time(findings, group->backward_ms),
+                                group->backward_ms / group->forward_ms);
   finding->advice =
       "compute the same with another operator, such as index_select for indexing, or gradients for less of it";
   finding->threshold = findings_threshold_of(findings, "slow_backward-ratio");

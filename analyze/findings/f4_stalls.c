@@ -66,8 +66,9 @@ static void add(struct findings *findings, const struct places *places, const st
   finding->share_pct = table_double_at(table, row, "samples_pct");
   finding->saving_ms = finding->time_ms * stall_pct / 100;
   finding->saving_basis = "the kernel's time, times the share of its samples that wait here for this";
-  finding->title = findings_format(findings, "%s: %.3g %% of all samples are here, %.3g %% of these wait: %s",
-                                   findings_name(findings, kernel), finding->share_pct, stall_pct, stall);
+  finding->title =
+      arena_format(findings->question->arena, "%s: %.3g %% of all samples are here, %.3g %% of these wait: %s",
+                   findings_name(findings, kernel), finding->share_pct, stall_pct, stall);
   finding->advice = advice_of(stall);
   finding->threshold = findings_threshold_of(findings, "stalls-share");
   finding->confidence = samples >= 100 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;

@@ -60,13 +60,14 @@ static void add(struct host_bound *bound, uint32_t function)
   finding->share_pct = share_pct(host_ms, findings->latency_ms);
   finding->saving_ms = gain_ms(bound, function);
   finding->saving_basis = "the host time, at most the time in which no device works";
-  finding->title =
-      device_ms > 0
-          ? findings_format(findings, "the host takes %s per observation in %s, %.3g times the device time for it",
-                            findings_time(findings, host_ms), findings_name(findings, finding->context),
-                            host_ms / device_ms)
-          : findings_format(findings, "the host takes %s per observation in %s, which gives the device no work",
-                            findings_time(findings, host_ms), findings_name(findings, finding->context));
+  finding->title = device_ms > 0
+                       ? arena_format(findings->question->arena,
+                                      "the host takes %s per observation in %s, %.3g times the device time for it",
+                                      findings_time(findings, host_ms), findings_name(findings, finding->context),
+                                      host_ms / device_ms)
+                       : arena_format(findings->question->arena,
+                                      "the host takes %s per observation in %s, which gives the device no work",
+                                      findings_time(findings, host_ms), findings_name(findings, finding->context));
   finding->advice =
       "let the device work meanwhile: prefetch data in other processes, launch graphs or fused operators, "
       "avoid waits for results";

@@ -51,8 +51,8 @@ static void add(struct findings *findings, const struct places *places, double l
                                 "of its processes, as if all data were there"
                               : "time in the loader while no device works, as if all data were there";
   finding->title =
-      findings_format(findings, "the data loader takes %s %s, %.3g %% of the time", findings_time(findings, loader_ms),
-                      findings_per_observation(findings), finding->share_pct);
+      arena_format(findings->question->arena, "the data loader takes %s %s, %.3g %% of the time",
+                   findings_time(findings, loader_ms), findings_per_observation(findings), finding->share_pct);
   finding->advice =
       "load ahead in a few processes that stay (num_workers, at most the processors; persistent_workers=True); "
       "decode once, before training";

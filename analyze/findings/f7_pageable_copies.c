@@ -7,9 +7,9 @@ static void add(struct findings *findings, const struct tally *copies)
 {
   struct finding *finding = findings_add(findings);
   tally_fill(findings, copies, finding);
-  finding->title = findings_format(findings, "copies of pageable memory take %s of the device %s, %.3g %% of the time",
-                                   findings_time(findings, finding->time_ms), findings_per_observation(findings),
-                                   finding->share_pct);
+  finding->title =
+      arena_format(findings->question->arena, "copies of pageable memory take %s of the device %s, %.3g %% of the time",
+                   findings_time(findings, finding->time_ms), findings_per_observation(findings), finding->share_pct);
   finding->saving_ms = finding->time_ms;
   finding->saving_basis = "time of these copies on the device, as if copies of pinned memory ran next to other work";
   finding->advice = "copy from pinned memory: pin_memory=True and .to(device, non_blocking=True), or cudaHostAlloc";

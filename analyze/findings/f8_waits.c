@@ -10,8 +10,9 @@ static void add(struct findings *findings, const struct device_gaps *gaps)
   struct finding *finding = findings_add(findings);
   double waiting_ms = findings_per_observation_ms(findings, gaps->waiting_ns);
   tally_fill(findings, &gaps->waited, finding);
-  finding->title = findings_format(findings, "devices have no work for %s %s after the host waited for them",
-                                   findings_time(findings, finding->time_ms), findings_per_observation(findings));
+  finding->title =
+      arena_format(findings->question->arena, "devices have no work for %s %s after the host waited for them",
+                   findings_time(findings, finding->time_ms), findings_per_observation(findings));
   finding->saving_ms = fmin(finding->time_ms, waiting_ms);
   finding->saving_basis = "the host's time in these calls or the device's without work after them, whichever is less: "
                           "without the calls one would pass during the other";

@@ -30,9 +30,9 @@ static void add(struct findings *findings, const struct places *places, const st
 {
   struct finding *finding = findings_add(findings);
   tally_fill(findings, tally, finding);
-  finding->title = findings_format(
-      findings, "layout conversions take %s%s %s, %.3g %% of the time", findings_time(findings, finding->time_ms),
-      places->has_devices ? " of the device" : "", findings_per_observation(findings), finding->share_pct);
+  finding->title = arena_format(findings->question->arena, "layout conversions take %s%s %s, %.3g %% of the time",
+                                findings_time(findings, finding->time_ms), places->has_devices ? " of the device" : "",
+                                findings_per_observation(findings), finding->share_pct);
   finding->saving_ms = finding->time_ms;
   finding->saving_basis = "time of these operators and kernels, as if no tensor were converted";
   finding->advice = "keep one layout: model and input .to(memory_format=torch.channels_last), no .contiguous() between";

@@ -37,8 +37,8 @@ static const char *threshold_text(struct findings *findings, const struct findin
   findings->rule = finding->rule;
   return finding->threshold == NULL
              ? NULL
-             : findings_format(findings, "%s=%g%s", finding->threshold->name,
-                               findings_threshold(findings, finding->threshold->name), finding->threshold->unit);
+             : arena_format(findings->question->arena, "%s=%g%s", finding->threshold->name,
+                            findings_threshold(findings, finding->threshold->name), finding->threshold->unit);
 }
 
 static struct table_cell json_cell(struct findings *findings, struct buf *text)

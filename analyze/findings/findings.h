@@ -77,12 +77,10 @@ enum status findings_ask(struct findings *findings, const char *layer, struct qu
 // The rows of another analysis about the same experiment and batch size (a_list.h). STATUS_NO: the file lacks what it needs.
 enum status findings_answer(struct findings *findings, const struct analysis *analysis, struct table *ret_table,
                             struct error *err) MUST_CHECK;
-// A text of the answer.
 // "1.25 s", "36 µs": a time for titles.
 const char *findings_time(struct findings *findings, double ms);
 // A name for titles, cut where it is long.
 const char *findings_name(struct findings *findings, const char *name);
-const char *findings_format(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // ---- where the time goes ---------------------------------------------------------------------------------------------
 enum status findings_places(struct findings *findings, const struct places **ret_places, struct error *err) MUST_CHECK;

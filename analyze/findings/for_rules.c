@@ -3,9 +3,6 @@
 #include "analyze/findings/findings.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -52,20 +49,6 @@ enum status findings_answer(struct findings *findings, const struct analysis *an
   return STATUS_OK;
 }
 
-const char *findings_format(struct findings *findings, const char *format, ...)
-{
-  char *text = NULL;
-  va_list args;
-  va_start(args, format);
-  int length = vasprintf(&text, format, args);
-  va_end(args);
-  if (length < 0)
-    memory_exhausted();
-  const char *kept = arena_copy(findings->question->arena, text, (size_t)length);
-  free(text);
-  return kept;
-}
-
 const char *findings_name(struct findings *findings, const char *name)
 {
   size_t length = strlen(name);
@@ -74,16 +57,16 @@ const char *findings_name(struct findings *findings, const char *name)
   length = NAME_BYTES_MOST;
   while (((unsigned char)name[length] & 0xc0) == 0x80) // not within a character
     length--;
-  return findings_format(findings, "%.*s…", (int)length, name);
+  return arena_format(findings->question->arena, "%.*s…", (int)length, name);
 }
 
 const char *findings_time(struct findings *findings, double ms)
 {
   if (ms >= 1000)
-    return findings_format(findings, "%.2f s", ms / 1000);
+    return arena_format(findings->question->arena, "%.2f s", ms / 1000);
   if (ms >= 0.1)
-    return findings_format(findings, "%.*f ms", ms >= 100 ? 0 : ms >= 10 ? 1 : 2, ms);
-  return findings_format(findings, "%.3g µs", ms * 1000);
+    return arena_format(findings->question->arena, "%.*f ms", ms >= 100 ? 0 : ms >= 10 ? 1 : 2, ms);
+  return arena_format(findings->question->arena, "%.3g µs", ms * 1000);
 }
 
 enum status findings_places(struct findings *findings, const struct places **ret_places, struct error *err)

@@ -77,6 +77,6 @@ double findings_quantile(const double *rising, size_t count, double part)
 
 const char *findings_layer_name(struct findings *findings, const struct layer *layer)
 {
-  return layer->module != NULL ? findings_format(findings, "%s (%s)", layer->module, layer->name_text)
-                               : findings_format(findings, "%s", layer->name_text);
+  return layer->module != NULL ? arena_format(findings->question->arena, "%s (%s)", layer->module, layer->name_text)
+                               : arena_format(findings->question->arena, "%s", layer->name_text);
 }
