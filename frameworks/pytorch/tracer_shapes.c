@@ -45,44 +45,74 @@ static enum kind kind_of(const struct value *value)
 // ---- writing ---------------------------------------------------------------------------------------------------------
 
 struct writer {
-  char *text;
-  size_t length; // may pass SHAPES_TEXT: the text is cut
+  char *text;          // ends with 0
+  size_t size, length; // length may reach or pass size: the text is cut
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct writer *writer, const char *format, ...)
+static void put_bytes(struct writer *writer, const char *text, size_t length)
 {
-  va_list arguments;
-  va_start(arguments, format);
-  size_t room = writer->length < SHAPES_TEXT ? SHAPES_TEXT - writer->length : 0;
-  int length = vsnprintf(room > 0 ? writer->text + writer->length : NULL, room, format, arguments);
-  writer->length += length > 0 ? (size_t)length : 0;
-  va_end(arguments);
+  size_t room = writer->length + 1 < writer->size ? writer->size - 1 - writer->length : 0;
+  size_t fits = length < room ? length : room;
+  if (fits > 0) {
+    memcpy(writer->text + writer->length, text, fits);
+    writer->text[writer->length + fits] = 0;
+  }
+  writer->length += length;
+}
+
+static void put(struct writer *writer, const char *text)
+{
+  put_bytes(writer, text, strlen(text));
+}
+
+// Operators have dozens of numbers, and printf would take longer than many operators.
+static void put_integer(struct writer *writer, int64_t number)
+{
+  char digits[20];
+  size_t at = sizeof digits;
+  uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+  do
+    digits[--at] = (char)('0' + rest % 10);
+  while ((rest /= 10) > 0);
+  if (number < 0)
+    put_bytes(writer, "-", 1);
+  put_bytes(writer, digits + at, sizeof digits - at);
+}
+
+static void put_double(struct writer *writer, double real)
+{
+  char text[32];
+  int length = snprintf(text, sizeof text, "%.17g", real);
+  put_bytes(writer, text, (size_t)length);
 }
 
 static void put_numbers(struct writer *writer, const int64_t *numbers, int64_t count)
 {
-  put(writer, "[");
-  for (int64_t i = 0; i < count; i++)
-    put(writer, "%s%" PRId64, i > 0 ? "," : "", numbers[i]);
-  put(writer, "]");
+  put_bytes(writer, "[", 1);
+  for (int64_t i = 0; i < count; i++) {
+    put_bytes(writer, ",", i > 0);
+    put_integer(writer, numbers[i]);
+  }
+  put_bytes(writer, "]", 1);
 }
 
 // As PyTorch prints a double: "1." or 17 digits.
 static void put_real(struct writer *writer, double real)
 {
-  if ((fpclassify(real) == FP_NORMAL || real == 0) && fabs(real) < 1e10 && (double)(int64_t)real == real)
-    put(writer, "%" PRId64 ".", (int64_t)real);
-  else
-    put(writer, "%.17g", real);
+  if ((fpclassify(real) == FP_NORMAL || real == 0) && fabs(real) < 1e10 && (double)(int64_t)real == real) {
+    put_integer(writer, (int64_t)real);
+    put_bytes(writer, ".", 1);
+  } else
+    put_double(writer, real);
 }
 
 static void put_scalar(struct writer *writer, const struct value *value)
 {
   enum kind kind = kind_of(value);
   if (kind == KIND_BOOL)
-    put(writer, "%s", value->is_true ? "True" : "False");
+    put(writer, value->is_true ? "True" : "False");
   else if (kind == KIND_INT)
-    put(writer, "%" PRId64, value->integer);
+    put_integer(writer, value->integer);
   else if (kind == KIND_DOUBLE)
     put_real(writer, value->real);
 }
@@ -163,8 +193,8 @@ static const char *put_tensors(struct texts *texts, const struct values *list)
   put(&texts->dims, "[");
   put(&texts->strides, "[");
   for (size_t i = 0; i < list->count; i++) {
-    put(&texts->dims, "%s", i > 0 ? "," : "");
-    put(&texts->strides, "%s", i > 0 ? "," : "");
+    put(&texts->dims, i > 0 ? "," : "");
+    put(&texts->strides, i > 0 ? "," : "");
     put_tensor(texts, &list->begin[i]);
   }
   put(&texts->dims, "]");
@@ -192,7 +222,7 @@ static const char *put_input(struct texts *texts, const struct value *value)
     return "";
   put(&texts->values, "[");
   for (size_t i = 0; i < list.count; i++) {
-    put(&texts->values, "%s", i > 0 ? ", " : "");
+    put(&texts->values, i > 0 ? ", " : "");
     put_scalar(&texts->values, &list.begin[i]);
   }
   put(&texts->values, "]");
@@ -201,22 +231,7 @@ static const char *put_input(struct texts *texts, const struct value *value)
 
 // ---- for people ------------------------------------------------------------------------------------------------------
 
-struct line { // as struct writer, in memory of the caller
-  char *text;
-  size_t size, length;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
-{
-  va_list arguments;
-  va_start(arguments, format);
-  size_t room = line->length < line->size ? line->size - line->length : 0;
-  int length = vsnprintf(room > 0 ? line->text + line->length : NULL, room, format, arguments);
-  line->length += length > 0 ? (size_t)length : 0;
-  va_end(arguments);
-}
-
-static void add_tensor(struct line *line, const struct value *value)
+static void add_tensor(struct writer *line, const struct value *value)
 {
   int64_t rank = 0, *sizes = NULL;
   int32_t type = -1;
@@ -225,16 +240,17 @@ static void add_tensor(struct line *line, const struct value *value)
                   torch->rank(tensor, &rank) == 0 && torch->type(tensor, &type) == 0 &&
                   torch->sizes(tensor, &sizes) == 0;
   if (!is_plain) {
-    add(line, "null");
+    put(line, "null");
     return;
   }
-  add(line, "{\"type\":\"%s\",\"shape\":[", type_name(type));
-  for (int64_t i = 0; i < rank; i++)
-    add(line, "%s%" PRId64, i > 0 ? "," : "", sizes[i]);
-  add(line, "]}");
+  put(line, "{\"type\":\"");
+  put(line, type_name(type));
+  put(line, "\",\"shape\":");
+  put_numbers(line, sizes, rank);
+  put(line, "}");
 }
 
-static void add_value(struct line *line, const struct value *value, bool is_element)
+static void add_value(struct writer *line, const struct value *value, bool is_element)
 {
   struct values list = {NULL, 0};
   bool is_tensors = false;
@@ -242,23 +258,23 @@ static void add_value(struct line *line, const struct value *value, bool is_elem
   if (kind == KIND_TENSOR)
     add_tensor(line, value);
   else if (kind == KIND_BOOL)
-    add(line, "%s", value->is_true ? "true" : "false");
+    put(line, value->is_true ? "true" : "false");
   else if (kind == KIND_INT)
-    add(line, "%" PRId64, value->integer);
+    put_integer(line, value->integer);
   else if (kind == KIND_DOUBLE && isfinite(value->real))
-    add(line, "%.17g", value->real);
+    put_double(line, value->real);
   else if (kind == KIND_LIST && !is_element && read_list(value, &list, &is_tensors)) {
-    add(line, "[");
+    put(line, "[");
     for (size_t i = 0; i < list.count && i < LIST_MOST; i++) {
-      add(line, "%s", i > 0 ? "," : "");
+      put(line, i > 0 ? "," : "");
       if (is_tensors)
         add_tensor(line, &list.begin[i]);
       else
         add_value(line, &list.begin[i], true);
     }
-    add(line, "]");
+    put(line, "]");
   } else
-    add(line, "null");
+    put(line, "null");
 }
 
 // ---- kinds -----------------------------------------------------------------------------------------------------------
@@ -353,15 +369,19 @@ bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
     refuse("this PyTorch keeps inputs in an unknown way: operators are recorded without shapes");
     return false;
   }
-  struct texts texts = {
-      {ret_shapes->dims, 0}, {ret_shapes->strides, 0}, {ret_shapes->types, 0}, {ret_shapes->values, 0}};
+  struct texts texts = {{ret_shapes->dims, SHAPES_TEXT, 0},
+                        {ret_shapes->strides, SHAPES_TEXT, 0},
+                        {ret_shapes->types, SHAPES_TEXT, 0},
+                        {ret_shapes->values, SHAPES_TEXT, 0}};
   struct writer *writers[] = {&texts.dims, &texts.strides, &texts.types, &texts.values};
   bool fits = inputs.count <= INPUTS_MOST;
   for (size_t i = 0; i < inputs.count && fits; i++) {
-    put(&texts.dims, "%s", i > 0 ? "," : "[");
-    put(&texts.strides, "%s", i > 0 ? "," : "[");
-    put(&texts.values, "%s\"", i > 0 ? "," : "[");
-    put(&texts.types, "%s\"%s\"", i > 0 ? "," : "[", put_input(&texts, &inputs.begin[i]));
+    put(&texts.dims, i > 0 ? "," : "[");
+    put(&texts.strides, i > 0 ? "," : "[");
+    put(&texts.values, i > 0 ? ",\"" : "[\"");
+    put(&texts.types, i > 0 ? ",\"" : "[\"");
+    put(&texts.types, put_input(&texts, &inputs.begin[i]));
+    put(&texts.types, "\"");
     put(&texts.values, "\"");
   }
   ret_shapes->hash = 1;
@@ -377,7 +397,7 @@ bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
 size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t size)
 {
   struct values values;
-  struct line line = {text, size, 0};
+  struct writer line = {text, size, 0};
   if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED) != 0)
     return 0;
   bool is_known = of_outputs ? layout_outputs(record, (const void **)&values.begin, &values.count, sizeof *values.begin)
@@ -386,9 +406,9 @@ size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t s
   if (!is_known || values.count == 0)
     return 0;
   for (size_t i = 0; i < values.count; i++) {
-    add(&line, "%s", i > 0 ? "," : "[");
+    put(&line, i > 0 ? "," : "[");
     add_value(&line, &values.begin[i], false);
   }
-  add(&line, "]");
+  put(&line, "]");
   return line.length;
 }
