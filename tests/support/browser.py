@@ -52,7 +52,7 @@ def chromium():
     return browser
 
 
-READ_TABLES = """async () => {
+READ_TABLES = """async (wanted) => {
   const frame = () => new Promise(requestAnimationFrame);
   const read = async (section) => {
     const table = section.querySelector("table"), box = table.parentElement;
@@ -72,7 +72,8 @@ READ_TABLES = """async () => {
             rows: [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells)};
   };
   const tables = [];
-  for (const section of document.querySelectorAll("[data-table]")) tables.push(await read(section));
+  for (const section of document.querySelectorAll("[data-table]"))
+    if (wanted === null || section.dataset.table === wanted) tables.push(await read(section));
   return tables;
 }"""
 
@@ -158,15 +159,13 @@ class Shown:
         self.page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
         return dict(self.page.evaluate("() => [...new URLSearchParams(location.hash.slice(1))]"))
 
-    def tables(self):
-        """Every table of the page shown: id, caption, keys, rows of {title, text}."""
-        return self.page.evaluate(READ_TABLES)
+    def tables(self, table_id=None):
+        """The tables of the page shown, or those of this id: id, caption, keys, rows of {title, text}."""
+        return self.page.evaluate(READ_TABLES, table_id)
 
     def table(self, table_id):
-        found = [table for table in self.tables() if table["id"] == table_id]
-        if not found:
-            raise AssertionError(f"no table {table_id}; there are {[table['id'] for table in self.tables()]}")
-        return found[0]
+        self.section(table_id).wait_for(state="attached", timeout=60_000)
+        return self.tables(table_id)[0]
 
     def section(self, table_id):
         return self.page.locator(f'[data-table="{table_id}"]').first
