@@ -29,11 +29,11 @@ demo: ## install what it needs, build, profile real models, print their tables; 
 zoo: setup all ## measure the models of models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
 	@.venv/bin/python3 tools/zoo $(ZOO)
 
-test: setup ## set up, build, run the tests (under 10 minutes on 2 cores); TEST=name: only these
+test: setup ## set up, build, run the quick tests (under 10 minutes on 2 cores); TEST=name: only these, slow or not
 	@tools/build "$(BUILD)"
-	@tools/run_tests "$(BUILD)" $(if $(TEST),--only '$(TEST)',-LE long)
+	@tools/run_tests "$(BUILD)" $(if $(TEST),--only '$(TEST)',-LE 'long|slow')
 
-test-all: setup ## the same and the long tests
+test-all: setup ## the same, the slow and the long tests
 	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)"
 
