@@ -361,14 +361,18 @@ static void test_f12_needs_three_equal_layers(void **unused)
   assert_int_equal(ask("F12"), 0);
 }
 
-// Of ten observations, the statistic keeps the middle six, whose layer takes 100 µs and 100 + spread, in turns.
+// Of ten observations, the statistic keeps the middle six, whose layer takes 100 µs and 100 + spread, in turns. In the fastest,
+// which it leaves out, the layer takes 70 µs.
 static void varying(int64_t spread_us)
 {
   fixture_run(&fixture, "M/L", 1);
   for (int i = 0; i < 10; i++) {
     int64_t at = fixture.now_ns;
     fixture_model(&fixture, MS + (i < 8 ? i : 900 * (i - 7)) * US, false);
-    fixture_span(&fixture, XSP_LEVEL_LAYER, "attention", at, i < 8 ? (100 + i % 2 * spread_us) * US : MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "attention", at,
+                 i == 0  ? 70 * US
+                 : i < 8 ? (100 + i % 2 * spread_us) * US
+                         : MS);
   }
 }
 
@@ -379,7 +383,7 @@ static void test_f16(void **unused)
   assert_int_equal(ask("F16"), 1);
   assert_string_equal(words("context"), "attention");
   ASSERT_NEAR(number("time_ms"), 0.130);
-  ASSERT_NEAR(number("saving_ms"), 0.030);
+  ASSERT_NEAR(number("saving_ms"), 0.060);
 }
 
 static void test_f16_is_silent(void **unused)
