@@ -5,7 +5,7 @@ import torch
 from steps import MENDED, repeat
 from torch.utils.data import DataLoader
 
-batches = [torch.randn(128, 64) for _ in range(16)]
+batches = [torch.randn(256, 64) for _ in range(16)]
 loader = DataLoader(batches, batch_size=None, num_workers=1 if MENDED else 16, persistent_workers=MENDED)
 model = torch.nn.Sequential(torch.nn.Linear(64, 2048), torch.nn.ReLU(), torch.nn.Linear(2048, 512))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

@@ -21,15 +21,15 @@ class LongFindings(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def check_bound(self, found, command, **variables):
-        savings = [row["saving_pct"] for row in found if row["saving_pct"] is not None]
-        gain = finding_pairs.gain(command, **variables)
-        if savings:  # several findings of one id are about different operators
-            self.assertLessEqual(gain.low_pct, NOISE * sum(savings), gain)
+        savings_ms = [row["saving_ms"] for row in found if row["saving_ms"] is not None]
+        if savings_ms:  # several findings of one id are about different operators
+            gain = finding_pairs.gain(command, **variables)
+            self.assertLessEqual(gain.least_ms, NOISE * sum(savings_ms), gain)
 
     def found(self, name, command, variant):
         """The pair's findings about the lines that are mended, or about no line."""
         file, lines = self.folder / f"{variant}.xsp", finding_pairs.bad_lines(name)
-        finding_pairs.record(command(variant), file, *finding_pairs.TORCH_OPTIONS)
+        finding_pairs.record(command(variant), file, *finding_pairs.TORCH_OPTIONS, *finding_pairs.OPTIONS.get(name, ()))
         return [row for row in finding_pairs.findings(file, "--only", finding_pairs.PAIRS[name])
                 if row["line"] is None or row["line"] in lines and row["file"].endswith(f"{name}.py")]
 
