@@ -5,12 +5,10 @@
 // tracer_operators.c on the operator's thread, at its begin; allocates only while it learns.
 #include "base/hash.h"
 #include "frameworks/common/guest.h"
+#include "frameworks/common/text_writer.h"
 #include "frameworks/pytorch/tracer.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define LIST_MOST 30u // of scalars; torch.profiler leaves longer ones out
@@ -44,75 +42,33 @@ static enum kind kind_of(const struct value *value)
 
 // ---- writing ---------------------------------------------------------------------------------------------------------
 
-struct writer {
-  char *text;          // ends with 0
-  size_t size, length; // length may reach or pass size: the text is cut
-};
-
-static void put_bytes(struct writer *writer, const char *text, size_t length)
+static void put_numbers(struct text_writer *writer, const int64_t *numbers, int64_t count)
 {
-  size_t room = writer->length + 1 < writer->size ? writer->size - 1 - writer->length : 0;
-  size_t fits = length < room ? length : room;
-  if (fits > 0) {
-    memcpy(writer->text + writer->length, text, fits);
-    writer->text[writer->length + fits] = 0;
-  }
-  writer->length += length;
-}
-
-static void put(struct writer *writer, const char *text)
-{
-  put_bytes(writer, text, strlen(text));
-}
-
-// Operators have dozens of numbers, and printf would take longer than many operators.
-static void put_integer(struct writer *writer, int64_t number)
-{
-  char digits[20];
-  size_t at = sizeof digits;
-  uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-  do
-    digits[--at] = (char)('0' + rest % 10);
-  while ((rest /= 10) > 0);
-  if (number < 0)
-    put_bytes(writer, "-", 1);
-  put_bytes(writer, digits + at, sizeof digits - at);
-}
-
-static void put_double(struct writer *writer, double real)
-{
-  char text[32];
-  int length = snprintf(text, sizeof text, "%.17g", real);
-  put_bytes(writer, text, (size_t)length);
-}
-
-static void put_numbers(struct writer *writer, const int64_t *numbers, int64_t count)
-{
-  put_bytes(writer, "[", 1);
+  text_put_bytes(writer, "[", 1);
   for (int64_t i = 0; i < count; i++) {
-    put_bytes(writer, ",", i > 0);
-    put_integer(writer, numbers[i]);
+    text_put_bytes(writer, ",", i > 0);
+    text_put_integer(writer, numbers[i]);
   }
-  put_bytes(writer, "]", 1);
+  text_put_bytes(writer, "]", 1);
 }
 
 // As PyTorch prints a double: "1." or 17 digits.
-static void put_real(struct writer *writer, double real)
+static void put_real(struct text_writer *writer, double real)
 {
   if ((fpclassify(real) == FP_NORMAL || real == 0) && fabs(real) < 1e10 && (double)(int64_t)real == real) {
-    put_integer(writer, (int64_t)real);
-    put_bytes(writer, ".", 1);
+    text_put_integer(writer, (int64_t)real);
+    text_put_bytes(writer, ".", 1);
   } else
-    put_double(writer, real);
+    text_put_double(writer, real);
 }
 
-static void put_scalar(struct writer *writer, const struct value *value)
+static void put_scalar(struct text_writer *writer, const struct value *value)
 {
   enum kind kind = kind_of(value);
   if (kind == KIND_BOOL)
-    put(writer, value->is_true ? "True" : "False");
+    text_put(writer, value->is_true ? "True" : "False");
   else if (kind == KIND_INT)
-    put_integer(writer, value->integer);
+    text_put_integer(writer, value->integer);
   else if (kind == KIND_DOUBLE)
     put_real(writer, value->real);
 }
@@ -171,7 +127,7 @@ static const char *type_name(int32_t type) // c10::ScalarType
 }
 
 struct texts {
-  struct writer dims, strides, types, values;
+  struct text_writer dims, strides, types, values;
 };
 
 static const char *put_tensor(struct texts *texts, const struct value *value)
@@ -190,15 +146,15 @@ static const char *put_tensor(struct texts *texts, const struct value *value)
 
 static const char *put_tensors(struct texts *texts, const struct values *list)
 {
-  put(&texts->dims, "[");
-  put(&texts->strides, "[");
+  text_put(&texts->dims, "[");
+  text_put(&texts->strides, "[");
   for (size_t i = 0; i < list->count; i++) {
-    put(&texts->dims, i > 0 ? "," : "");
-    put(&texts->strides, i > 0 ? "," : "");
+    text_put(&texts->dims, i > 0 ? "," : "");
+    text_put(&texts->strides, i > 0 ? "," : "");
     put_tensor(texts, &list->begin[i]);
   }
-  put(&texts->dims, "]");
-  put(&texts->strides, "]");
+  text_put(&texts->dims, "]");
+  text_put(&texts->strides, "]");
   return "TensorList";
 }
 
@@ -212,26 +168,26 @@ static const char *put_input(struct texts *texts, const struct value *value)
     return put_tensor(texts, value);
   if (is_list && is_tensors)
     return put_tensors(texts, &list);
-  put(&texts->dims, "[]");
-  put(&texts->strides, "[]");
+  text_put(&texts->dims, "[]");
+  text_put(&texts->strides, "[]");
   if (is_scalar(value)) {
     put_scalar(&texts->values, value);
     return "Scalar";
   }
   if (!is_list || list.count > LIST_MOST || (list.count > 0 && !is_scalar(&list.begin[0])))
     return "";
-  put(&texts->values, "[");
+  text_put(&texts->values, "[");
   for (size_t i = 0; i < list.count; i++) {
-    put(&texts->values, i > 0 ? ", " : "");
+    text_put(&texts->values, i > 0 ? ", " : "");
     put_scalar(&texts->values, &list.begin[i]);
   }
-  put(&texts->values, "]");
+  text_put(&texts->values, "]");
   return "ScalarList";
 }
 
 // ---- for people ------------------------------------------------------------------------------------------------------
 
-static void add_tensor(struct writer *line, const struct value *value)
+static void add_tensor(struct text_writer *line, const struct value *value)
 {
   int64_t rank = 0, *sizes = NULL;
   int32_t type = -1;
@@ -240,17 +196,17 @@ static void add_tensor(struct writer *line, const struct value *value)
                   torch->rank(tensor, &rank) == 0 && torch->type(tensor, &type) == 0 &&
                   torch->sizes(tensor, &sizes) == 0;
   if (!is_plain) {
-    put(line, "null");
+    text_put(line, "null");
     return;
   }
-  put(line, "{\"type\":\"");
-  put(line, type_name(type));
-  put(line, "\",\"shape\":");
+  text_put(line, "{\"type\":\"");
+  text_put(line, type_name(type));
+  text_put(line, "\",\"shape\":");
   put_numbers(line, sizes, rank);
-  put(line, "}");
+  text_put(line, "}");
 }
 
-static void add_value(struct writer *line, const struct value *value, bool is_element)
+static void add_value(struct text_writer *line, const struct value *value, bool is_element)
 {
   struct values list = {NULL, 0};
   bool is_tensors = false;
@@ -258,23 +214,23 @@ static void add_value(struct writer *line, const struct value *value, bool is_el
   if (kind == KIND_TENSOR)
     add_tensor(line, value);
   else if (kind == KIND_BOOL)
-    put(line, value->is_true ? "true" : "false");
+    text_put(line, value->is_true ? "true" : "false");
   else if (kind == KIND_INT)
-    put_integer(line, value->integer);
+    text_put_integer(line, value->integer);
   else if (kind == KIND_DOUBLE && isfinite(value->real))
-    put_double(line, value->real);
+    text_put_double(line, value->real);
   else if (kind == KIND_LIST && !is_element && read_list(value, &list, &is_tensors)) {
-    put(line, "[");
+    text_put(line, "[");
     for (size_t i = 0; i < list.count && i < LIST_MOST; i++) {
-      put(line, i > 0 ? "," : "");
+      text_put(line, i > 0 ? "," : "");
       if (is_tensors)
         add_tensor(line, &list.begin[i]);
       else
         add_value(line, &list.begin[i], true);
     }
-    put(line, "]");
+    text_put(line, "]");
   } else
-    put(line, "null");
+    text_put(line, "null");
 }
 
 // ---- kinds -----------------------------------------------------------------------------------------------------------
@@ -373,20 +329,20 @@ bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
                         {ret_shapes->strides, SHAPES_TEXT, 0},
                         {ret_shapes->types, SHAPES_TEXT, 0},
                         {ret_shapes->values, SHAPES_TEXT, 0}};
-  struct writer *writers[] = {&texts.dims, &texts.strides, &texts.types, &texts.values};
+  struct text_writer *writers[] = {&texts.dims, &texts.strides, &texts.types, &texts.values};
   bool fits = inputs.count <= INPUTS_MOST;
   for (size_t i = 0; i < inputs.count && fits; i++) {
-    put(&texts.dims, i > 0 ? "," : "[");
-    put(&texts.strides, i > 0 ? "," : "[");
-    put(&texts.values, i > 0 ? ",\"" : "[\"");
-    put(&texts.types, i > 0 ? ",\"" : "[\"");
-    put(&texts.types, put_input(&texts, &inputs.begin[i]));
-    put(&texts.types, "\"");
-    put(&texts.values, "\"");
+    text_put(&texts.dims, i > 0 ? "," : "[");
+    text_put(&texts.strides, i > 0 ? "," : "[");
+    text_put(&texts.values, i > 0 ? ",\"" : "[\"");
+    text_put(&texts.types, i > 0 ? ",\"" : "[\"");
+    text_put(&texts.types, put_input(&texts, &inputs.begin[i]));
+    text_put(&texts.types, "\"");
+    text_put(&texts.values, "\"");
   }
   ret_shapes->hash = 1;
   for (size_t i = 0; i < 4; i++) {
-    put(writers[i], "]");
+    text_put(writers[i], "]");
     fits = fits && writers[i]->length < SHAPES_TEXT;
     if (fits)
       ret_shapes->hash = hash_text(writers[i]->text, writers[i]->length, ret_shapes->hash);
@@ -397,7 +353,7 @@ bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
 size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t size)
 {
   struct values values;
-  struct writer line = {text, size, 0};
+  struct text_writer line = {text, size, 0};
   if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED) != 0)
     return 0;
   bool is_known = of_outputs ? layout_outputs(record, (const void **)&values.begin, &values.count, sizeof *values.begin)
@@ -406,9 +362,9 @@ size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t s
   if (!is_known || values.count == 0)
     return 0;
   for (size_t i = 0; i < values.count; i++) {
-    put(&line, i > 0 ? "," : "[");
+    text_put(&line, i > 0 ? "," : "[");
     add_value(&line, &values.begin[i], false);
   }
-  put(&line, "]");
+  text_put(&line, "]");
   return line.length;
 }
