@@ -33,7 +33,10 @@ static void texts_are_cut(void **unused)
   assert_int_equal(writer.length, 6);
   text_put_integer(&writer, 99);
   assert_int_equal(writer.length, 8);
-  assert_memory_equal(text, "abc0.\0" "7", sizeof text); // nothing after its room
+  assert_memory_equal(text,
+                      "abc0.\0"
+                      "7",
+                      sizeof text); // nothing after its room
 }
 
 int main(void)
