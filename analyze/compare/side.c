@@ -115,6 +115,9 @@ struct view_set sets_pool(struct question *question, const struct view_set *cons
       all.latencies_ms[all.observation_count++] = sets[i]->latencies_ms[k];
   }
   question_choose_observations(question, &all);
+  for (size_t i = 0; i < question->view->set_count; i++) // figures of other sets may follow
+    if (question->view->sets[i].observation_count > observations)
+      observations = question->view->sets[i].observation_count;
   question->room = arena_alloc_array(arena, observations + 1, sizeof *question->room);
   return all;
 }

@@ -162,6 +162,14 @@ class Verdicts(CompareTest):
         a.run(steady(self.layers), now)  # M/L on both sides
         self.assertEqual(self.compare(a, b)["verdict"], "same")
 
+    def test_many_more_observations_at_one_level(self):
+        one = Side(TYPES)
+        now = one.run([{"model": 8.0 + i / 10_000} for i in range(10_000)], levels="M")
+        one.run(steady(self.layers, 3), now, levels="M/L/K", kernels={("conv", "k"): 1.0})
+        answer = self.compare(one, one)
+        self.assertEqual([(row["kind"], row["a_n"]) for row in answer["rows"]],
+                         [("model", 10_000), *[("layer", 3)] * 3, ("kernel", 3)])
+
 
 class Pairs(CompareTest):
     def test_frameworks_that_fuse(self):
