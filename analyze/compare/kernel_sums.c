@@ -83,21 +83,34 @@ static void add_side(struct comparing *comparing, const struct kernels *kernels,
   map_done(&sums.layer_places);
 }
 
+// Where an experiment was not measured with kernels, nothing is known of what it lacks.
+static bool have_kernels(const struct side *side)
+{
+  for (size_t i = 0; i < side->count; i++) {
+    const struct question *question = side->questions[i];
+    if (store_is_folded(question->view->store) || !kernels_exist(question->view, question->batch_size))
+      return false;
+  }
+  return true;
+}
+
 enum status sides_load_kernels(struct comparing *comparing, struct side sides[2], bool *ret_are_comparable,
                                struct error *err)
 {
+  const struct view_set *first = NULL;
   *ret_are_comparable = true;
+  if (!have_kernels(&sides[0]) || !have_kernels(&sides[1]))
+    return STATUS_OK;
   for (int k = 0; k < 2; k++) {
     struct side *side = &sides[k];
     struct kernels *kernels = arena_alloc_array(comparing->scratch, side->count, sizeof *kernels);
     const struct view_set **sets = arena_alloc_array(comparing->scratch, side->count, sizeof *sets);
     for (size_t i = 0; i < side->count; i++) {
       struct question *question = side->questions[i];
-      if (store_is_folded(question->view->store) || !kernels_exist(question->view, question->batch_size))
-        return STATUS_OK; // a side without kernels
       XSP_TRY(kernels_load(question, question->batch_size, KERNELS_ALONE, &kernels[i], err));
       sets[i] = kernels[i].set;
-      *ret_are_comparable &= level_set_equal(sets[i]->levels, sides[0].kernels.set.levels) || (k == 0 && i == 0);
+      first = first == NULL ? sets[i] : first;
+      *ret_are_comparable &= level_set_equal(sets[i]->levels, first->levels);
     }
     side->kernels.set = sets_pool(side->questions[0], sets, side->count);
     add_side(comparing, kernels, side);

@@ -201,6 +201,15 @@ class Pairs(CompareTest):
         sums = {row["kernel_name"]: row["latency_ms"] for row in a_only["rows"]}
         self.assertAlmostEqual(sums["add"], 0.7, places=6)
 
+    def test_kernels_of_one_side(self):
+        """The other one was measured without them, which says nothing about what it executes."""
+        a, b = Side(TYPES), Side(TYPES)
+        a.run(steady({"conv": 2.0}), levels="M/L/K", kernels={("conv", "k"): 1.0})
+        b.run(steady({"conv": 2.0}), levels="M/L")
+        for sides in ((a, b), (b, a)):
+            answer = self.compare(*sides, check=None)
+            self.assertEqual((self.rows(answer, "kernel"), answer["unpaired"]), ({}, {"a": [], "b": []}))
+
     def test_one_basis_for_both_sides(self):
         a, b = Side(TYPES), Side(TYPES)
         a.run(steady({"conv": 0.1, "relu": 0.1}, start=5), levels="M/L/K", kernels={("conv", "k"): 3.0})  # asynchronous
@@ -217,13 +226,13 @@ class Pairs(CompareTest):
 class Sides(CompareTest):
     layers = {"conv": 5.0, "relu": 1.0}
 
-    def folder_of(self, name, count, scale, start):
+    def folder_of(self, name, count, scale, start, **measured):
         folder = self.folder / name
         folder.mkdir()
         for number in range(count):
             one = Side(TYPES)
             one.run(steady({key: ms * scale for key, ms in self.layers.items()}, 5, seed=number + 7 * len(name)),
-                    start + 2 * number * 10 * SECOND)
+                    start + 2 * number * 10 * SECOND, **measured)
             one.write(folder / f"{number}.xsp")
         return folder
 
@@ -241,6 +250,13 @@ class Sides(CompareTest):
         self.assertIn(b"broken.xsp", done.stderr)
         self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", "-").returncode, 2)
         self.assertIn(b'"verdict":"faster"', done.stdout.replace(b" ", b""))
+
+    def test_kernels_of_repetitions(self):
+        """Pooled like layers: three files on each side are three runs."""
+        a = self.folder_of("before", 3, 1, scripted.UNIX_START, levels="M/L/K", kernels={("conv", "k"): 1.0})
+        b = self.folder_of("after", 3, 1, scripted.UNIX_START + 10 * SECOND, levels="M/L/K", kernels={("conv", "k"): 1.5})
+        row = self.rows(xsp_json("compare", a, b, "--json", check=None), "kernel")["k"]
+        self.assertEqual((row["verdict"], row["interval_from"], row["layer_name"], row["a_n"]), ("slower", "paired runs", "conv", 15))
 
     def two_experiments(self):
         both = Side(TYPES)
