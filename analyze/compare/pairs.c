@@ -143,7 +143,7 @@ static struct item sum_of_kernels(const struct kernel_pair *pair, unsigned side)
   return item;
 }
 
-// Kernels of one name in paired layers are a pair. What only one side has there pairs by its name alone.
+// Kernels of one name in paired layers are a pair. Those without a partner there, or in no paired layer, pair by their name alone.
 static void compare_kernels(struct comparing *comparing, struct side sides[2], bool are_comparable,
                             size_t *const pair_of[2])
 {
@@ -152,7 +152,7 @@ static void compare_kernels(struct comparing *comparing, struct side sides[2], b
     for (size_t i = 0; i < sides[k].kernels.count; i++) {
       const struct item *item = &sides[k].kernels.items[i];
       size_t layers = item->layer == ITEM_NONE ? ITEM_NONE : pair_of[k][item->layer];
-      add_kernel(comparing, &in_layers, layers, k, &sides[k].kernels, item);
+      add_kernel(comparing, layers == ITEM_NONE ? &by_name : &in_layers, layers, k, &sides[k].kernels, item);
     }
   for (size_t i = 0; i < in_layers.all.count; i++) {
     const struct kernel_pair *pair = &in_layers.all.items[i];

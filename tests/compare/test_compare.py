@@ -201,6 +201,17 @@ class Pairs(CompareTest):
         sums = {row["kernel_name"]: row["latency_ms"] for row in a_only["rows"]}
         self.assertAlmostEqual(sums["add"], 0.7, places=6)
 
+    def test_kernels_of_layers_without_a_partner(self):
+        """They pair by name, all at once: with those of paired layers too, where only one side has them there."""
+        a, b = (Side({"conv": "Conv", "lstm": "LSTM", "sort": "Sort", "own": "Own"}) for _ in range(2))
+        a.run(steady({"conv": 2.0, "lstm": 1.0, "own": 1.0}), levels="M/L/K", kernels={
+            ("conv", "k"): 1.0, ("lstm", "add"): 0.1, ("own", "add"): 0.2, ("lstm", "old"): 0.1, ("own", "old"): 0.2})
+        b.run(steady({"conv": 2.0, "sort": 1.0}), levels="M/L/K", kernels={("conv", "k"): 1.0, ("conv", "add"): 0.1, ("sort", "add"): 0.2})
+        answer = self.compare(a, b, "--kind", "kernel", check=None)
+        self.assertEqual([(row["name"], row["layer_name"], round(row["a_ms"], 6), round(row["b_ms"], 6)) for row in answer["rows"]],
+                         [("add", None, 0.3, 0.3), ("k", "conv", 1.0, 1.0)])
+        self.assertEqual([(row["name"], row.get("layer_name")) for row in answer["unpaired"]["a"]], [("old", None)])
+
     def test_kernels_of_one_side(self):
         """The other one was measured without them, which says nothing about what it executes."""
         a, b = Side(TYPES), Side(TYPES)
