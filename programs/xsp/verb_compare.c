@@ -99,8 +99,13 @@ static enum status write_stacks(const struct invocation *invocation, const struc
 
 static enum status check_output(const struct invocation *invocation, bool is_history, struct error *err)
 {
+  static const char *const of_status[] = {"--fail-above", "--fail-rows"};
   const char *format;
   XSP_TRY(check_word(invocation, "to", (const char *const[]){"folded", NULL}, "--to folded", &format, err));
+  for (size_t i = 0; format != NULL && i < sizeof of_status / sizeof of_status[0]; i++)
+    if (invocation_has(invocation, of_status[i] + 2))
+      return error_set(err, STATUS_USE, "wrong use", of_status[i], "two calls: one without --to for the status",
+                       "with --to the status does not depend on the verdict");
   if (format != NULL && is_history)
     return error_set(err, STATUS_USE, "wrong use", "--to", "xsp compare A B --to folded -o OUT",
                      "a history has no stacks");

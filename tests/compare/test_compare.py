@@ -321,6 +321,8 @@ class FoldedStacks(CompareTest):
         self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", out).returncode, 2)  # it exists
         self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", a, "--force").returncode, 2)
         self.assertEqual(xsp("compare", a, b, "--to", "folded").returncode, 2)
+        for gate in (["--fail-above", "3"], ["--fail-rows"]):  # no gate that never fails
+            self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", "-", *gate, check=2).stdout, b"")
         xsp("compare", a, b, "--to", "folded", "-o", out, "--force", check=0)
 
     def test_as_export_writes_them(self):
