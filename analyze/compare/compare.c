@@ -17,7 +17,6 @@ void compare_request_init(struct compare_request *request)
 
 // ---- which experiments ----------------------------------------------------------------------------------------------
 struct experiments { // of one side
-  const struct compare_side *side;
   struct experiment_runs *items;
   size_t count;
 };
@@ -35,66 +34,103 @@ static bool are_repetitions(const struct experiment_runs *a, const struct experi
          are_same_text(one->framework_version, other->framework_version);
 }
 
-static bool is_named(const struct experiment_runs *of, const char *name)
+struct group { // repetitions
+  const struct experiment_runs *first;
+  const struct group *partner; // on the other side; NULL
+};
+struct groups {
+  struct group *items;
+  size_t count;
+};
+
+static struct groups list_groups(const struct experiments *of, struct arena *arena)
+{
+  struct groups groups = {arena_alloc_array(arena, of->count + 1, sizeof *groups.items), 0};
+  for (size_t i = 0; i < of->count; i++) {
+    bool is_new = true;
+    for (size_t k = 0; k < groups.count && is_new; k++)
+      is_new = !are_repetitions(groups.items[k].first, &of->items[i]);
+    if (is_new)
+      groups.items[groups.count++] = (struct group){&of->items[i], NULL};
+  }
+  return groups;
+}
+
+// ---- FILE:EXPERIMENT ------------------------------------------------------------------------------------------------
+static bool has_id(const struct experiment_runs *of, const char *text)
 {
   int64_t id;
-  if (slice_int64(slice_of(name), &id))
-    return of->experiment->experiment_id == id;
-  return are_same_text(of->name, name) || are_same_text(of->experiment->framework, name);
+  return slice_int64(slice_of(text), &id) && of->experiment->experiment_id == id;
+}
+
+static bool is_named(const struct experiment_runs *of, const char *name)
+{
+  const struct store_experiment *experiment = of->experiment;
+  return are_same_text(of->name, name) || are_same_text(experiment->name, name) ||
+         are_same_text(experiment->framework, name);
+}
+
+static size_t keep(struct experiments *experiments, const char *text,
+                   bool (*is_meant)(const struct experiment_runs *of, const char *text))
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < experiments->count; i++)
+    if (is_meant(&experiments->items[i], text))
+      experiments->items[kept++] = experiments->items[i];
+  return kept;
 }
 
 static enum status list_experiments(const struct compare_side *side, struct arena *arena, struct experiments *ret,
                                     struct error *err)
 {
-  size_t kept = 0;
-  ret->side = side;
+  const char *wanted = side->experiment;
   XSP_TRY(experiments_list(side->stores, side->store_count, arena, &ret->items, &ret->count, NULL, err));
-  for (size_t i = 0; i < ret->count && side->experiment != NULL; i++)
-    if (is_named(&ret->items[i], side->experiment))
-      ret->items[kept++] = ret->items[i];
-  if (side->experiment == NULL)
+  if (wanted == NULL)
     return STATUS_OK;
-  if (kept != 1)
-    return error_set(
-        err, STATUS_USE, "cannot compare", side->experiment, "xsp info FILE, which lists the ids of its experiments",
-        kept == 0 ? "no experiment has this id, name or framework" : "several experiments have this name or framework");
+  size_t kept = keep(ret, wanted, has_id);
+  if (kept == 0)
+    kept = keep(ret, wanted, is_named);
   ret->count = kept;
-  return STATUS_OK;
+  if (kept > 0 && list_groups(ret, arena).count == 1)
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "cannot compare", wanted, "xsp info FILE, which lists the ids of its experiments",
+                   kept == 0 ? "no experiment has this id, name or framework"
+                             : "several experiments have this name or framework");
 }
 
-// The first of each set of repetitions.
-static size_t list_groups(const struct experiments *of, const struct experiment_runs **groups)
+// ---- partners -------------------------------------------------------------------------------------------------------
+enum closeness { OF_NAME = 1, OF_FRAMEWORK, OF_VERSION }; // each with those before it
+
+// The only group without a partner that is as close; NULL: none, or several.
+static struct group *find_only(const struct group *of, const struct groups *among, enum closeness closeness)
 {
-  size_t count = 0;
-  for (size_t i = 0; i < of->count; i++) {
-    bool is_new = true;
-    for (size_t k = 0; k < count && is_new; k++)
-      is_new = !are_repetitions(groups[k], &of->items[i]);
-    if (is_new)
-      groups[count++] = &of->items[i];
+  struct group *found = NULL;
+  for (size_t i = 0; i < among->count; i++) {
+    const struct store_experiment *one = of->first->experiment, *other = among->items[i].first->experiment;
+    if (among->items[i].partner != NULL || !are_same_text(one->name, other->name) ||
+        (closeness >= OF_FRAMEWORK && !are_same_text(one->framework, other->framework)) ||
+        (closeness >= OF_VERSION && !are_same_text(one->framework_version, other->framework_version)))
+      continue;
+    if (found != NULL)
+      return NULL;
+    found = &among->items[i];
   }
-  return count;
+  return found;
 }
 
-// The only group of b that is closest to `a`: of its name and framework and version, name and framework, name. NULL: none.
-static const struct experiment_runs *find_partner(const struct experiment_runs *a,
-                                                  const struct experiment_runs *const *groups, size_t count)
+// The closest first, so that what is left over pairs with nothing that has a better partner.
+static void pair_groups(struct groups *a, struct groups *b)
 {
-  for (int closeness = 3; closeness > 0; closeness--) {
-    const struct experiment_runs *found = NULL;
-    size_t matches = 0;
-    for (size_t i = 0; i < count; i++) {
-      const struct store_experiment *one = a->experiment, *other = groups[i]->experiment;
-      if (are_same_text(one->name, other->name) && (closeness < 2 || are_same_text(one->framework, other->framework)) &&
-          (closeness < 3 || are_same_text(one->framework_version, other->framework_version))) {
-        found = groups[i];
-        matches++;
-      }
+  for (enum closeness closeness = OF_VERSION; closeness >= OF_NAME; closeness--)
+    for (size_t i = 0; i < a->count; i++) {
+      struct group *one = &a->items[i], *other = one->partner == NULL ? find_only(one, b, closeness) : NULL;
+      if (other == NULL || find_only(other, a, closeness) != one)
+        continue;
+      one->partner = other;
+      other->partner = one;
     }
-    if (matches == 1)
-      return found;
-  }
-  return NULL;
+  if (a->count == 1 && b->count == 1)
+    a->items[0].partner = &b->items[0];
 }
 
 // ---- all of them ----------------------------------------------------------------------------------------------------
@@ -149,36 +185,38 @@ static enum status run_case(struct comparing *comparing, const struct experiment
   return status;
 }
 
+static void note_alone(struct comparing *comparing, const struct groups *groups, const char *side, const char *other)
+{
+  for (size_t i = 0; i < groups->count; i++)
+    if (groups->items[i].partner == NULL)
+      table_note(&comparing->table, "%s of %s has no partner in %s", groups->items[i].first->name, side, other);
+}
+
 // Compares every group of a with its partner, where each side has one group these two whatever their names.
 static enum status run_cases(struct comparing *comparing, const struct experiments of[2],
-                             const struct experiment_runs **first[2], struct error *err)
+                             const struct experiment_runs *ret_first[2], struct error *err)
 {
-  const struct experiment_runs **groups[2];
-  size_t counts[2], cases = 0;
-  for (int k = 0; k < 2; k++) {
-    groups[k] = arena_alloc_array(comparing->arena, of[k].count + 1, sizeof *groups[k]);
-    counts[k] = list_groups(&of[k], groups[k]);
-    *first[k] = groups[k][0];
-  }
-  if (counts[0] == 1 && counts[1] == 1)
-    return run_case(comparing, of, groups[0][0], groups[1][0], err);
-  for (size_t i = 0; i < counts[0]; i++) {
-    const struct experiment_runs *partner = find_partner(groups[0][i], groups[1], counts[1]);
-    if (partner == NULL) {
-      table_note(&comparing->table, "%s of a has no partner in b", groups[0][i]->name);
+  struct groups a = list_groups(&of[0], comparing->arena), b = list_groups(&of[1], comparing->arena);
+  size_t cases = 0;
+  pair_groups(&a, &b);
+  for (size_t i = 0; i < a.count; i++) {
+    const struct experiment_runs *one = a.items[i].first;
+    const struct group *partner = a.items[i].partner;
+    if (partner == NULL)
       continue;
-    }
-    comparing->experiment = groups[0][i]->name;
-    *first[0] = cases == 0 ? groups[0][i] : *first[0];
-    *first[1] = cases == 0 ? partner : *first[1];
-    XSP_TRY(run_case(comparing, of, groups[0][i], partner, err));
+    comparing->experiment = a.count > 1 || b.count > 1 ? one->name : NULL;
+    ret_first[0] = cases == 0 ? one : ret_first[0];
+    ret_first[1] = cases == 0 ? partner->first : ret_first[1];
+    XSP_TRY(run_case(comparing, of, one, partner->first, err));
     cases++;
   }
+  note_alone(comparing, &a, "a", "b");
+  note_alone(comparing, &b, "b", "a");
   if (cases > 0)
     return STATUS_OK;
   return error_set(err, STATUS_USE, "cannot compare", store_path(of[0].items[0].store),
                    "FILE:EXPERIMENT; xsp info FILE lists the ids of its experiments",
-                   "no experiment of one side has the name of one of the other");
+                   "no experiment of one side pairs with one of the other by name");
 }
 
 enum status analyze_compare(const struct compare_side *a, const struct compare_side *b,
@@ -187,7 +225,7 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
 {
   struct comparing comparing = {.request = request, .arena = arena};
   struct experiments of[2];
-  const struct experiment_runs *first_a, *first_b, **first[2] = {&first_a, &first_b};
+  const struct experiment_runs *first[2] = {NULL, NULL};
   struct statistic unused;
   *ret = (struct compare_answer){0};
   XSP_TRY(question_statistic_check(&request->analyze, &unused, err));
@@ -196,7 +234,7 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
   table_start(&comparing.table, arena);
   enum status status = run_cases(&comparing, of, first, err);
   if (status == STATUS_OK)
-    status = systems_answer(first_a, first_b, arena, ret, err);
+    status = systems_answer(first[0], first[1], arena, ret, err);
   if (status == STATUS_OK)
     rows_answer(&comparing, ret);
   interner_done(&comparing.names);

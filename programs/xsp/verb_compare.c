@@ -22,14 +22,26 @@ static bool is_folder(const char *path)
   return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-// "FILE:EXPERIMENT" where no file has this whole name.
+// Where no file has this whole name, "FILE:EXPERIMENT" for the longest FILE that there is: names may have colons.
+static const char *split_side(struct arena *arena, const char *argument, const char **ret_experiment)
+{
+  char *path = arena_copy(arena, argument, strlen(argument));
+  *ret_experiment = NULL;
+  if (access(argument, F_OK) == 0)
+    return argument;
+  for (char *colon; (colon = strrchr(path, ':')) != NULL;) {
+    *colon = 0;
+    if (access(path, F_OK) == 0) {
+      *ret_experiment = argument + (colon - path) + 1;
+      return path;
+    }
+  }
+  return argument;
+}
+
 static enum status open_side(struct sides *sides, int which, const char *argument, struct error *err)
 {
-  const char *colon = strrchr(argument, ':'), *path = argument;
-  if (colon != NULL && access(argument, F_OK) != 0) {
-    path = arena_copy(&sides->arena, argument, (size_t)(colon - argument));
-    sides->experiments[which] = colon + 1;
-  }
+  const char *path = split_side(&sides->arena, argument, &sides->experiments[which]);
   return reader_files_open(&path, 1, is_folder(path), &sides->files[which], err);
 }
 
@@ -38,6 +50,9 @@ static enum status open_both_in(struct sides *sides, const char *path, struct er
 {
   struct store_experiment *experiments;
   size_t count;
+  if (is_folder(path))
+    return error_set(err, STATUS_USE, "wrong use", path, "xsp compare A B; --history takes a folder as one",
+                     "the other side is missing");
   for (int which = 0; which < 2; which++)
     XSP_TRY(reader_files_open(&path, 1, false, &sides->files[which], err));
   XSP_TRY(store_experiments(sides->files[0].stores.items[0], &sides->arena, &experiments, &count, err));
@@ -225,9 +240,9 @@ const struct verb verb_compare = {
     .description =
         "Prints what differs between the systems and software of a and b, whether b is slower, and the models, layers "
         "and kernels that both have, those with the largest differences first. Percentages are of a's time.\n\n"
-        "A side is a file, a folder of .xsp files, or FILE:EXPERIMENT, by id, name or framework. Runs of one model in "
-        "one version of a framework are pooled. Layers pair by name, else by operator and shape: two frameworks, or "
-        "fused operators against single ones, compare as well.\n\n"
+        "A side is a file, a folder of .xsp files, or FILE:EXPERIMENT, by id, else by name or framework. Runs of one "
+        "model in one version of a framework are pooled. Layers pair by name, else by operator and shape: two "
+        "frameworks, or fused operators against single ones, compare as well.\n\n"
         "  slower          the 95 % interval of the difference is above --threshold\n"
         "  faster          it is below its negative\n"
         "  same            else: it is within --same-within\n"

@@ -269,9 +269,9 @@ class Sides(CompareTest):
         row = self.rows(xsp_json("compare", a, b, "--json", check=None), "kernel")["k"]
         self.assertEqual((row["verdict"], row["interval_from"], row["layer_name"], row["a_n"]), ("slower", "paired runs", "conv", 15))
 
-    def two_experiments(self):
+    def two_experiments(self, after_ns=0):
         both = Side(TYPES)
-        now = both.run(steady(self.layers))
+        now = both.run(steady(self.layers), scripted.UNIX_START + after_ns)
         both.next_experiment(framework="openvino", gpu="none")
         both.run(steady({**self.layers, "conv": 8.0}), now)
         return both.write(self.folder / "both.xsp")
@@ -286,10 +286,45 @@ class Sides(CompareTest):
         self.assertEqual([(row["experiment"], row["verdict"]) for row in answer["rows"] if row["kind"] == "model"],
                          [("net in onnxruntime 1.31.1", "same"), ("net in openvino 1.31.1", "same")])
 
+    def test_experiments_are_chosen_by_id_or_name(self):
+        both = Side(TYPES, name="net:v1")
+        now = both.run(steady(self.layers))
+        both.next_experiment(name="1")
+        both.run(steady({**self.layers, "conv": 8.0}), now)
+        path = both.write(self.folder / "a:both.xsp")
+        for name in ("net:v1", "1"):  # ids first
+            answer = xsp_json("compare", f"{path}:{name}", f"{path}:2", "--json", check=1)
+            self.assertEqual((answer["rows"][0]["name"], answer["rows"][0]["b_name"]), ("net:v1", "1"))
+        done = xsp("compare", f"{self.two_experiments()}:net", path, check=2)
+        self.assertIn(b"several experiments", done.stderr)
+        done = xsp("compare", f"{self.folder}/none.xsp:net:v1", path, check=2)
+        self.assertIn(b"none.xsp:net:v1", done.stderr)
+
+    def test_experiments_of_a_folder(self):
+        """Files with two frameworks each: one of them is chosen in all."""
+        folder = self.folder / "all"
+        folder.mkdir()
+        for number in range(3):
+            self.two_experiments(number * 100 * SECOND).rename(folder / f"{number}.xsp")
+        answer = xsp_json("compare", f"{folder}:onnxruntime", f"{folder}:openvino", "--json", check=1)
+        self.assertEqual((answer["rows"][0]["a_n"], answer["rows"][0]["interval_from"]), (30, "paired runs"))
+
+    def test_an_experiment_has_one_partner(self):
+        """What is left over pairs with nothing that has a better partner."""
+        path = self.two_experiments()
+        later = side({**self.layers, "conv": 8.0}, framework="openvino", version="1.32")
+        later = later.write(self.folder / "later.xsp")
+        for sides, alone in (((path, later), "net in onnxruntime 1.31.1 of a"), ((later, path), "net in onnxruntime 1.31.1 of b")):
+            answer = xsp_json("compare", *sides, "--json")
+            self.assertEqual([row["verdict"] for row in answer["rows"] if row["kind"] == "model"], ["same"])
+            self.assertIn(alone, " ".join(answer["notes"]))
+        other = side(self.layers, framework="litert").write(self.folder / "other.xsp")
+        self.assertEqual(xsp("compare", path, other).returncode, 2)  # either could be meant
+
     def test_wrong_use(self):
         path = self.two_experiments()
         single = side(self.layers).write(self.folder / "single.xsp")
-        for arguments in ([single], [f"{path}:3", single], [f"{path}:net", single], [self.folder / "missing.xsp", single],
+        for arguments in ([single], [self.folder], [f"{path}:3", single], [f"{path}:net", single], [self.folder / "missing.xsp", single],
                           [single, single, "--fail-above", "x"], [single, single, "--kind", "span"],
                           [single, single, "--stat", "mode"], [single, single, "--latency-basis", "moon"]):
             done = xsp("compare", *arguments, check=2)
