@@ -77,23 +77,31 @@ static bool are_of_equal_levels(const struct both *both)
   return true;
 }
 
-// Where the sets are of different levels: those of one of these levels that all have. False: there are none.
-static bool find_common_levels(struct both *both)
+// Takes the sets of these levels. False, and nothing is changed, where an experiment has none.
+static bool use_levels(struct both *both, struct level_set levels)
 {
-  if (are_of_equal_levels(both))
-    return true;
-  for (size_t wanted = 0; wanted < both->count; wanted++) {
-    bool have_all = both->sets[wanted] != NULL;
-    for (size_t i = 0; i < both->count && have_all; i++)
-      have_all =
-          view_find(both->questions[i]->view, both->questions[i]->batch_size, both->sets[wanted]->levels) != NULL;
-    struct level_set levels = have_all ? both->sets[wanted]->levels : (struct level_set){0};
-    for (size_t i = 0; i < both->count && have_all; i++)
-      both->sets[i] = view_find(both->questions[i]->view, both->questions[i]->batch_size, levels);
-    if (have_all)
-      return true;
+  for (size_t i = 0; i < both->count; i++)
+    if (view_find(both->questions[i]->view, both->questions[i]->batch_size, levels) == NULL)
+      return false;
+  for (size_t i = 0; i < both->count; i++)
+    both->sets[i] = view_find(both->questions[i]->view, both->questions[i]->batch_size, levels);
+  return true;
+}
+
+// Where the sets are of different levels: those of one of these levels that all have, else of the fewest with `needed`.
+static void find_common_levels(struct both *both, uint32_t needed)
+{
+  const struct view *first = both->questions[0]->view;
+  bool is_found = are_of_equal_levels(both);
+  for (size_t i = 0; i < both->count; i++)
+    if (both->sets[i] == NULL)
+      return;
+  for (size_t i = 0; i < both->count && !is_found; i++)
+    is_found = use_levels(both, both->sets[i]->levels);
+  for (size_t i = 0; i < first->set_count && !is_found; i++) {
+    struct level_set levels = first->sets[i].levels;
+    is_found = (levels.mask & needed) == needed && !levels.serial && use_levels(both, levels);
   }
-  return false;
 }
 
 struct view_set sets_pool(struct question *question, const struct view_set *const *sets, size_t count)
@@ -158,7 +166,7 @@ enum status sides_load_models(struct comparing *comparing, struct side sides[2],
     if (both.sets[i] == NULL)
       return question_lacks(both.questions[i], err, "it has no observation that is no warm-up");
   }
-  find_common_levels(&both);
+  find_common_levels(&both, XSP_LEVEL_MASK(XSP_LEVEL_MODEL));
   *ret_are_comparable = pool_sides(comparing, sides, &both, parts, "models");
   return STATUS_OK;
 }
@@ -256,7 +264,8 @@ enum status sides_load_layers(struct comparing *comparing, struct side sides[2],
     if (store_is_folded(both.questions[i]->view->store))
       return STATUS_OK;
   XSP_TRY(choose_sources(&both, sources, &comparing->asked, err));
-  find_common_levels(&both);
+  uint32_t needed = XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | (sources[0].on_device ? XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) : 0);
+  find_common_levels(&both, needed);
   *ret_are_comparable = pool_sides(comparing, sides, &both, parts, "layers");
   if (parts[0]->set.observation_count == 0 || parts[1]->set.observation_count == 0)
     return STATUS_OK; // a side has none
@@ -264,6 +273,7 @@ enum status sides_load_layers(struct comparing *comparing, struct side sides[2],
     comparing->asked.layer = both.sets[0]->runs[0]->run->layer; // the same on both sides
   for (int k = 0; k < 2; k++)
     XSP_TRY(load_side(comparing, &sides[k], both.sets + (k == 0 ? 0 : both.a_count), sources[0].on_device, err));
-  table_note(&comparing->table, "layers: %s, %s time", both.sets[0]->levels_text, layer_source_basis(&sources[0]));
+  if (*ret_are_comparable)
+    table_note(&comparing->table, "layers: %s, %s time", both.sets[0]->levels_text, layer_source_basis(&sources[0]));
   return STATUS_OK;
 }

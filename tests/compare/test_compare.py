@@ -162,6 +162,17 @@ class Verdicts(CompareTest):
         a.run(steady(self.layers), now)  # M/L on both sides
         self.assertEqual(self.compare(a, b)["verdict"], "same")
 
+    def test_levels_that_answer_on_neither_side(self):
+        """a's model is of M, b's of M/L: both have M/L/K."""
+        a, b = Side(TYPES), Side(TYPES)
+        now = a.run([{"model": 5.0 + i / 100} for i in range(10)], levels="M")
+        a.run(steady(self.layers), now, levels="M/L/K", kernels={("conv", "k"): 1.0})
+        now = b.run(steady({**self.layers, "conv": 2.0}), levels="M/L")
+        b.run(steady(self.layers, seed=2), now, levels="M/L/K", kernels={("conv", "k"): 1.0})
+        answer = self.compare(a, b)
+        self.assertEqual({row["verdict"] for row in answer["rows"]}, {"same"})
+        self.assertAlmostEqual(answer["a_ms"], 8.0, delta=0.1)
+
     def test_many_more_observations_at_one_level(self):
         one = Side(TYPES)
         now = one.run([{"model": 8.0 + i / 10_000} for i in range(10_000)], levels="M")
