@@ -37,8 +37,8 @@ static void judge(const struct comparing *comparing, struct row *row)
   double size_ms = fabs(row->difference_ms);
   double needed = interval_needs(&row->b, &row->a, fmax(size_ms - least_ms, same_ms - size_ms));
   bool is_of_runs = interval.from != INTERVAL_OBSERVATIONS;
-  const struct sample *larger = row->a.count > row->b.count ? &row->a : &row->b;
-  row->observations_needed = is_of_runs ? ceil(needed * (double)larger->count / (double)larger->run_count) : needed;
+  double of_a = (double)row->a.count / (double)row->a.run_count, of_b = (double)row->b.count / (double)row->b.run_count;
+  row->observations_needed = is_of_runs ? ceil(needed * fmax(of_a, of_b)) : needed; // enough runs on either side
 }
 
 // Only its figures outlive the row.
@@ -60,8 +60,9 @@ void rows_add(struct comparing *comparing, const struct side sides[2], const str
   if (are_comparable && row.a.latency > 0 && row.b.latency >= 0) {
     judge(comparing, &row);
   } else {
-    row.verdict = row.a.latency == 0 && row.b.latency == 0 ? VERDICT_SAME : VERDICT_NOT_COMPARABLE;
-    row.reason = row.verdict == VERDICT_SAME ? NULL : are_comparable ? "no time on side a" : "other runs";
+    bool are_zero = are_comparable && row.a.latency == 0 && row.b.latency == 0;
+    row.verdict = are_zero ? VERDICT_SAME : VERDICT_NOT_COMPARABLE;
+    row.reason = are_zero ? NULL : !are_comparable ? "other runs" : "no time on side a";
   }
   row.a = figures_of(row.a);
   row.b = figures_of(row.b);

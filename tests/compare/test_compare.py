@@ -23,14 +23,15 @@ def random_sides(seed):
     spread, drift = chance.choice((0.002, 0.03, 0.2)), chance.choice((0, 0, 0, 0.5))
     factor = {layer: chance.choice((1, 1, 1.05, 0.8)) for layer in LAYERS}
     runs, observations, absent = chance.choice((1, 1, 2, 3, 4)), chance.choice((1, 2, 3, 7, 12)), chance.choice((0, 0, 0.2))
+    counts = observations, chance.choice((observations, observations, 2))
     turns = [(number, which) for number in range(runs) for which in (0, 1)]
     if chance.random() < 0.3:
         turns.sort(key=lambda turn: turn[1])
     for number, which in turns:
         made = []
-        for i in range(observations):
+        for i in range(counts[which]):
             layers = {layer: (2 + place) * (factor[layer] if which else 1) * max(0.1, 1 + chance.gauss(0, spread)) *
-                      (1 + drift * (number + i / observations)) for place, layer in enumerate(LAYERS)
+                      (1 + drift * (number + i / counts[which])) for place, layer in enumerate(LAYERS)
                       if layer != "relu" or i == 0 or chance.random() >= absent}
             made.append({"model": math.fsum(layers.values()) * (1 + abs(chance.gauss(0, spread))), **layers})
         now = sides[which].run(made, now) + SECOND
@@ -60,6 +61,14 @@ class Figures(CompareTest):
         else:
             self.assertEqual(found, wanted, where)
 
+    def check_needed(self, a, b, row, error, count, decides, where=None):
+        """Enough runs, or observations, for an interval that reaches so far; one fewer is not enough."""
+        of_runs = max(row["a_n"] / len(a.runs), row["b_n"] / len(b.runs)) if "runs" in row["interval_from"] else 1
+        needed = math.floor(row["observations_needed"] / of_runs + 1e-9)
+        for more, is_enough in ((needed * 1.001, True), (needed - 1.001, False)):
+            half = reach((error[0] * count / more, error[1] * more / count), 0.95)
+            self.assertEqual(half <= decides, is_enough, f"{where}, {needed}")
+
     def check(self, seed):
         (a, b), chance = random_sides(seed)
         statistic, threshold = chance.choice(("trimmed:0.2", "trimmed:0.2", "mean", "median")), chance.choice((1, 0, 3))
@@ -74,11 +83,7 @@ class Figures(CompareTest):
             for key, value in wanted.items():
                 self.near(row.get(key), value, 100 if key.endswith("pct") else wanted["a_ms"], f"{where}, {key}")
             if wanted["reason"] == "noise" and row["observations_needed"] is not None:
-                share = len(a.runs[0][1]) if "runs" in wanted["interval_from"] else 1
-                needed = row["observations_needed"] / share
-                for more, is_enough in ((needed * 1.001, True), (needed - 1.001, False)):
-                    half = reach((error[0] * count / more, error[1] * more / count), 0.95)
-                    self.assertEqual(half <= decides, is_enough, f"{where}, {needed}")
+                self.check_needed(a, b, row, error, count, decides, where)
                 found.add("needed")
             else:
                 self.assertIsNone(row["observations_needed"], where)
@@ -89,6 +94,16 @@ class Figures(CompareTest):
         found = set().union(*(self.check(seed) for seed in range(60)))
         self.assertEqual(found, {"slower", "faster", "same", "not decided", "paired runs", "runs", "observations", None,
                                  "needed", "noise", "drift", "too few values"})
+
+    def test_needed_by_runs_of_unequal_lengths(self):
+        a, b, now = Side(TYPES), Side(TYPES), scripted.UNIX_START
+        for one, runs, count in ((a, 3, 10), (b, 12, 3)):
+            for number in range(runs):
+                now = one.run([{"model": 8.0 + number % 2 + i / 1000} for i in range(count)], now, levels="M") + SECOND
+        row = self.rows(self.compare(a, b), "model")["net"]
+        wanted, needed = expected(a.runs, b.runs)
+        self.assertEqual((row["interval_from"], row["reason"]), (wanted["interval_from"], "noise"))
+        self.check_needed(a, b, row, *needed)
 
 
 def steady(layers, count=10, spread=0.001, seed=1, start=0.0):
@@ -153,6 +168,10 @@ class Verdicts(CompareTest):
         answer = self.compare(a, b)
         self.assertEqual((answer["batch_size"], answer["verdict"]), (4, "faster"))
         self.assertEqual(xsp("compare", *self.write(a, b), "--batch", "1").returncode, 2)
+        a, b = Side(TYPES), Side(TYPES)
+        a.run([{"model": 0.0}] * 3, batch=1)
+        b.run([{"model": 0.0}] * 3, batch=2)
+        self.assertEqual(xsp("compare", *self.write(a, b)).returncode, 2)
 
     def test_other_levels_do_not_compare(self):
         a, b = Side(TYPES), Side(TYPES)
