@@ -11,11 +11,13 @@
 
 #define CONFIDENCE 0.95
 #define DRIFT_CONFIDENCE 0.99
-#define DRIFT_LEAST 9    // observations
-#define TRIMMED_LEAST 8  // observations
-#define PAIRED_LEAST 3   // runs
-#define NEEDS_MOST 1e9   // values
-#define LEAST_T sqrt(3.) // below it the continued fraction converges slowly
+#define DRIFT_LEAST 9   // observations
+#define TRIMMED_LEAST 8 // observations
+#define PAIRED_LEAST 3  // runs
+#define NEEDS_MOST 1e9  // values
+#define PI 3.14159265358979323846
+#define LEAST_QUANTILE 1.95996 // below student_quantile(CONFIDENCE, …) of any degrees
+#define LEAST_T sqrt(3.)       // below it the continued fraction converges slowly
 
 // ---- Student's t ----------------------------------------------------------------------------------------------------
 // ln Γ(x + 1/2) - ln Γ(x). The difference of two lgamma loses digits where both are large.
@@ -48,19 +50,22 @@ static double student_tail(double t, double degrees)
   return exp(-a * log1p(square / degrees) + b * log(square / (degrees + square)) - log_beta) * fraction / a;
 }
 
+// The density of |T| at t.
+static double student_density(double t, double degrees)
+{
+  double log_scale = log_gamma_step(degrees / 2) - 0.5 * log(degrees * PI);
+  return 2 * exp(log_scale - (degrees + 1) / 2 * log1p(t * t / degrees));
+}
+
+// By Newton's method from below: the tail is convex. A step that small is followed by one below a double's precision.
 double student_quantile(double confidence, double degrees)
 {
-  double low = LEAST_T, high = 2 * LEAST_T;
-  while (student_tail(high, degrees) > 1 - confidence) {
-    low = high;
-    high *= 2;
-  }
-  for (;;) {
-    double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high)
-      return middle;
-    *(student_tail(middle, degrees) > 1 - confidence ? &low : &high) = middle;
-  }
+  double t = LEAST_T, step;
+  do {
+    step = (student_tail(t, degrees) - (1 - confidence)) / student_density(t, degrees);
+    t += step;
+  } while (step > t * 1e-9);
+  return t;
 }
 
 // ---- means and their errors -----------------------------------------------------------------------------------------
@@ -192,12 +197,16 @@ double interval_needs(const struct sample *a, const struct sample *b, double rea
   struct estimate error = estimate_of_difference(a, b, &from);
   bool is_of_runs = from != INTERVAL_OBSERVATIONS;
   size_t a_count = is_of_runs ? a->run_count : a->count, b_count = is_of_runs ? b->run_count : b->count;
-  double count = (double)(a_count > b_count ? a_count : b_count), high = count;
+  double count = (double)(a_count > b_count ? a_count : b_count);
   if (!(reach > 0) || !(estimate_reach(error, CONFIDENCE) > reach))
     return NAN;
-  while (high < NEEDS_MOST && reach_of_more(error, high / count) > reach)
-    high *= 2;
-  double low = high / 2; // too few
+  double least = LEAST_QUANTILE / reach * LEAST_QUANTILE / reach * error.squared_error; // times the values
+  double low = fmax(count, floor(least * count)), step = 1; // too few; hardly more are enough
+  while (low + step < NEEDS_MOST && reach_of_more(error, (low + step) / count) > reach) {
+    low += step;
+    step *= 2;
+  }
+  double high = low + step;
   while (high - low > 1) {
     double middle = floor((low + high) / 2);
     *(reach_of_more(error, middle / count) > reach ? &low : &high) = middle;

@@ -25,8 +25,11 @@ static void test_student_quantile(void **unused)
       {0.99, 29.3, 2.754420171610263},     {0.99, 199.5, 2.600697167082714}, {0.99, 200.5, 2.600572020984024},
       {0.99, 12345.6, 2.5762276044252137}, {0.99, 1e6, 2.5758342201053344},
   };
-  for (size_t i = 0; i < COUNT(known); i++)
-    NEAR(student_quantile(known[i][0], known[i][1]), known[i][2]);
+  for (size_t i = 0; i < COUNT(known); i++) {
+    double wanted = known[i][2], found = student_quantile(known[i][0], known[i][1]);
+    double lost = fmax(1, known[i][1] / 1e5); // digits that the tail has fewer
+    assert_true(fabs(found - wanted) <= 1e-11 * lost * wanted);
+  }
 }
 
 static const double before[] = {10.2, 9.8, 11.1, 9.9};
