@@ -206,22 +206,25 @@ static bool insert(struct align_group *group, size_t item)
   return true;
 }
 
-// The other side has these fused: they join the pair of the layer before them, at the start that of the one after them.
+// The other side has these fused: they join the pair of the layer right before them, at the start that of the one after them. A
+// layer without a pair separates them, unless it is one of them.
 static void fuse(struct alignment *of, struct side *side)
 {
   bool is_a = side == &of->a;
-  for (int direction = 1; direction >= -1; direction -= 2) {
-    size_t pair = NONE; // of the neighbour
-    for (size_t n = 0; n < side->count; n++) {
-      size_t i = direction > 0 ? n : side->count - 1 - n;
-      if (side->pair_of[i] != NONE)
-        pair = side->pair_of[i];
-      else if (!operator_is_fusible(side->layers[i].operation))
-        pair = NONE;
-      else if (pair != NONE && insert(is_a ? &of->pairs[pair].a : &of->pairs[pair].b, i))
-        side->pair_of[i] = pair;
-    }
+  size_t pair = NONE, start = 0;
+  for (size_t i = 0; i < side->count; i++) {
+    if (side->pair_of[i] != NONE)
+      pair = side->pair_of[i];
+    else if (!operator_is_fusible(side->layers[i].operation))
+      pair = NONE;
+    else if (pair != NONE && insert(is_a ? &of->pairs[pair].a : &of->pairs[pair].b, i))
+      side->pair_of[i] = pair;
   }
+  while (start < side->count && side->pair_of[start] == NONE && operator_is_fusible(side->layers[start].operation))
+    start++;
+  pair = start < side->count ? side->pair_of[start] : NONE;
+  while (pair != NONE && start-- > 0 && insert(is_a ? &of->pairs[pair].a : &of->pairs[pair].b, start))
+    side->pair_of[start] = pair;
 }
 
 static struct side start_side(const struct align_layer *layers, size_t count, struct arena *arena)

@@ -88,9 +88,14 @@ static void test_fused_operators(void **unused)
   (void)unused;
   expect("a:Conv:9 b:BatchNormalization:9 c:Relu:9 d:Conv:8 e:BatchNormalization:8 f:Add:8 g:Relu:8",
          "1a:FusedConv:9 2a:FusedConv:8", "0+1+2=0! 3+4+5+6=1!");
-  expect("a:FusedConv:9", "a:Conv:9 b:Relu:9", "0=0+1");     // of one name
-  expect("a:Conv:9", "1a:Pad:9 2a:Conv:9", "0=0+1!");        // before it
-  expect("a:Conv:9 b:LSTM:9 c:Relu:9", "1a:Conv:9", "0=0!"); // not across others
+  expect("a:FusedConv:9", "a:Conv:9 b:Relu:9", "0=0+1"); // of one name
+  expect("a:Conv:9", "1a:Pad:9 2a:Conv:9", "0=0+1!");    // before it
+  // Not across others: the activation is the LSTM's, which b lacks, and not fused into the convolution after it.
+  expect("a:Conv:9 b:LSTM:9 c:Relu:9", "1a:Conv:9", "0=0!");
+  expect("a:Conv:9 b:LSTM:8 c:Relu:8 d:Conv:7", "1a:Conv:9 2a:Conv:7", "0=0! 3=1!");
+  // A pair has room for so many, and the rest are of no other one.
+  expect("a:Conv:9 b:Mul:9 c:Mul:9 d:Mul:9 e:Mul:9 f:Mul:9 g:Mul:9 h:Conv:8", "1a:Conv:9 2a:Conv:8",
+         "0+1+2+3+4+5=0! 7=1!");
 }
 
 // The shortcut of a block is executed before the other branch, or after it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises operators by the spellings of all frameworks, and shapes whatever the order of their dimensions. Called by side.c.
+// Recognises operators by the spellings of all frameworks, and shapes whatever the order of their dimensions. Called by pairs.c.
 #include "analyze/compare/align.h"
 
 #include "analyze/flops/shapes.h"
