@@ -179,15 +179,23 @@ static enum status load_points(struct history *history, const struct experiment_
                    "fewer than two of %zu experiments have a model latency at one batch size", count);
 }
 
-// One program's: a history of several would change with each.
+// One model's: a history of several would change with each. So would one of files with several frameworks each; but from one
+// file to the next, the framework may be what changed.
 static enum status check_names(const struct experiment_runs *experiments, size_t count, struct error *err)
 {
-  for (size_t i = 1; i < count; i++) {
-    const struct store_experiment *one = experiments[0].experiment, *other = experiments[i].experiment;
-    if (one->name != NULL && other->name != NULL && strcmp(one->name, other->name) != 0)
-      return error_set(err, STATUS_USE, "cannot compare", store_path(experiments[i].store),
-                       "files of one model, or FILE:EXPERIMENT for each side", "a history is of one model: %s, not %s",
-                       one->name, other->name);
+  const char *name = NULL;
+  for (size_t i = 0; i < count; i++) {
+    const struct store_experiment *one = experiments[i].experiment;
+    const struct store_experiment *before = i > 0 ? experiments[i - 1].experiment : one;
+    const char *path = store_path(experiments[i].store);
+    if (name != NULL && one->name != NULL && strcmp(one->name, name) != 0)
+      return error_set(err, STATUS_USE, "cannot compare", path, "files of one model, or FILE:EXPERIMENT for each side",
+                       "a history is of one model: %s, not %s", name, one->name);
+    name = name == NULL ? one->name : name;
+    if (i > 0 && experiments[i - 1].store == experiments[i].store && one->framework != NULL &&
+        before->framework != NULL && strcmp(one->framework, before->framework) != 0)
+      return error_set(err, STATUS_USE, "cannot compare", path, "files of one framework each",
+                       "a history is of one framework: the file has %s and %s", before->framework, one->framework);
   }
   return STATUS_OK;
 }
@@ -294,6 +302,11 @@ enum status analyze_history(struct store *const *stores, size_t store_count, con
   find_changes(&history, history.points, history.count);
   measure_segments(&history);
   XSP_TRY(judge(&history, ret, err));
+  if (!(ret->model.a_ms > 0)) { // percentages are of it
+    ret->verdict = VERDICT_NOT_COMPARABLE;
+    ret->model.reason = "a's time is 0";
+    ret->model.difference_pct = ret->model.low_pct = ret->model.high_pct = ret->slower_pct = NAN;
+  }
   answer_rows(&history, ret);
   return STATUS_OK;
 }

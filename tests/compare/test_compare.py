@@ -441,6 +441,15 @@ class Histories(CompareTest):
         answer = xsp_json("compare", *self.files([10, 10, 10.1]), "--json")
         self.assertEqual((answer["verdict"], answer["changes"]), ("not decided", 0))
 
+    def test_edges(self):
+        """Changes: after equal values, at the last file, of two files, of a version within one framework. No time at all."""
+        for latencies, verdict, changes, status in (([5.0] * 6 + [5.2], "slower", 1, 1), ([5.0] * 3 + [4.0] * 3, "faster", 1, 0),
+                                                    ([5.0, 9.0], "not decided", 0, 0), ([5.0, 5.0, 9.0], "not decided", 0, 0),
+                                                    ([0.0] * 3 + [5.0] * 3, "not comparable", 1, 2), ([0.0] * 5, "not comparable", 0, 2),
+                                                    ([5.0] * 3 + [0.0] * 3, "faster", 1, 0)):
+            answer = xsp_json("compare", "--history", *self.files(latencies), "--json", check=status)
+            self.assertEqual((answer["verdict"], answer["changes"]), (verdict, changes), latencies)
+
     def test_random_histories(self):
         found = set()
         for seed in range(25):
@@ -465,6 +474,17 @@ class Histories(CompareTest):
         answer = xsp_json("compare", *paths, created(batch.write(self.folder / "batch.xsp"), 1_800_000_000), "--json")
         self.assertEqual(len(answer["rows"]), 4)
         self.assertIn("batch.xsp", " ".join(answer["notes"]))
+        without = Side(TYPES)  # its observation never ended
+        without.script.run(1, "M", 1)
+        without.script.track(1, "main")
+        without.script.span("net", scripted.UNIX_START, "open")
+        answer = xsp_json("compare", without.write(self.folder / "without.xsp"), *paths, "--json")
+        self.assertEqual(len(answer["rows"]), 4)
+        self.assertIn("without.xsp", " ".join(answer["notes"]))
+        both = Side(TYPES)
+        both.next_experiment(framework="openvino")
+        done = xsp("compare", *paths, both.write(self.folder / "both.xsp"), check=2)
+        self.assertIn(b"onnxruntime and openvino", done.stderr)
         (self.folder / "broken.xsp").write_bytes(b"nothing")
         done = xsp("compare", *paths, self.folder / "broken.xsp", "--json", check=2)
         self.assertIn(b"broken.xsp", done.stderr)
