@@ -62,7 +62,7 @@ void rows_add(struct comparing *comparing, const struct side sides[2], const str
   } else {
     bool are_zero = are_comparable && row.a.latency == 0 && row.b.latency == 0;
     row.verdict = are_zero ? VERDICT_SAME : VERDICT_NOT_COMPARABLE;
-    row.reason = are_zero ? NULL : !are_comparable ? "other runs" : "no time on side a";
+    row.reason = are_zero ? NULL : !are_comparable ? "other batch sizes or levels" : "a's time is 0";
   }
   row.a = figures_of(row.a);
   row.b = figures_of(row.b);

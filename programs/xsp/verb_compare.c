@@ -100,7 +100,7 @@ static enum status judge(const struct invocation *invocation, const struct compa
     return STATUS_OK;
   return error_set(err, STATUS_INPUT, "cannot compare", "the models",
                    "xsp info FILE, which lists levels and batch sizes",
-                   "they were measured at other batch sizes or levels, or one has no latency");
+                   "other batch sizes or levels, or a's time is 0");
 }
 
 static enum status write_stacks(const struct invocation *invocation, const struct compare_answer *answer,
@@ -198,7 +198,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"batch", 0, "N", NULL, false,
-     "The batch size to compare at. Without it: as xsp analyze chooses it for a, else the smallest that both have."},
+     "The batch size to compare at. Without it: the one that xsp analyze chooses for a, else the smallest that all "
+     "experiments have."},
     {"kind", 0, "KIND", NULL, false, "Only rows of this kind: model, layer or kernel."},
     {"top", 0, "N", NULL, false, "Only the first N rows of each kind: those with the largest differences."},
     {"threshold", 0, "PERCENT", "1", false,
@@ -247,7 +248,7 @@ const struct verb verb_compare = {
         "  faster          it is below its negative\n"
         "  same            else: it is within --same-within\n"
         "  not decided     else, or there is drift; observations_needed would probably decide\n"
-        "  not comparable  other batch sizes or levels, or no time on one side\n\n"
+        "  not comparable  other batch sizes or levels, or a's time is 0\n\n"
         "Three or more files, or --history, are a history of one model: its latency in order of creation, where it "
         "changed, and a verdict on the last change.\n\n"
         "The status is 0 where b is the same, faster, or it is not decided; 1 where it is slower; 2 where the input is "
