@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several variants and cold starts with real frameworks: two versions of ONNX Runtime, and ONNX Runtime with OpenVINO, on one
-model in one file. Fetches packages, so it belongs to `make test-all`."""
+model in one file; `xsp compare` of both versions. Fetches packages, so it belongs to `make test-all`."""
+import json
 import sys
 import unittest
 
@@ -52,6 +53,12 @@ class VariantsTest(framework_environment.FrameworkTest):
         sources = self.sql("select distinct r.experiment_id, n.value from note n join run r using (run_id) where n.key ="
                            " 'layer_source' order by 1")
         self.assertEqual([row["value"] for row in sources], ["profile file", "listener"])
+        # Whichever is slower: what counts is the pairing.
+        answer = json.loads(self.xsp("compare", self.output, "--batch", 1, "--fail-above", 1_000_000, "--json").stdout)
+        rows = [row for row in answer["rows"] if row["kind"] == "layer"]
+        self.assertEqual((len(rows), {row["matched_by"] for row in rows}), (len(layers[0]["rows"]), {"name"}))
+        self.assertEqual(answer["unpaired"], {"a": [], "b": []})
+        self.assertIn({"key": "framework_version", "a": OLD, "b": experiments[1]["framework_version"]}, answer["systems"])
 
     def test_onnx_runtime_and_openvino(self):
         python = framework_python("openvino", f"openvino=={VERSION}", "onnx==1.23.2", "numpy==2.4.6")
