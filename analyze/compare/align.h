@@ -14,7 +14,7 @@ struct align_layer {
   uint32_t operation; // operator_family, or a number above OPERATOR_FAMILIES for each type without one
   uint64_t shape;     // shape_number
 };
-#define ALIGN_GROUP_MOST 6 // layers of a pair's side
+#define ALIGN_GROUP_MOST 12 // layers of a pair's side
 struct align_group {
   size_t items[ALIGN_GROUP_MOST]; // places, rising
   size_t count;

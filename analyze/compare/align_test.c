@@ -93,9 +93,10 @@ static void test_fused_operators(void **unused)
   // Not across others: the activation is the LSTM's, which b lacks, and not fused into the convolution after it.
   expect("a:Conv:9 b:LSTM:9 c:Relu:9", "1a:Conv:9", "0=0!");
   expect("a:Conv:9 b:LSTM:8 c:Relu:8 d:Conv:7", "1a:Conv:9 2a:Conv:7", "0=0! 3=1!");
-  // A pair has room for so many, and the rest are of no other one.
-  expect("a:Conv:9 b:Mul:9 c:Mul:9 d:Mul:9 e:Mul:9 f:Mul:9 g:Mul:9 h:Conv:8", "1a:Conv:9 2a:Conv:8",
-         "0+1+2+3+4+5=0! 7=1!");
+  // A pair has room for twelve, and the others are of no other one.
+  expect("a:Conv:9 b:Mul:9 c:Mul:9 d:Mul:9 e:Mul:9 f:Mul:9 g:Mul:9 h:Mul:9 i:Mul:9 j:Mul:9 k:Mul:9 l:Mul:9 m:Mul:9 "
+         "n:Conv:8",
+         "1a:Conv:9 2a:Conv:8", "0+1+2+3+4+5+6+7+8+9+10+11=0! 13=1!");
 }
 
 // The shortcut of a block is executed before the other branch, or after it.
