@@ -12,24 +12,28 @@
 struct sums { // of one side
   struct comparing *comparing;
   const struct part *layers;
-  struct map layer_places; // of the side's layers, by name and index
+  struct map layer_places; // of the side's layers, by name and occurrence, as merge_layers pairs them
   struct map places;       // of items, by layer and name
   VECTOR(struct item) items;
   size_t observations; // of the part's set
   bool by_name;        // alone: there would be too many values
 };
 
-// The side's layer that a layer of the kernels' runs is.
-static size_t layer_of(const struct sums *sums, const struct kernels *kernels, const struct kernel *kernel)
+// The side's layer that each layer of the kernels' runs is; ITEM_NONE. Their indices may differ from those in other runs.
+static size_t *find_layers(const struct sums *sums, const struct layers *layers)
 {
-  if (kernel->layer == KERNEL_NO_LAYER || sums->by_name)
-    return ITEM_NONE;
-  const struct layer *layer = &kernels->layers.items[kernel->layer];
-  uint32_t name;
-  if (!interner_find(&sums->comparing->names, layer->name_text, strlen(layer->name_text), &name))
-    return ITEM_NONE;
-  const uint64_t *place = map_find(&sums->layer_places, (struct map_key){name, (uint64_t)layer->index});
-  return place == NULL ? ITEM_NONE : (size_t)*place;
+  struct interner *names = &sums->comparing->names;
+  struct map occurrences = {0};
+  size_t *found = arena_alloc_array(sums->comparing->scratch, layers->count + 1, sizeof *found);
+  for (size_t i = 0; i < layers->count; i++) {
+    const struct layer *layer = &layers->items[i];
+    uint64_t name = interner_at(names, layer->name_text, strlen(layer->name_text));
+    uint64_t occurrence = (*map_at(&occurrences, map_number(name), NULL))++;
+    const uint64_t *place = map_find(&sums->layer_places, (struct map_key){name, occurrence});
+    found[i] = place == NULL || sums->by_name ? ITEM_NONE : (size_t)*place;
+  }
+  map_done(&occurrences);
+  return found;
 }
 
 static struct item *item_of(struct sums *sums, const char *kernel_name, size_t layer)
@@ -51,8 +55,11 @@ static struct item *item_of(struct sums *sums, const char *kernel_name, size_t l
 // `first`: of the pooled observations, those of these kernels.
 static void add_kernels(struct sums *sums, const struct kernels *kernels, size_t first)
 {
+  const size_t *layers = find_layers(sums, &kernels->layers);
   for (size_t k = 0; k < kernels->measured; k++) {
-    struct item *item = item_of(sums, kernels->items[k].name, layer_of(sums, kernels, &kernels->items[k]));
+    const struct kernel *kernel = &kernels->items[k];
+    size_t layer = kernel->layer == KERNEL_NO_LAYER ? ITEM_NONE : layers[kernel->layer];
+    struct item *item = item_of(sums, kernel->name, layer);
     for (size_t call = kernels->calls.first[k]; call < kernels->calls.first[k + 1]; call++) {
       double *value = &item->values_ms[first + kernels->calls.observation[call]];
       *value = (isnan(*value) ? 0 : *value) + (double)kernels->calls.duration_ns[call] / 1e6;
@@ -64,11 +71,13 @@ static void add_side(struct comparing *comparing, const struct kernels *kernels,
 {
   struct sums sums = {
       .comparing = comparing, .layers = &side->layers, .observations = side->kernels.set.observation_count};
+  struct map occurrences = {0};
   size_t count = 0, first = 0;
   for (size_t i = 0; i < side->layers.count; i++) {
-    const struct item *layer = &side->layers.items[i];
-    *map_at(&sums.layer_places, (struct map_key){layer->name_id, (uint64_t)layer->index}, NULL) = i;
+    uint64_t name = side->layers.items[i].name_id, occurrence = (*map_at(&occurrences, map_number(name), NULL))++;
+    *map_at(&sums.layer_places, (struct map_key){name, occurrence}, NULL) = i;
   }
+  map_done(&occurrences);
   for (size_t k = 0; k < side->count; k++)
     count += kernels[k].measured;
   sums.by_name = sums.observations > 0 && count > CELLS_MOST / sums.observations;

@@ -299,6 +299,20 @@ class Sides(CompareTest):
         row = self.rows(xsp_json("compare", a, b, "--json", check=None), "kernel")["k"]
         self.assertEqual((row["verdict"], row["interval_from"], row["layer_name"], row["a_n"]), ("slower", "paired runs", "conv", 15))
 
+    def test_kernels_where_repetitions_have_other_layers(self):
+        """One more layer in one file moves the others; their kernels stay theirs."""
+        folder = self.folder / "side"
+        folder.mkdir()
+        for number in range(3):
+            layers = {**({"first": 1.0} if number == 1 else {}), "conv": 2.0, "relu": 1.0}
+            one = Side()
+            one.run(steady(layers), scripted.UNIX_START + number * SECOND, levels="M/L/K",
+                    kernels={("conv", "k"): 1.0, ("relu", "k"): 0.5})
+            one.write(folder / f"{number}.xsp")
+        answer = xsp_json("compare", folder, folder, "--json")
+        self.assertEqual({(row["layer_name"], round(row["a_ms"], 6)) for row in answer["rows"] if row["kind"] == "kernel"},
+                         {("conv", 1.0), ("relu", 0.5)})
+
     def two_experiments(self, after_ns=0):
         both = Side(TYPES)
         now = both.run(steady(self.layers), scripted.UNIX_START + after_ns)
