@@ -1,57 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // F6 to F17 over experiments with known answers: each fires above its threshold and is silent at it, with its bound.
-#include "analyze/test_fixture.h"
+#include "analyze/findings/test_findings.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <xsp/call_path.h>
-
-#include <cmocka.h>
-
-#define MS 1000000
-#define US 1000
-
-static struct fixture fixture;
-
-static int start(void **unused)
-{
-  (void)unused;
-  fixture_start(&fixture);
-  return 0;
-}
-
-static int done(void **unused)
-{
-  (void)unused;
-  fixture_done(&fixture);
-  return 0;
-}
-
-static size_t ask(const char *only)
-{
-  static const char *asked;
-  asked = only;
-  fixture_ready(&fixture);
-  fixture.request.only = &asked;
-  fixture.request.only_count = 1;
-  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
-  return fixture.tables[0].row_count;
-}
-
-static const char *words(const char *key)
-{
-  const char *text = fixture_text(&fixture, 0, key);
-  return text != NULL ? text : "(null)";
-}
-
-static double number(const char *key)
-{
-  return fixture_number(&fixture, 0, key);
-}
 
 // ---- F6 --------------------------------------------------------------------------------------------------------------
 static void step_with_loader(const char *loader, int64_t loader_ns)
@@ -66,26 +17,26 @@ static void test_f6(void **unused)
 {
   (void)unused;
   step_with_loader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 101 * US);
-  assert_int_equal(ask("F6"), 1);
-  assert_string_equal(words("rule"), "input_pipeline");
-  ASSERT_NEAR(number("time_ms"), 0.101);
-  ASSERT_NEAR(number("saving_ms"), 0.101);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_string_equal(found_text(0, "rule"), "input_pipeline");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.101);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.101);
 }
 
 static void test_f6_counts_the_start_of_processes(void **unused)
 {
   (void)unused;
   step_with_loader("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 101 * US);
-  assert_int_equal(ask("F6"), 1);
-  ASSERT_NEAR(number("time_ms"), 0.101);
-  ASSERT_NEAR(number("saving_ms"), 0.7);
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.101);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.7);
 }
 
 static void test_f6_is_silent(void **unused)
 {
   (void)unused;
   step_with_loader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 100 * US);
-  assert_int_equal(ask("F6"), 0);
+  assert_int_equal(ask_rule("F6"), 0);
 }
 
 // ---- F7 --------------------------------------------------------------------------------------------------------------
@@ -102,24 +53,24 @@ static void test_f7(void **unused)
 {
   (void)unused;
   copies("Memcpy HtoD (Pageable -> Device)", 26 * US);
-  assert_int_equal(ask("F7"), 1);
-  assert_string_equal(words("context"), "Memcpy HtoD (Pageable -> Device)");
-  ASSERT_NEAR(number("saving_ms"), 0.052);
-  ASSERT_NEAR(number("share_pct"), 5.2);
+  assert_int_equal(ask_rule("F7"), 1);
+  assert_string_equal(found_text(0, "context"), "Memcpy HtoD (Pageable -> Device)");
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.052);
+  ASSERT_NEAR(found_number(0, "share_pct"), 5.2);
 }
 
 static void test_f7_is_silent(void **unused)
 {
   (void)unused;
   copies("Memcpy HtoD (Pageable -> Device)", 25 * US);
-  assert_int_equal(ask("F7"), 0);
+  assert_int_equal(ask_rule("F7"), 0);
 }
 
 static void test_f7_is_not_about_pinned_memory(void **unused)
 {
   (void)unused;
   copies("Memcpy HtoD (Pinned -> Device)", 150 * US);
-  assert_int_equal(ask("F7"), 0);
+  assert_int_equal(ask_rule("F7"), 0);
 }
 
 // ---- F8 and F15 ------------------------------------------------------------------------------------------------------
@@ -142,48 +93,48 @@ static void test_f8(void **unused)
 {
   (void)unused;
   kernels_with_gaps(20 * US, true);
-  assert_int_equal(ask("F8"), 1); // three gaps of 22 µs, after three waits of 100 µs
-  assert_string_equal(words("context"), "cuStreamSynchronize");
-  ASSERT_NEAR(number("time_ms"), 0.066);
-  ASSERT_NEAR(number("saving_ms"), 0.066);
+  assert_int_equal(ask_rule("F8"), 1); // three gaps of 22 µs, after three waits of 100 µs
+  assert_string_equal(found_text(0, "context"), "cuStreamSynchronize");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.066);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.066);
 }
 
 static void test_f8_is_silent(void **unused)
 {
   (void)unused;
   kernels_with_gaps(14 * US, true); // 48 µs
-  assert_int_equal(ask("F8"), 0);
+  assert_int_equal(ask_rule("F8"), 0);
 }
 
 static void test_f8_is_silent_without_waits(void **unused)
 {
   (void)unused;
   kernels_with_gaps(60 * US, false);
-  assert_int_equal(ask("F8"), 0);
+  assert_int_equal(ask_rule("F8"), 0);
 }
 
 static void test_f15(void **unused)
 {
   (void)unused;
   kernels_with_gaps(32 * US, false); // three gaps of 34 µs, and 10 µs before the first kernel
-  assert_int_equal(ask("F15"), 1);
-  assert_string_equal(words("rule"), "idle_gaps");
-  ASSERT_NEAR(number("time_ms"), 0.112);
-  ASSERT_NEAR(number("saving_ms"), 0.6); // and the rest of 1 ms after the last one
+  assert_int_equal(ask_rule("F15"), 1);
+  assert_string_equal(found_text(0, "rule"), "idle_gaps");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.112);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.6); // and the rest of 1 ms after the last one
 }
 
 static void test_f15_is_silent(void **unused)
 {
   (void)unused;
   kernels_with_gaps(28 * US, false); // 100 µs
-  assert_int_equal(ask("F15"), 0);
+  assert_int_equal(ask_rule("F15"), 0);
 }
 
 static void test_f15_leaves_waits_to_f8(void **unused)
 {
   (void)unused;
   kernels_with_gaps(150 * US, true);
-  assert_int_equal(ask("F15"), 0);
+  assert_int_equal(ask_rule("F15"), 0);
 }
 
 // ---- F9 --------------------------------------------------------------------------------------------------------------
@@ -200,16 +151,16 @@ static void test_f9(void **unused)
 {
   (void)unused;
   step_with_conversion(52 * US);
-  assert_int_equal(ask("F9"), 1);
-  assert_string_equal(words("context"), "aten::contiguous");
-  ASSERT_NEAR(number("saving_ms"), 0.052);
+  assert_int_equal(ask_rule("F9"), 1);
+  assert_string_equal(found_text(0, "context"), "aten::contiguous");
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.052);
 }
 
 static void test_f9_is_silent(void **unused)
 {
   (void)unused;
   step_with_conversion(50 * US);
-  assert_int_equal(ask("F9"), 0);
+  assert_int_equal(ask_rule("F9"), 0);
 }
 
 // ---- F10 and F17 -----------------------------------------------------------------------------------------------------
@@ -227,10 +178,10 @@ static void test_f10_below_the_optimum(void **unused)
   static const int64_t latencies_us[] = {100, 120, 160, 319};
   batches(latencies_us, 4);
   fixture.request.batch = 2;
-  assert_int_equal(ask("F10"), 1);
-  assert_string_equal(words("context"), "batch size 2");
-  ASSERT_NEAR(number("time_ms"), 0.120);
-  ASSERT_NEAR(number("saving_ms"), 0.040); // two of four inputs at batch 4 take 80 µs
+  assert_int_equal(ask_rule("F10"), 1);
+  assert_string_equal(found_text(0, "context"), "batch size 2");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.120);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.040); // two of four inputs at batch 4 take 80 µs
 }
 
 static void test_f10_of_the_largest(void **unused)
@@ -238,9 +189,9 @@ static void test_f10_of_the_largest(void **unused)
   (void)unused;
   static const int64_t latencies_us[] = {100, 120, 160};
   batches(latencies_us, 3);
-  assert_int_equal(ask("F10"), 1);
-  assert_string_equal(words("context"), "batch size 4");
-  ASSERT_NEAR(number("saving_ms"), 0.080); // 80 µs + 20 µs an input
+  assert_int_equal(ask_rule("F10"), 1);
+  assert_string_equal(found_text(0, "context"), "batch size 4");
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.080); // 80 µs + 20 µs an input
 }
 
 static void test_f10_is_silent_at_the_optimum(void **unused)
@@ -248,7 +199,7 @@ static void test_f10_is_silent_at_the_optimum(void **unused)
   (void)unused;
   static const int64_t latencies_us[] = {100, 120, 160, 319};
   batches(latencies_us, 4);
-  assert_int_equal(ask("F10"), 0);
+  assert_int_equal(ask_rule("F10"), 0);
 }
 
 static void kernels_of_batches(int64_t other_us)
@@ -267,17 +218,17 @@ static void test_f17(void **unused)
 {
   (void)unused;
   kernels_of_batches(21);
-  assert_int_equal(ask("F17"), 1);
-  assert_string_equal(words("context"), "gemm_128x64");
-  ASSERT_NEAR(number("share_pct"), 21);
-  ASSERT_NEAR(number("saving_ms"), NAN);
+  assert_int_equal(ask_rule("F17"), 1);
+  assert_string_equal(found_text(0, "context"), "gemm_128x64");
+  ASSERT_NEAR(found_number(0, "share_pct"), 21);
+  ASSERT_NEAR(found_number(0, "saving_ms"), NAN);
 }
 
 static void test_f17_is_silent(void **unused)
 {
   (void)unused;
   kernels_of_batches(20);
-  assert_int_equal(ask("F17"), 0);
+  assert_int_equal(ask_rule("F17"), 0);
 }
 
 // ---- F11 -------------------------------------------------------------------------------------------------------------
@@ -306,16 +257,16 @@ static void test_f11(void **unused)
 {
   (void)unused;
   kernel_under_roof(400);
-  assert_int_equal(ask("F11"), 1);
-  assert_string_equal(words("context"), "gemm");
-  ASSERT_NEAR(number("saving_ms"), 0.3);
+  assert_int_equal(ask_rule("F11"), 1);
+  assert_string_equal(found_text(0, "context"), "gemm");
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.3);
 }
 
 static void test_f11_is_silent(void **unused)
 {
   (void)unused;
   kernel_under_roof(333); // 30.03 %
-  assert_int_equal(ask("F11"), 0);
+  assert_int_equal(ask_rule("F11"), 0);
 }
 
 // ---- F12 and F16 -----------------------------------------------------------------------------------------------------
@@ -341,24 +292,24 @@ static void test_f12(void **unused)
 {
   (void)unused;
   layers_of(151, 4);
-  assert_int_equal(ask("F12"), 1);
-  assert_string_equal(words("context"), "odd (aten::mm)");
-  ASSERT_NEAR(number("time_ms"), 0.151);
-  ASSERT_NEAR(number("saving_ms"), 0.051);
+  assert_int_equal(ask_rule("F12"), 1);
+  assert_string_equal(found_text(0, "context"), "odd (aten::mm)");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.151);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.051);
 }
 
 static void test_f12_is_silent(void **unused)
 {
   (void)unused;
   layers_of(150, 4);
-  assert_int_equal(ask("F12"), 0);
+  assert_int_equal(ask_rule("F12"), 0);
 }
 
 static void test_f12_needs_three_equal_layers(void **unused)
 {
   (void)unused;
   layers_of(190, 2);
-  assert_int_equal(ask("F12"), 0);
+  assert_int_equal(ask_rule("F12"), 0);
 }
 
 // Of ten observations, the statistic keeps the middle six, whose layer takes 100 µs and 100 + spread, in turns. In the fastest,
@@ -380,17 +331,17 @@ static void test_f16(void **unused)
 {
   (void)unused;
   varying(60); // quartiles 100 and 160, median 130: 34 %
-  assert_int_equal(ask("F16"), 1);
-  assert_string_equal(words("context"), "attention");
-  ASSERT_NEAR(number("time_ms"), 0.130);
-  ASSERT_NEAR(number("saving_ms"), 0.060);
+  assert_int_equal(ask_rule("F16"), 1);
+  assert_string_equal(found_text(0, "context"), "attention");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.130);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.060);
 }
 
 static void test_f16_is_silent(void **unused)
 {
   (void)unused;
   varying(50); // 29.7 %
-  assert_int_equal(ask("F16"), 0);
+  assert_int_equal(ask_rule("F16"), 0);
 }
 
 // ---- F13 -------------------------------------------------------------------------------------------------------------
@@ -417,17 +368,17 @@ static void test_f13(void **unused)
 {
   (void)unused;
   growing(10001);
-  assert_int_equal(ask("F13"), 1);
-  assert_string_equal(words("rule"), "memory_growth");
-  ASSERT_NEAR(number("saving_ms"), NAN);
-  assert_string_equal(words("title"), "memory grows by 0.01 MB with each observation");
+  assert_int_equal(ask_rule("F13"), 1);
+  assert_string_equal(found_text(0, "rule"), "memory_growth");
+  ASSERT_NEAR(found_number(0, "saving_ms"), NAN);
+  assert_string_equal(found_text(0, "title"), "memory grows by 0.01 MB with each observation");
 }
 
 static void test_f13_is_silent(void **unused)
 {
   (void)unused;
   growing(10000);
-  assert_int_equal(ask("F13"), 0);
+  assert_int_equal(ask_rule("F13"), 0);
 }
 
 // ---- F14 -------------------------------------------------------------------------------------------------------------
@@ -445,16 +396,16 @@ static void test_f14(void **unused)
 {
   (void)unused;
   leveled(1201);
-  assert_int_equal(ask("F14"), 1);
-  assert_string_equal(words("context"), "levels M/L");
-  ASSERT_NEAR(number("saving_ms"), NAN);
+  assert_int_equal(ask_rule("F14"), 1);
+  assert_string_equal(found_text(0, "context"), "levels M/L");
+  ASSERT_NEAR(found_number(0, "saving_ms"), NAN);
 }
 
 static void test_f14_is_silent(void **unused)
 {
   (void)unused;
   leveled(1199);
-  assert_int_equal(ask("F14"), 0);
+  assert_int_equal(ask_rule("F14"), 0);
 }
 
 // What a file lacks is a note, not a finding.
@@ -471,7 +422,6 @@ static void test_files_that_lack_everything(void **unused)
 
 int main(void)
 {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, done)
   const struct CMUnitTest tests[] = {
       TEST(test_f6),
       TEST(test_f6_counts_the_start_of_processes),

@@ -1,53 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The findings over experiments with known answers: each fires above its threshold and is silent at it; places, bounds, order.
-#include "analyze/test_fixture.h"
+#include "analyze/findings/test_findings.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <xsp/call_path.h>
-
-#include <cmocka.h>
-
-#define MS 1000000
-#define US 1000
-
-static struct fixture fixture;
-
-static int start(void **unused)
-{
-  (void)unused;
-  fixture_start(&fixture);
-  return 0;
-}
-
-static int done(void **unused)
-{
-  (void)unused;
-  fixture_done(&fixture);
-  return 0;
-}
-
-static void ask(const char *only)
-{
-  fixture.request.only = &only;
-  fixture.request.only_count = 1;
-  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
-}
-
-static size_t rows(void)
-{
-  return fixture.tables[0].row_count;
-}
-
-static const char *words(size_t row, const char *key)
-{
-  const char *text = fixture_text(&fixture, row, key);
-  return text != NULL ? text : "(null)";
-}
 
 // ---- F1 --------------------------------------------------------------------------------------------------------------
 // Of 1 ms: one layer has 100 µs, the limit; the other `duration_ns`, at two places.
@@ -58,25 +14,23 @@ static void two_layers(int64_t duration_ns)
   fixture_span(&fixture, XSP_LEVEL_LAYER, "limit", 0, 100 * US);
   fixture_span(&fixture, XSP_LEVEL_LAYER, "conv", 200 * US, duration_ns / 2);
   fixture_span(&fixture, XSP_LEVEL_LAYER, "conv", 500 * US, duration_ns / 2);
-  fixture_ready(&fixture);
 }
 
 static void test_f1_is_above_its_threshold(void **unused)
 {
   (void)unused;
   two_layers(102 * US);
-  ask("F1");
-  assert_int_equal(rows(), 1);
-  assert_string_equal(words(0, "id"), "F1");
-  assert_string_equal(words(0, "rule"), "hotspot");
-  assert_string_equal(words(0, "context"), "conv");
-  assert_string_equal(words(0, "severity"), "high");
-  assert_string_equal(words(0, "threshold"), "hotspot-share=10%");
-  assert_string_equal(words(0, "basis"), "observation");
-  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.102);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "share_pct"), 10.2);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.102);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_pct"), 10.2);
+  assert_int_equal(ask_rule("F1"), 1);
+  assert_string_equal(found_text(0, "id"), "F1");
+  assert_string_equal(found_text(0, "rule"), "hotspot");
+  assert_string_equal(found_text(0, "context"), "conv");
+  assert_string_equal(found_text(0, "severity"), "high");
+  assert_string_equal(found_text(0, "threshold"), "hotspot-share=10%");
+  assert_string_equal(found_text(0, "basis"), "observation");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.102);
+  ASSERT_NEAR(found_number(0, "share_pct"), 10.2);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.102);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 10.2);
   ASSERT_NEAR(fixture_summary(&fixture, "latency_ms"), 1);
 }
 
@@ -84,8 +38,7 @@ static void test_f1_is_silent_at_its_threshold(void **unused)
 {
   (void)unused;
   two_layers(100 * US);
-  ask("F1");
-  assert_int_equal(rows(), 0);
+  assert_int_equal(ask_rule("F1"), 0);
   assert_true(fixture_has_column(&fixture, "saving_ms"));
 }
 
@@ -110,19 +63,17 @@ static void test_f1_of_contexts(void **unused)
       fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::copy_", at, 50 * US);
     }
   }
-  fixture_ready(&fixture);
-  ask("F1");
-  assert_int_equal(rows(), 2); // 500 of 900 µs in copies at ten places, 400 in one context
-  assert_string_equal(words(0, "context"), "aten::copy_");
+  assert_int_equal(ask_rule("F1"), 2); // 500 of 900 µs in copies at ten places, 400 in one context
+  assert_string_equal(found_text(0, "context"), "aten::copy_");
   assert_null(fixture_text(&fixture, 0, "file"));
-  ASSERT_NEAR(fixture_number(&fixture, 0, "context_id"), NAN);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.5);
-  assert_string_equal(words(1, "context"), "aten::addmm");
-  assert_string_equal(words(1, "file"), "/home/me/train.py");
-  ASSERT_NEAR(fixture_number(&fixture, 1, "line"), 7);
-  ASSERT_NEAR(fixture_number(&fixture, 1, "context_id"), large);
-  ASSERT_NEAR(fixture_number(&fixture, 1, "time_ms"), 0.4);
-  ASSERT_NEAR(fixture_number(&fixture, 1, "share_pct"), 100 * 400. / 900);
+  ASSERT_NEAR(found_number(0, "context_id"), NAN);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.5);
+  assert_string_equal(found_text(1, "context"), "aten::addmm");
+  assert_string_equal(found_text(1, "file"), "/home/me/train.py");
+  ASSERT_NEAR(found_number(1, "line"), 7);
+  ASSERT_NEAR(found_number(1, "context_id"), large);
+  ASSERT_NEAR(found_number(1, "time_ms"), 0.4);
+  ASSERT_NEAR(found_number(1, "share_pct"), 100 * 400. / 900);
 }
 
 // Of a file of `xsp run --aggregate`: totals, of what was folded.
@@ -143,19 +94,16 @@ static void test_a_folded_file(void **unused)
   assert_int_equal(store_commit(fixture.store, NULL), STATUS_OK);
   assert_int_equal(store_put_drained(fixture.store, NULL, 0, NULL), STATUS_OK); // as collect marks such files
   correlate_fold_end(fold);
-  fixture_ready(&fixture);
-  ask("F2");
-  assert_int_equal(rows(), 1);
-  assert_string_equal(words(0, "basis"), "all");
-  assert_string_equal(words(0, "context"), "loss_fn");
-  assert_string_equal(words(0, "confidence"), "low");
-  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.19);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.171);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_pct"), 90); // of the root's time: no latency is known
-  ask("F1");
-  assert_int_equal(rows(), 1);
-  assert_string_equal(words(0, "context"), "aten::mul");
-  ask("F3");
+  assert_int_equal(ask_rule("F2"), 1);
+  assert_string_equal(found_text(0, "basis"), "all");
+  assert_string_equal(found_text(0, "context"), "loss_fn");
+  assert_string_equal(found_text(0, "confidence"), "low");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.19);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.171);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 90); // of the root's time: no latency is known
+  assert_int_equal(ask_rule("F1"), 1);
+  assert_string_equal(found_text(0, "context"), "aten::mul");
+  ask_rule("F3");
   assert_true(fixture_has_note(&fixture, "F3"));
 }
 
@@ -164,9 +112,7 @@ static void test_f1_without_layers_and_kernels(void **unused)
   (void)unused;
   fixture_run(&fixture, "M", 1);
   fixture_model(&fixture, MS, false);
-  fixture_ready(&fixture);
-  ask("F1");
-  assert_int_equal(rows(), 0);
+  assert_int_equal(ask_rule("F1"), 0);
   assert_true(fixture_has_note(&fixture, "F1"));
 }
 
@@ -189,39 +135,35 @@ static void loss_of_kernels(int count, int64_t mean_ns)
     fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mul", at, 6 * US);
     fixture_kernel_named(&fixture, "mul", at + US, 430 * US + i * 10 * US, mean_ns);
   }
-  fixture_ready(&fixture);
 }
 
 static void test_f2_names_the_function_that_gathers(void **unused)
 {
   (void)unused;
   loss_of_kernels(10, 10 * US - 1);
-  ask("F2");
-  assert_int_equal(rows(), 1);
-  assert_string_equal(words(0, "rule"), "small_kernels");
-  assert_string_equal(words(0, "context"), "loss_fn");
-  assert_string_equal(words(0, "file"), "train.py");
-  assert_string_equal(words(0, "confidence"), "high");
-  ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 12); // four of ten
-  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.09999);
+  assert_int_equal(ask_rule("F2"), 1);
+  assert_string_equal(found_text(0, "rule"), "small_kernels");
+  assert_string_equal(found_text(0, "context"), "loss_fn");
+  assert_string_equal(found_text(0, "file"), "train.py");
+  assert_string_equal(found_text(0, "confidence"), "high");
+  ASSERT_NEAR(found_number(0, "line"), 12); // four of ten
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.09999);
   // Nine of ten parts of: 10 operators of 6 µs, 9 gaps of 4 µs between them (not the one before them), the kernels.
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.9 * (0.060 + 9 * 0.004 + 0.09999));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.9 * (0.060 + 9 * 0.004 + 0.09999));
 }
 
 static void test_f2_is_silent_at_its_mean(void **unused)
 {
   (void)unused;
   loss_of_kernels(10, 10 * US);
-  ask("small_kernels");
-  assert_int_equal(rows(), 0);
+  assert_int_equal(ask_rule("small_kernels"), 0);
 }
 
 static void test_f2_is_silent_below_its_count(void **unused)
 {
   (void)unused;
   loss_of_kernels(9, 2 * US);
-  ask("F2");
-  assert_int_equal(rows(), 0);
+  assert_int_equal(ask_rule("F2"), 0);
 }
 
 static void test_f2_of_operators(void **unused)
@@ -233,13 +175,11 @@ static void test_f2_of_operators(void **unused)
     fixture_span(&fixture, XSP_LEVEL_LAYER, "outer", i * 30 * US, 15 * US);
     fixture_span(&fixture, XSP_LEVEL_LAYER, "inner", i * 30 * US, 5 * US); // is part of the outer one
   }
-  fixture_ready(&fixture);
-  ask("F2");
-  assert_int_equal(rows(), 1);
-  assert_string_equal(words(0, "context"), "predict");
-  assert_string_equal(words(0, "threshold"), "small_kernels-operator=20us");
-  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.18);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 11. / 12); // with the gaps and what follows: the whole step
+  assert_int_equal(ask_rule("F2"), 1);
+  assert_string_equal(found_text(0, "context"), "predict");
+  assert_string_equal(found_text(0, "threshold"), "small_kernels-operator=20us");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.18);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 11. / 12); // with the gaps and what follows: the whole step
 }
 
 // ---- F3 --------------------------------------------------------------------------------------------------------------
@@ -259,30 +199,27 @@ static void index_backward(int64_t slow_us)
     fixture_int(&fixture, backward, "sequence", 5 + i);
     fixture_int(&fixture, backward, "forward_thread", 10);
   }
-  fixture_ready(&fixture);
 }
 
 static void test_f3_names_the_line_of_the_forward_operator(void **unused)
 {
   (void)unused;
   index_backward(201); // of both lines together it is less than twice
-  ask("F3");
-  assert_int_equal(rows(), 1);
-  assert_string_equal(words(0, "rule"), "slow_backward");
-  assert_string_equal(words(0, "context"), "aten::index");
-  assert_string_equal(words(0, "file"), "net.py");
-  ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 10);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.201);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "share_pct"), 20.1);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.301);
+  assert_int_equal(ask_rule("F3"), 1);
+  assert_string_equal(found_text(0, "rule"), "slow_backward");
+  assert_string_equal(found_text(0, "context"), "aten::index");
+  assert_string_equal(found_text(0, "file"), "net.py");
+  ASSERT_NEAR(found_number(0, "line"), 10);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.201);
+  ASSERT_NEAR(found_number(0, "share_pct"), 20.1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.301);
 }
 
 static void test_f3_is_silent_at_its_ratio(void **unused)
 {
   (void)unused;
   index_backward(200);
-  ask("F3");
-  assert_int_equal(rows(), 0);
+  assert_int_equal(ask_rule("F3"), 0);
 }
 
 // ---- F5 --------------------------------------------------------------------------------------------------------------
@@ -295,27 +232,24 @@ static void operator_with_kernel(int64_t device_us)
   fixture.context_id = fixture_frame(&fixture, outer, XSP_FRAME_FRAMEWORK, "aten::item", NULL, 0);
   fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::item", 100 * US, 500 * US);
   fixture_kernel_named(&fixture, "copy", 110 * US, 200 * US, device_us * US);
-  fixture_ready(&fixture);
 }
 
 static void test_f5_is_bounded_by_the_idle_device(void **unused)
 {
   (void)unused;
   operator_with_kernel(249);
-  ask("F5");
-  assert_int_equal(rows(), 1);
-  assert_string_equal(words(0, "context"), "aten::item");
-  ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 3);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 0.5);
-  ASSERT_NEAR(fixture_number(&fixture, 0, "saving_ms"), 0.5); // idle are 0.751 ms
+  assert_int_equal(ask_rule("F5"), 1);
+  assert_string_equal(found_text(0, "context"), "aten::item");
+  ASSERT_NEAR(found_number(0, "line"), 3);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.5);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.5); // idle are 0.751 ms
 }
 
 static void test_f5_is_silent_at_its_ratio(void **unused)
 {
   (void)unused;
   operator_with_kernel(250);
-  ask("F5");
-  assert_int_equal(rows(), 0);
+  assert_int_equal(ask_rule("F5"), 0);
 }
 
 // ---- options ---------------------------------------------------------------------------------------------------------
@@ -326,9 +260,8 @@ static void test_thresholds(void **unused)
   two_layers(100 * US);
   fixture.request.thresholds = given;
   fixture.request.threshold_count = 1;
-  ask("hotspot");
-  assert_int_equal(rows(), 2);
-  assert_string_equal(words(0, "threshold"), "hotspot-share=9.5%");
+  assert_int_equal(ask_rule("hotspot"), 2);
+  assert_string_equal(found_text(0, "threshold"), "hotspot-share=9.5%");
   static const char *const wrong[] = {"hotspot-share", "hotspot-share=x", "hotspot-share=1us", "share=1",
                                       "hotspot-share=-1"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -342,6 +275,7 @@ static void test_an_unknown_rule(void **unused)
   (void)unused;
   const char *only = "F99";
   two_layers(100 * US);
+  fixture_ready(&fixture);
   fixture.request.only = &only;
   fixture.request.only_count = 1;
   assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_USE);
@@ -350,21 +284,21 @@ static void test_an_unknown_rule(void **unused)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_f1_is_above_its_threshold, start, done),
-      cmocka_unit_test_setup_teardown(test_f1_is_silent_at_its_threshold, start, done),
-      cmocka_unit_test_setup_teardown(test_f1_of_contexts, start, done),
-      cmocka_unit_test_setup_teardown(test_f1_without_layers_and_kernels, start, done),
-      cmocka_unit_test_setup_teardown(test_a_folded_file, start, done),
-      cmocka_unit_test_setup_teardown(test_f2_names_the_function_that_gathers, start, done),
-      cmocka_unit_test_setup_teardown(test_f2_is_silent_at_its_mean, start, done),
-      cmocka_unit_test_setup_teardown(test_f2_is_silent_below_its_count, start, done),
-      cmocka_unit_test_setup_teardown(test_f2_of_operators, start, done),
-      cmocka_unit_test_setup_teardown(test_f3_names_the_line_of_the_forward_operator, start, done),
-      cmocka_unit_test_setup_teardown(test_f3_is_silent_at_its_ratio, start, done),
-      cmocka_unit_test_setup_teardown(test_f5_is_bounded_by_the_idle_device, start, done),
-      cmocka_unit_test_setup_teardown(test_f5_is_silent_at_its_ratio, start, done),
-      cmocka_unit_test_setup_teardown(test_thresholds, start, done),
-      cmocka_unit_test_setup_teardown(test_an_unknown_rule, start, done),
+      TEST(test_f1_is_above_its_threshold),
+      TEST(test_f1_is_silent_at_its_threshold),
+      TEST(test_f1_of_contexts),
+      TEST(test_f1_without_layers_and_kernels),
+      TEST(test_a_folded_file),
+      TEST(test_f2_names_the_function_that_gathers),
+      TEST(test_f2_is_silent_at_its_mean),
+      TEST(test_f2_is_silent_below_its_count),
+      TEST(test_f2_of_operators),
+      TEST(test_f3_names_the_line_of_the_forward_operator),
+      TEST(test_f3_is_silent_at_its_ratio),
+      TEST(test_f5_is_bounded_by_the_idle_device),
+      TEST(test_f5_is_silent_at_its_ratio),
+      TEST(test_thresholds),
+      TEST(test_an_unknown_rule),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

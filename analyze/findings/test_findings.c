@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test support for the tests of rules; see test_findings.h.
+#include "analyze/findings/test_findings.h"
+
+struct fixture fixture;
+static bool is_ready;
+
+int findings_test_start(void **unused)
+{
+  (void)unused;
+  is_ready = false;
+  fixture_start(&fixture);
+  return 0;
+}
+
+int findings_test_done(void **unused)
+{
+  (void)unused;
+  fixture_done(&fixture);
+  return 0;
+}
+
+size_t ask_rule(const char *rule)
+{
+  static const char *asked;
+  asked = rule;
+  if (!is_ready)
+    fixture_ready(&fixture);
+  is_ready = true;
+  fixture.request.only = &asked;
+  fixture.request.only_count = 1;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  return fixture.tables[0].row_count;
+}
+
+const char *found_text(size_t row, const char *key)
+{
+  const char *text = fixture_text(&fixture, row, key);
+  return text != NULL ? text : "(null)";
+}
+
+double found_number(size_t row, const char *key)
+{
+  return fixture_number(&fixture, row, key);
+}
