@@ -4,6 +4,7 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/run_columns.h"
+#include "base/saturate.h"
 
 #include <math.h>
 
@@ -109,7 +110,8 @@ static void measure(struct memory_run *of, struct growth *growth)
   size_t at = 0;
   for (size_t i = 0; i < run->observation_count; i++) {
     const struct store_observation *observation = &run->observations[i];
-    while (at < of->events.count && of->events.items[at].start_ns < observation->start_ns + observation->duration_ns)
+    int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
+    while (at < of->events.count && of->events.items[at].start_ns < end_ns)
       held_bytes = happen(of, held_bytes, at++);
     if (observation->warmup)
       continue;

@@ -3,6 +3,7 @@
 #include "analyze/findings/shared.h"
 
 #include "analyze/run_columns.h"
+#include "base/saturate.h"
 
 #include <math.h>
 
@@ -59,7 +60,8 @@ static void find_spans(struct gaps_run *of)
     if (spans->level[row] != XSP_LEVEL_KERNEL || (spans->flags[row] & STORE_SPAN_OPEN) != 0 ||
         spans->duration_ns[row] < 0)
       continue;
-    struct span span = {spans->start_ns[row], spans->start_ns[row] + spans->duration_ns[row], row, ROW_NONE};
+    struct span span = {spans->start_ns[row], saturate_add(spans->start_ns[row], spans->duration_ns[row]), row,
+                        ROW_NONE};
     if (spans->kind[row] == XSP_KIND_EXECUTION) {
       if (spans->category[row] != sync)
         *vector_add(&of->works) = span;
