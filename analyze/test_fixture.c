@@ -49,16 +49,21 @@ void fixture_run_full(struct fixture *fixture, const struct store_run *given)
   run.experiment_id = fixture->experiment_id;
   fixture->span_id = 0;
   must(fixture, store_add_run(fixture->store, &run, &fixture->error));
-  struct store_track thread = {.run_id = run.run_id,
-                               .track_id = 1,
-                               .process_id = 10,
-                               .thread_id = 10,
-                               .device_id = STORE_NONE,
-                               .stream_id = STORE_NONE};
-  struct store_track stream = {
-      .run_id = run.run_id, .track_id = 2, .process_id = 10, .thread_id = STORE_NONE, .device_id = 0, .stream_id = 7};
-  must(fixture, store_add_track(fixture->store, &thread, &fixture->error));
-  must(fixture, store_add_track(fixture->store, &stream, &fixture->error));
+  fixture->track_id = 0;
+  fixture->thread = fixture_track(
+      fixture,
+      &(struct store_track){.process_id = 10, .thread_id = 10, .device_id = STORE_NONE, .stream_id = STORE_NONE});
+  fixture->stream = fixture_track(
+      fixture, &(struct store_track){.process_id = 10, .thread_id = STORE_NONE, .device_id = 0, .stream_id = 7});
+}
+
+uint32_t fixture_track(struct fixture *fixture, const struct store_track *given)
+{
+  struct store_track track = *given;
+  track.run_id = fixture->run_id;
+  track.track_id = ++fixture->track_id;
+  must(fixture, store_add_track(fixture->store, &track, &fixture->error));
+  return fixture->track_id;
 }
 
 void fixture_run(struct fixture *fixture, const char *levels, int64_t batch_size)
@@ -90,7 +95,8 @@ int64_t fixture_span_in(struct fixture *fixture, unsigned level, const char *cat
 {
   return add(
       fixture,
-      (struct store_span){.start_ns = start_ns, .duration_ns = duration_ns, .track_id = 1, .level = (uint8_t)level},
+      (struct store_span){
+          .start_ns = start_ns, .duration_ns = duration_ns, .track_id = fixture->thread, .level = (uint8_t)level},
       name, category);
 }
 
@@ -107,7 +113,7 @@ static int64_t launch(struct fixture *fixture, const char *name, int64_t launch_
       (struct store_span){.start_ns = launch_ns,
                           .duration_ns = 10,
                           .correlation_id = correlation,
-                          .track_id = 1,
+                          .track_id = fixture->thread,
                           .level = XSP_LEVEL_KERNEL,
                           .kind = XSP_KIND_LAUNCH},
       "launch", "api");
@@ -115,7 +121,7 @@ static int64_t launch(struct fixture *fixture, const char *name, int64_t launch_
              (struct store_span){.start_ns = start_ns,
                                  .duration_ns = duration_ns,
                                  .correlation_id = correlation,
-                                 .track_id = 2,
+                                 .track_id = fixture->stream,
                                  .level = XSP_LEVEL_KERNEL,
                                  .kind = XSP_KIND_EXECUTION},
              name, category);
@@ -165,10 +171,7 @@ void fixture_words(struct fixture *fixture, int64_t span_id, const char *key, co
 
 void fixture_layer(struct fixture *fixture, const struct fixture_layer *layer, int64_t start_ns, int64_t duration_ns)
 {
-  int64_t id = add(
-      fixture,
-      (struct store_span){.start_ns = start_ns, .duration_ns = duration_ns, .track_id = 1, .level = XSP_LEVEL_LAYER},
-      layer->name, layer->category);
+  int64_t id = fixture_span_in(fixture, XSP_LEVEL_LAYER, layer->category, layer->name, start_ns, duration_ns);
   tag_text(fixture, id, "layer_type", layer->type);
   tag_text(fixture, id, "layer_shape", layer->shape);
   if (layer->index >= 0)

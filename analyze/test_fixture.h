@@ -13,6 +13,8 @@ struct fixture {
   int64_t run_id, span_id, now_ns, correlation_id;
   int64_t experiment_id;
   uint32_t context_id; // call path of further spans; 0: none
+  uint32_t track_id;
+  uint32_t thread, stream; // tracks of further spans, and of further executions; each run begins with 1 and 2
   struct analyze_request request;
   struct table *tables;
   size_t table_count;
@@ -34,6 +36,8 @@ uint32_t fixture_frame(struct fixture *fixture, uint32_t caller, unsigned kind, 
                        int64_t line);
 void fixture_run(struct fixture *fixture, const char *levels, int64_t batch_size); // further spans are its
 void fixture_run_full(struct fixture *fixture, const struct store_run *run);       // ids are filled in
+// Another track of the run. run_id and track_id are filled in; returns the latter.
+uint32_t fixture_track(struct fixture *fixture, const struct store_track *track);
 int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, int64_t start_ns, int64_t duration_ns);
 int64_t fixture_span_in(struct fixture *fixture, unsigned level, const char *category, const char *name,
                         int64_t start_ns, int64_t duration_ns); // category NULL: none

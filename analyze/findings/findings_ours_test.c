@@ -137,6 +137,36 @@ static void test_f15_leaves_waits_to_f8(void **unused)
   assert_int_equal(ask_rule("F15"), 0);
 }
 
+// A second thread of the process, which waits while the first one works.
+static void wait_elsewhere(int64_t start_ns, int64_t duration_ns)
+{
+  const struct store_track track = {
+      .process_id = 10, .thread_id = 11, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+  uint32_t first = fixture.thread;
+  fixture.thread = fixture_track(&fixture, &track);
+  fixture_span(&fixture, XSP_LEVEL_KERNEL, "cuStreamSynchronize", start_ns, duration_ns);
+  fixture.thread = first;
+}
+
+static void test_f8_is_not_about_waits_of_other_threads(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(60 * US, false);
+  wait_elsewhere(20 * US, 100 * US); // returns before the second launch
+  assert_int_equal(ask_rule("F8"), 0);
+  assert_int_equal(ask_rule("F15"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.196); // the gap after that wait, too
+}
+
+static void test_f8_sees_waits_among_those_of_other_threads(void **unused)
+{
+  (void)unused;
+  kernels_with_gaps(20 * US, true);
+  wait_elsewhere(100 * US, 800 * US); // begins last before the first gap, and lasts
+  assert_int_equal(ask_rule("F8"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.066);
+}
+
 // ---- F9 --------------------------------------------------------------------------------------------------------------
 static void step_with_conversion(int64_t duration_ns)
 {
@@ -432,6 +462,8 @@ int main(void)
       TEST(test_f8),
       TEST(test_f8_is_silent),
       TEST(test_f8_is_silent_without_waits),
+      TEST(test_f8_is_not_about_waits_of_other_threads),
+      TEST(test_f8_sees_waits_among_those_of_other_threads),
       TEST(test_f9),
       TEST(test_f9_is_silent),
       TEST(test_f10_below_the_optimum),

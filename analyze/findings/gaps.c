@@ -27,6 +27,7 @@ struct gaps_run {
   VECTOR(struct span) waits;
   struct map launches; // by correlation id: row + 1
   struct map waiting;  // by name: 1: it waits, 2: it does not
+  struct map begun;    // by thread: the last of `waits` that began before the devices ran out of work, + 1
   struct device_gaps *gaps;
 };
 
@@ -83,13 +84,18 @@ static void find_spans(struct gaps_run *of)
   }
 }
 
-// The last call that waited when the devices ran out of work, and returned before the launch. `*at`: waits that begin later.
-static const struct span *wait_at(const struct gaps_run *of, int64_t idle_ns, int64_t launch_ns, size_t *at)
+// The last call in which the launching thread waited when the devices ran out of work, and which returned before the launch: what
+// other threads wait for does not hold the launch back. `*at`: waits that begin later.
+static const struct span *wait_at(struct gaps_run *of, int64_t idle_ns, uint32_t launch, size_t *at)
 {
-  while (*at < of->waits.count && of->waits.items[*at].start_ns <= idle_ns)
-    ++*at;
-  const struct span *wait = *at > 0 ? &of->waits.items[*at - 1] : NULL;
-  return wait != NULL && wait->end_ns >= idle_ns && wait->end_ns <= launch_ns ? wait : NULL;
+  const struct store_spans *spans = &of->columns.spans;
+  while (*at < of->waits.count && of->waits.items[*at].start_ns <= idle_ns) {
+    uint64_t *begun = map_at(&of->begun, map_number(spans->track_id[of->waits.items[*at].row]), NULL);
+    *begun = ++*at;
+  }
+  const uint64_t *begun = map_find(&of->begun, map_number(spans->track_id[launch]));
+  const struct span *wait = begun != NULL ? &of->waits.items[*begun - 1] : NULL;
+  return wait != NULL && wait->end_ns >= idle_ns && wait->end_ns <= spans->start_ns[launch] ? wait : NULL;
 }
 
 static void measure(struct gaps_run *of)
@@ -107,7 +113,7 @@ static void measure(struct gaps_run *of)
     if (is_kept && work->end_ns > idle_ns)
       of->gaps->executed_ns += (double)work->end_ns - (double)(work->start_ns > idle_ns ? work->start_ns : idle_ns);
     if (is_kept && work->launch != ROW_NONE && work->start_ns > from_ns && spans->start_ns[work->launch] >= from_ns) {
-      const struct span *wait = wait_at(of, idle_ns, spans->start_ns[work->launch], &at);
+      const struct span *wait = wait_at(of, idle_ns, work->launch, &at);
       double gap_ns = (double)work->start_ns - (double)from_ns;
       uint32_t row = wait != NULL ? wait->row : work->launch;
       tally_add(findings, wait != NULL ? &of->gaps->waited : &of->gaps->late, of->place_of[row], gap_ns);
@@ -122,7 +128,7 @@ static enum status load_run(struct gaps_run *of, struct arena *arena, struct err
   enum {
     COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
               STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CORRELATION_ID) |
-              STORE_BIT(STORE_FLAGS)
+              STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_TRACK_ID)
   };
   XSP_TRY(run_columns_load(of->findings->question->view->store, of->run, COLUMNS, arena, &of->columns, err));
   find_spans(of);
@@ -154,6 +160,7 @@ enum status device_gaps_load(struct findings *findings, struct device_gaps *ret_
     vector_done(&of.waits);
     map_done(&of.launches);
     map_done(&of.waiting);
+    map_done(&of.begun);
     arena_done(&arena);
   }
   return status;
