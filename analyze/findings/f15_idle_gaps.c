@@ -5,30 +5,34 @@
 
 #include <math.h>
 
-static void add(struct findings *findings, const struct device_gaps *gaps)
+static void add(struct findings *findings, const struct device_gaps *gaps, const struct devices_idle *idle)
 {
   struct finding *finding = findings_add(findings);
   tally_fill(findings, &gaps->late, finding);
   finding->title =
       arena_format(findings->question->arena, "devices have no work for %s %s: the next launch comes too late",
                    findings_time(findings, finding->time_ms), findings_per_observation(findings));
-  double executed_ms = findings_per_observation_ms(findings, gaps->executed_ns);
   double gaps_ms = findings_per_observation_ms(findings, gaps->late.total_ns + gaps->waited.total_ns);
-  finding->saving_ms = fmax(findings->latency_ms - executed_ms, gaps_ms); // some work may run after the observation
-  finding->saving_basis = "all time without work on any device, also after waits, as if launches came early enough";
+  finding->saving_ms = fmax(idle->idle_ms, gaps_ms); // some gaps end after the observation
+  finding->saving_basis = arena_format(findings->question->arena,
+                                       "all time in which the %sdevice does not work, also after waits, as if launches "
+                                       "came early enough",
+                                       idle->device_count > 1 ? "busiest " : "");
   finding->advice = "launch earlier: prepare data before or in another thread, fewer and larger kernels, CUDA graphs";
   finding->threshold = findings_threshold_of(findings, "idle_gaps-share");
   finding->confidence = CONFIDENCE_MEDIUM;
-  finding_number(finding, "executed_ms", executed_ms);
+  finding_number(finding, "executed_ms", findings_per_observation_ms(findings, gaps->executed_ns));
 }
 
 static enum status find(struct findings *findings, struct error *err)
 {
   struct device_gaps gaps;
+  struct devices_idle idle;
   XSP_TRY(device_gaps_load(findings, &gaps, err));
+  XSP_TRY(devices_idle_load(findings, &idle, err));
   if (share_pct(findings_per_observation_ms(findings, gaps.late.total_ns), findings->latency_ms) >
       findings_threshold(findings, "idle_gaps-share"))
-    add(findings, &gaps);
+    add(findings, &gaps, &idle);
   return STATUS_OK;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // F5, host time far above device time: the innermost functions, ranges and operators where the host takes several times as long as
 // the device works for them, while the device could do more.
-#include "analyze/causes/time_parts.h"
 #include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
 
 #include <math.h>
 #include <xsp/call_path.h>
@@ -10,30 +10,14 @@
 struct host_bound {
   struct findings *findings;
   const struct places *places;
-  double idle_ms;              // per observation, no device works
+  struct devices_idle idle;
   double *host_ns, *device_ns; // by function, with all below it
   bool *is_below;              // a function below it is a finding
 };
 
-// Mean over the kept observations of the time in which no device copies or computes.
-static enum status load_idle(struct host_bound *bound, struct error *err)
-{
-  struct question *question = bound->findings->question;
-  const struct view_set *set = bound->findings->set;
-  struct time_parts parts;
-  XSP_TRY(time_parts_load(question->view, set, question->scratch, &parts, err));
-  double busy_ms = 0;
-  for (size_t i = 0; i < set->observation_count; i++)
-    for (size_t part = TIME_KERNELS; part <= TIME_COPIES; part++)
-      if (set->is_kept[i] && !isnan(parts.parts[part][i]))
-        busy_ms += parts.parts[part][i];
-  bound->idle_ms = fmax(bound->findings->latency_ms - busy_ms / (double)set->kept_count, 0);
-  return STATUS_OK;
-}
-
 static double gain_ms(const struct host_bound *bound, uint32_t function)
 {
-  return fmin(findings_per_observation_ms(bound->findings, bound->host_ns[function]), bound->idle_ms);
+  return fmin(findings_per_observation_ms(bound->findings, bound->host_ns[function]), bound->idle.idle_ms);
 }
 
 static bool is_slow(const struct host_bound *bound, uint32_t function)
@@ -59,7 +43,9 @@ static void add(struct host_bound *bound, uint32_t function)
   finding->time_ms = host_ms;
   finding->share_pct = share_pct(host_ms, findings->latency_ms);
   finding->saving_ms = gain_ms(bound, function);
-  finding->saving_basis = "the host time, at most the time in which no device works";
+  finding->saving_basis =
+      arena_format(findings->question->arena, "the host time, at most the time in which the %sdevice does not work",
+                   bound->idle.device_count > 1 ? "busiest " : "");
   finding->title = device_ms > 0
                        ? arena_format(findings->question->arena,
                                       "the host takes %s per observation in %s, %.3g times the device time for it",
@@ -75,7 +61,7 @@ static void add(struct host_bound *bound, uint32_t function)
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "host_ms", host_ms);
   finding_number(finding, "device_ms", device_ms);
-  finding_number(finding, "device_idle_ms", bound->idle_ms);
+  finding_number(finding, "device_idle_ms", bound->idle.idle_ms);
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -86,7 +72,7 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count = bound.places->function_count;
   if (!bound.places->has_devices)
     return findings_lack(findings, err, "nothing was executed on a device");
-  XSP_TRY(load_idle(&bound, err));
+  XSP_TRY(devices_idle_load(findings, &bound.idle, err));
   bound.host_ns = arena_alloc_array(scratch, count + 1, sizeof(double));
   bound.device_ns = arena_alloc_array(scratch, count + 1, sizeof(double));
   bound.is_below = arena_alloc_array(scratch, count + 1, sizeof(bool));

@@ -3,6 +3,7 @@
 #include "analyze/findings/test_findings.h"
 
 #include <math.h>
+#include <string.h>
 
 // ---- F6 --------------------------------------------------------------------------------------------------------------
 static void step_with_loader(const char *loader, int64_t loader_ns)
@@ -165,6 +166,57 @@ static void test_f8_sees_waits_among_those_of_other_threads(void **unused)
   wait_elsewhere(100 * US, 800 * US); // begins last before the first gap, and lasts
   assert_int_equal(ask_rule("F8"), 1);
   ASSERT_NEAR(found_number(0, "time_ms"), 0.066);
+}
+
+// Two devices work for 200 µs each of 1 ms, one after the other: both at once would save more than the time without any work.
+static void two_devices(int64_t launch_late_ns)
+{
+  const struct store_track track = {.process_id = 10, .thread_id = STORE_NONE, .device_id = 1, .stream_id = 7};
+  fixture_run(&fixture, "M/L/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::item", 0, 900 * US);
+  fixture_kernel_named(&fixture, "gemm", 1 * US, 2 * US, 200 * US);
+  fixture.stream = fixture_track(&fixture, &track);
+  fixture_kernel_named(&fixture, "gemm", 201 * US + launch_late_ns, 202 * US + launch_late_ns, 200 * US);
+}
+
+static void test_f5_is_bounded_by_the_busiest_device(void **unused)
+{
+  (void)unused;
+  two_devices(0);
+  assert_int_equal(ask_rule("F5"), 1);
+  assert_non_null(strstr(found_text(0, "saving_basis"), "busiest"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.8); // not 0.6
+}
+
+static void test_f15_is_bounded_by_the_busiest_device(void **unused)
+{
+  (void)unused;
+  two_devices(100 * US);
+  assert_int_equal(ask_rule("F15"), 1);
+  assert_non_null(strstr(found_text(0, "saving_basis"), "busiest"));
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.102);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.8);
+}
+
+// The third observation, which works for its whole time, has no part in medians.
+static void test_f5_and_f15_of_medians(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L/K", 1);
+  for (int i = 0; i < 3; i++) {
+    int64_t at = fixture.now_ns;
+    fixture_model(&fixture, i < 2 ? MS : 9 * MS, false);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::item", at, 990 * US);
+    fixture_kernel_named(&fixture, "gemm", at + 400 * US, at + 400 * US, i < 2 ? 100 * US : 8 * MS);
+  }
+  fixture.request.statistic = "median";
+  assert_int_equal(ask_rule("F15"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.9);
+  fixture.request.thresholds = (const char *[]){"host_bound-ratio=0.1"};
+  fixture.request.threshold_count = 1;
+  assert_int_equal(ask_rule("F5"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.9);
 }
 
 // ---- F9 --------------------------------------------------------------------------------------------------------------
@@ -453,6 +505,8 @@ static void test_files_that_lack_everything(void **unused)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      TEST(test_f5_is_bounded_by_the_busiest_device),
+      TEST(test_f5_and_f15_of_medians),
       TEST(test_f6),
       TEST(test_f6_counts_the_start_of_processes),
       TEST(test_f6_is_silent),
@@ -481,6 +535,7 @@ int main(void)
       TEST(test_f15),
       TEST(test_f15_is_silent),
       TEST(test_f15_leaves_waits_to_f8),
+      TEST(test_f15_is_bounded_by_the_busiest_device),
       TEST(test_f16),
       TEST(test_f16_is_silent),
       TEST(test_f17),

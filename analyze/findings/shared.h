@@ -5,6 +5,7 @@
 
 #include "analyze/findings/findings.h"
 #include "analyze/layers/layers.h"
+#include "analyze/run_columns.h"
 
 // ---- time at several places that is one finding, at the place with most -----------------------------------------------
 struct tally {
@@ -23,6 +24,20 @@ size_t findings_layer_values(const struct layers *layers, const struct layer *la
 double findings_quantile(const double *rising, size_t count, double part); // linear between ranks; NaN without any
 // Context of a finding about a layer: "layer4.0.conv1 (aten::conv2d)".
 const char *findings_layer_name(struct findings *findings, const struct layer *layer);
+
+// ---- devices (devices.c) ---------------------------------------------------------------------------------------------
+// Numbers the devices of a run's tracks, those of each process by themselves, and adds each track's number to `device_of`, which
+// the caller frees (map_done). Tracks of a foreign clock have none: their times do not compare with the host's.
+enum status run_devices_load(struct store *store, int64_t run_id, struct arena *arena, struct map *device_of,
+                             size_t *ret_count, struct error *err) MUST_CHECK;
+struct devices_idle {
+  // Of an observation, by the question's statistic: the time in which the device does not work that works longest. However early
+  // work comes, and however much of several devices' work then overlaps, the observation lasts as long as that device works.
+  double idle_ms;
+  size_t device_count; // that work; of the run with most
+};
+// STATUS_NO: nothing was executed on a device whose clock compares with the host's.
+enum status devices_idle_load(struct findings *findings, struct devices_idle *ret_idle, struct error *err) MUST_CHECK;
 
 // ---- devices without work, in the kept observations (gaps.c) ----------------------------------------------------------
 struct device_gaps {
