@@ -116,7 +116,7 @@ enum status devices_idle_load(struct findings *findings, struct devices_idle *re
     XSP_TRY(status);
   }
   if (ret_idle->device_count == 0)
-    return findings_lack(findings, err, "no execution on a device has times that compare with the host's");
+    return findings_lack(findings, err, NO_TIMES_OF_DEVICES);
   for (size_t k = 0; k < set->observation_count; k++)
     busy_ms[k] = fmax(set->latencies_ms[k] - busy_ms[k], 0);
   ret_idle->idle_ms = question_value(question, set, busy_ms);

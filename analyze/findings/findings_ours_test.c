@@ -219,6 +219,25 @@ static void test_f5_and_f15_of_medians(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.9);
 }
 
+// Times of a device that counts for itself are nowhere in an observation.
+static void test_foreign_clocks(void **unused)
+{
+  (void)unused;
+  const struct store_track track = {
+      .process_id = 10, .thread_id = STORE_NONE, .device_id = 0, .stream_id = 8, .clock = "npu ticks"};
+  fixture_run(&fixture, "M/L/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture.stream = fixture_track(&fixture, &track);
+  for (int i = 0; i < 4; i++)
+    fixture_kernel_named(&fixture, "gemm", (100 * i + 1) * US, (100 * i + 50) * US, 10 * US);
+  assert_int_equal(ask_rule("F5"), 0);
+  assert_true(fixture_has_note(&fixture, "F5"));
+  assert_int_equal(ask_rule("F8"), 0);
+  assert_true(fixture_has_note(&fixture, "F8"));
+  assert_int_equal(ask_rule("F15"), 0);
+  assert_true(fixture_has_note(&fixture, "F15"));
+}
+
 // ---- F9 --------------------------------------------------------------------------------------------------------------
 static void step_with_conversion(int64_t duration_ns)
 {
@@ -518,6 +537,7 @@ int main(void)
       TEST(test_f8_is_silent_without_waits),
       TEST(test_f8_is_not_about_waits_of_other_threads),
       TEST(test_f8_sees_waits_among_those_of_other_threads),
+      TEST(test_foreign_clocks),
       TEST(test_f9),
       TEST(test_f9_is_silent),
       TEST(test_f10_below_the_optimum),

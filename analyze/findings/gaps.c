@@ -2,7 +2,6 @@
 // When no device works although the observation goes on, and what the host did before it launched the next work: F8 and F15.
 #include "analyze/findings/shared.h"
 
-#include "analyze/run_columns.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -27,6 +26,7 @@ struct gaps_run {
   VECTOR(struct span) waits;
   struct map launches; // by correlation id: row + 1
   struct map waiting;  // by name: 1: it waits, 2: it does not
+  struct map devices;  // by track; none: its times do not compare with the host's
   struct map begun;    // by thread: the last of `waits` that began before the devices ran out of work, + 1
   struct device_gaps *gaps;
 };
@@ -59,7 +59,7 @@ static void find_spans(struct gaps_run *of)
     sync = ROW_NONE;
   for (uint32_t row = 0; row < spans->count; row++) {
     if (spans->level[row] != XSP_LEVEL_KERNEL || (spans->flags[row] & STORE_SPAN_OPEN) != 0 ||
-        spans->duration_ns[row] < 0)
+        spans->duration_ns[row] < 0 || map_find(&of->devices, map_number(spans->track_id[row])) == NULL)
       continue;
     struct span span = {spans->start_ns[row], saturate_add(spans->start_ns[row], spans->duration_ns[row]), row,
                         ROW_NONE};
@@ -130,7 +130,10 @@ static enum status load_run(struct gaps_run *of, struct arena *arena, struct err
               STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CORRELATION_ID) |
               STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_TRACK_ID)
   };
-  XSP_TRY(run_columns_load(of->findings->question->view->store, of->run, COLUMNS, arena, &of->columns, err));
+  struct store *store = of->findings->question->view->store;
+  size_t device_count;
+  XSP_TRY(run_columns_load(store, of->run, COLUMNS, arena, &of->columns, err));
+  XSP_TRY(run_devices_load(store, of->run->run->run_id, arena, &of->devices, &device_count, err));
   find_spans(of);
   measure(of);
   return STATUS_OK;
@@ -141,7 +144,7 @@ enum status device_gaps_load(struct findings *findings, struct device_gaps *ret_
   const struct view_set *set = findings->set;
   const struct places *places;
   enum status status = STATUS_OK;
-  size_t at = 0;
+  size_t at = 0, work_count = 0;
   *ret_gaps = (struct device_gaps){0};
   XSP_TRY(findings_places(findings, &places, err));
   if (!places->has_devices)
@@ -156,12 +159,16 @@ enum status device_gaps_load(struct findings *findings, struct device_gaps *ret_
     struct gaps_run of = {
         .findings = findings, .run = run, .place_of = places->runs[i].place_of, .is_kept = is_kept, .gaps = ret_gaps};
     status = load_run(&of, &arena, err);
+    work_count += of.works.count;
     vector_done(&of.works);
     vector_done(&of.waits);
     map_done(&of.launches);
     map_done(&of.waiting);
     map_done(&of.begun);
+    map_done(&of.devices);
     arena_done(&arena);
   }
+  if (status == STATUS_OK && work_count == 0)
+    return findings_lack(findings, err, NO_TIMES_OF_DEVICES);
   return status;
 }

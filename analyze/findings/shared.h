@@ -30,6 +30,7 @@ const char *findings_layer_name(struct findings *findings, const struct layer *l
 // the caller frees (map_done). Tracks of a foreign clock have none: their times do not compare with the host's.
 enum status run_devices_load(struct store *store, int64_t run_id, struct arena *arena, struct map *device_of,
                              size_t *ret_count, struct error *err) MUST_CHECK;
+#define NO_TIMES_OF_DEVICES "no execution on a device has times that compare with the host's"
 struct devices_idle {
   // Of an observation, by the question's statistic: the time in which the device does not work that works longest. However early
   // work comes, and however much of several devices' work then overlaps, the observation lasts as long as that device works.
@@ -47,6 +48,7 @@ struct device_gaps {
   double waiting_ns;  // in these calls
   double executed_ns; // while any device worked
 };
+// Spans of foreign clocks do not count. STATUS_NO: no execution has another one.
 enum status device_gaps_load(struct findings *findings, struct device_gaps *ret_gaps, struct error *err) MUST_CHECK;
 
 #endif
