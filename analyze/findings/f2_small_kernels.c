@@ -28,15 +28,14 @@ static const struct place_units *units_of(const struct places *places, const str
   return places->has_kernels ? &figures->kernels : &figures->operators;
 }
 
-// What goes with the units: kernels on devices, and the host's time for them, with the time between its operators. A range's own
-// time has that already.
+// What one unit in place of all saves at most: the host's time for them, with that between its operators (a range's own time has
+// that already); on devices the kernels' time, and that between them. The device waits for the host in the time between
+// kernels, or, within a graph, for itself: so the longer of this and the host's time goes with them, never both.
 static double bound_ns(const struct places *places, uint32_t function, const struct place_figures *figures)
 {
   bool is_range = function == PLACE_NONE || places->functions[function].frame_kind == XSP_FRAME_KINDS;
   double host_ns = figures->host_ns + (is_range && !places->has_contexts ? 0 : figures->operators.lead_ns);
-  if (host_ns == 0)
-    return figures->kernels.ns + figures->kernels.lead_ns;
-  return host_ns + (places->has_devices ? figures->kernels.ns : 0);
+  return places->has_devices ? figures->kernels.ns + fmax(host_ns, figures->kernels.lead_ns) : host_ns;
 }
 
 static void add(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
@@ -56,8 +55,8 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding->saving_ms =
       findings_per_observation_ms(findings, bound_ns(places, function, figures) * fmax(1 - 1 / count, 0));
   finding->saving_basis = places->has_devices
-                              ? "time of these kernels on the device and of their operators on the host, "
-                                "with the time between these, as if one took the place of all"
+                              ? "time of these kernels on the device, and of their operators on the host or between "
+                                "the kernels, whichever is longer, as if one took the place of all"
                               : "time of these operators and between them, as if one took "
                                 "the place of all";
   finding->title =

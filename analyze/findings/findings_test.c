@@ -152,6 +152,21 @@ static void test_f2_names_the_function_that_gathers(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.9 * (0.060 + 9 * 0.004 + 0.09999));
 }
 
+// Kernels of a graph, which one call launches: the time between them goes with them.
+static void test_f2_of_a_graph(void **unused)
+{
+  (void)unused;
+  uint32_t step = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "step", "train.py", 30);
+  fixture_run(&fixture, "M/L/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture.context_id = fixture_frame(&fixture, step, XSP_FRAME_FRAMEWORK, "replay", NULL, 0);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "replay", 0, 20 * US);
+  for (int i = 0; i < 10; i++)
+    fixture_kernel_named(&fixture, "mul", (1 + i) * US, (30 + i * 10) * US, 4 * US);
+  assert_int_equal(ask_rule("F2"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.9 * (10 * 0.004 + 9 * 0.006));
+}
+
 static void test_f2_is_silent_at_its_mean(void **unused)
 {
   (void)unused;
@@ -290,6 +305,7 @@ int main(void)
       TEST(test_f1_without_layers_and_kernels),
       TEST(test_a_folded_file),
       TEST(test_f2_names_the_function_that_gathers),
+      TEST(test_f2_of_a_graph),
       TEST(test_f2_is_silent_at_its_mean),
       TEST(test_f2_is_silent_below_its_count),
       TEST(test_f2_of_operators),
