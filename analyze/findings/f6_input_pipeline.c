@@ -39,14 +39,14 @@ static void find_place(struct findings *findings, const struct places *places, s
   finding->context = "data loader";
 }
 
-static void add(struct findings *findings, const struct places *places, double loader_ms, double unrecorded_ms)
+static void add(struct findings *findings, const struct places *places, double loader_ms, double saving_ms)
 {
   struct finding *finding = findings_add(findings);
   find_place(findings, places, finding);
   finding->time_ms = loader_ms;
   finding->share_pct = share_pct(loader_ms, findings->latency_ms);
-  finding->saving_ms = loader_ms + unrecorded_ms;
-  finding->saving_basis = unrecorded_ms > 0
+  finding->saving_ms = saving_ms;
+  finding->saving_basis = saving_ms > loader_ms
                               ? "time in the loader, and time in which nothing is recorded, such as the start "
                                 "of its processes, as if all data were there"
                               : "time in the loader while no device works, as if all data were there";
@@ -59,7 +59,7 @@ static void add(struct findings *findings, const struct places *places, double l
   finding->threshold = findings_threshold_of(findings, "input_pipeline-share");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "loader_ms", loader_ms);
-  finding_number(finding, "unrecorded_ms", unrecorded_ms);
+  finding_number(finding, "unrecorded_ms", saving_ms - loader_ms);
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -71,10 +71,12 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(time_parts_load(question->view, set, question->scratch, &parts, err));
   double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]);
-  double unrecorded_ms = parts.loader_has_processes ? question_value(question, set, parts.parts[TIME_REST]) : 0;
+  double *saving_ms = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *saving_ms);
+  for (size_t i = 0; i < set->observation_count; i++) // its statistic is not the sum of the parts' ones
+    saving_ms[i] = parts.parts[TIME_LOADER][i] + (parts.loader_has_processes ? parts.parts[TIME_REST][i] : 0);
   if (question_value(question, set, parts.loader) > 0 &&
       share_pct(loader_ms, findings->latency_ms) > findings_threshold(findings, "input_pipeline-share"))
-    add(findings, places, loader_ms, unrecorded_ms);
+    add(findings, places, loader_ms, question_value(question, set, saving_ms));
   return STATUS_OK;
 }
 

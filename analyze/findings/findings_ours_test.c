@@ -33,6 +33,24 @@ static void test_f6_counts_the_start_of_processes(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.7);
 }
 
+// In each observation the loader and what is not recorded take 700 µs together.
+static void test_f6_of_a_statistic_by_value(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "A/M/L", 1);
+  for (int i = 0; i < 3; i++) {
+    int64_t at = fixture.now_ns, loader_ns = (200 + i * 200) * US;
+    fixture_model(&fixture, MS, false);
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at,
+                 loader_ns);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", at + 650 * US, 300 * US);
+  }
+  fixture.request.statistic = "max";
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.6);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.7);
+}
+
 static void test_f6_is_silent(void **unused)
 {
   (void)unused;
@@ -528,6 +546,7 @@ int main(void)
       TEST(test_f5_and_f15_of_medians),
       TEST(test_f6),
       TEST(test_f6_counts_the_start_of_processes),
+      TEST(test_f6_of_a_statistic_by_value),
       TEST(test_f6_is_silent),
       TEST(test_f7),
       TEST(test_f7_is_silent),
