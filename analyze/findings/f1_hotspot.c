@@ -38,7 +38,7 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
   const char *per = findings_per_observation(findings);
   struct finding *finding = findings_add(findings);
   finding_at_place(findings, finding, place);
-  finding_spans_at(findings, finding, place);
+  finding_spans_at(finding, place);
   if (places > 1) {
     finding->context_id = finding->line = 0;
     finding->file = NULL;

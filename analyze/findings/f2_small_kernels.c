@@ -48,7 +48,7 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding->context = "the whole observation";
   if (function != PLACE_NONE) {
     finding_at_place(findings, finding, places->functions[function].function);
-    finding_spans_in_function(findings, finding, function);
+    finding_spans_in_function(finding, function);
   }
   finding->time_ms = findings_per_observation_ms(findings, units->ns);
   finding->share_pct = share_pct(units->ns, places->has_devices ? places->total.device_ns : places->total.host_ns);

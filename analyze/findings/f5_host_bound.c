@@ -39,7 +39,7 @@ static void add(struct host_bound *bound, uint32_t function)
   double host_ms = findings_per_observation_ms(findings, bound->host_ns[function]);
   double device_ms = findings_per_observation_ms(findings, bound->device_ns[function]);
   finding_at_place(findings, finding, bound->places->functions[function].function);
-  finding_spans_in_function(findings, finding, function);
+  finding_spans_in_function(finding, function);
   finding->time_ms = host_ms;
   finding->share_pct = share_pct(host_ms, findings->latency_ms);
   finding->saving_ms = gain_ms(bound, function);

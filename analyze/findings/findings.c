@@ -226,8 +226,10 @@ static enum status answer(struct question *question, struct error *err)
     struct finding *finding = &findings.all.items[i];
     finding->saving_ms = finding->saving_ms > findings.latency_ms ? findings.latency_ms : finding->saving_ms;
   }
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
+    findings_fill_spans(&findings);
     put_rows(&findings);
+  }
   vector_done(&findings.all);
   return status;
 }

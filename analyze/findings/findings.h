@@ -33,6 +33,7 @@ struct finding {             // texts: static, or of the answer's arena
   int64_t run_id;                            // of `spans`; 0: none
   int64_t spans[FINDING_SPANS_MOST];
   size_t span_count;
+  uint32_t shown_place, shown_function; // whose first spans these become (spans.c); PLACE_NONE
   struct finding_number {
     const char *key; // with its unit: "mean_us"
     double value;
@@ -89,9 +90,11 @@ double findings_per_observation_ms(const struct findings *findings, double sum_n
 const char *findings_per_observation(const struct findings *findings); // "per observation", or "in all"
 // Fills context, context_id, file and line with the place, and with where it was called from.
 void finding_at_place(struct findings *findings, struct finding *finding, uint32_t place);
-// The first spans of the place; those in a function: kernels and operators.
-void finding_spans_at(struct findings *findings, struct finding *finding, uint32_t place);
-void finding_spans_in_function(struct findings *findings, struct finding *finding, uint32_t function);
+// Asks for the first spans of the place, or for the first kernels and operators in the function: findings_fill_spans finds those of
+// all findings at once.
+void finding_spans_at(struct finding *finding, uint32_t place);
+void finding_spans_in_function(struct finding *finding, uint32_t function);
+void findings_fill_spans(struct findings *findings);
 
 // ---- thresholds from the command line --------------------------------------------------------------------------------
 // STATUS_USE: --only names no rule, or --threshold no threshold or no number.

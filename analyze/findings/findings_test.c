@@ -152,6 +152,24 @@ static void test_f2_names_the_function_that_gathers(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.9 * (0.060 + 9 * 0.004 + 0.09999));
 }
 
+// A range shows what it gathers first, also what is in a finding within it.
+static void test_f2_shows_spans(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 12; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "outer", i * 5 * US, 4 * US);
+  fixture_span_in(&fixture, XSP_LEVEL_LAYER, "module", "block", 500 * US, 100 * US);
+  for (int i = 0; i < 12; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "inner", (500 + i * 5) * US, 4 * US);
+  assert_int_equal(ask_rule("F2"), 2);
+  assert_string_equal(found_text(0, "context"), "predict");
+  assert_string_equal(found_spans(0), "[2,3,4,5,6,7,8,9,10,11,12,13,15,16,17,18]");
+  assert_string_equal(found_text(1, "context"), "block");
+  assert_string_equal(found_spans(1), "[15,16,17,18,19,20,21,22,23,24,25,26]");
+}
+
 // Kernels of a graph, which one call launches: the time between them goes with them.
 static void test_f2_of_a_graph(void **unused)
 {
@@ -305,6 +323,7 @@ int main(void)
       TEST(test_f1_without_layers_and_kernels),
       TEST(test_a_folded_file),
       TEST(test_f2_names_the_function_that_gathers),
+      TEST(test_f2_shows_spans),
       TEST(test_f2_of_a_graph),
       TEST(test_f2_is_silent_at_its_mean),
       TEST(test_f2_is_silent_below_its_count),

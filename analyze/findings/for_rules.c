@@ -13,6 +13,7 @@ struct finding *findings_add(struct findings *findings)
   struct finding *finding = vector_add(&findings->all);
   finding->rule = findings->rule;
   finding->time_ms = finding->share_pct = finding->saving_ms = NAN;
+  finding->shown_place = finding->shown_function = PLACE_NONE;
   return finding;
 }
 
@@ -107,44 +108,4 @@ void finding_at_place(struct findings *findings, struct finding *finding, uint32
     return;
   finding->file = keep(findings, places->all[source].file);
   finding->line = places->all[source].line;
-}
-
-// Of the run that has the first of them.
-static void add_spans(struct findings *findings, struct finding *finding, const bool *is_wanted, bool only_units)
-{
-  const struct places *places = findings->places;
-  for (size_t i = 0; i < places->run_count && finding->span_count == 0; i++) {
-    const struct places_run *run = &places->runs[i];
-    for (size_t row = 0; row < run->count && finding->span_count < FINDING_SPANS_MOST; row++) {
-      if (run->counts[row] < (only_units ? COUNTS_UNIT : COUNTS_TIME) || !is_wanted[run->place_of[row]])
-        continue;
-      finding->run_id = run->run_id;
-      finding->spans[finding->span_count++] = run->span_ids[row];
-    }
-  }
-}
-
-void finding_spans_at(struct findings *findings, struct finding *finding, uint32_t place)
-{
-  struct arena arena = {0};
-  bool *is_wanted = arena_alloc(&arena, findings->places->count + 1);
-  is_wanted[place] = true;
-  add_spans(findings, finding, is_wanted, false);
-  arena_done(&arena);
-}
-
-void finding_spans_in_function(struct findings *findings, struct finding *finding, uint32_t function)
-{
-  const struct places *places = findings->places;
-  struct arena arena = {0};
-  bool *is_below = arena_alloc(&arena, places->function_count + 1);
-  bool *is_wanted = arena_alloc(&arena, places->count + 1);
-  for (uint32_t i = function; i < places->function_count; i++) {
-    uint32_t parent = places->functions[i].parent;
-    is_below[i] = i == function || (parent != PLACE_NONE && is_below[parent]);
-  }
-  for (size_t i = 0; i < places->count; i++)
-    is_wanted[i] = is_below[places->all[i].function];
-  add_spans(findings, finding, is_wanted, true);
-  arena_done(&arena);
 }

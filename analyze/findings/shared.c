@@ -26,7 +26,7 @@ void tally_fill(struct findings *findings, const struct tally *tally, struct fin
   }
   if (most != PLACE_NONE) {
     finding_at_place(findings, finding, most);
-    finding_spans_at(findings, finding, most);
+    finding_spans_at(finding, most);
   }
   finding->time_ms = findings_per_observation_ms(findings, tally->total_ns);
   finding->share_pct = share_pct(finding->time_ms, findings->latency_ms);

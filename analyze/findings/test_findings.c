@@ -2,6 +2,8 @@
 // Test support for the tests of rules; see test_findings.h.
 #include "analyze/findings/test_findings.h"
 
+#include <string.h>
+
 struct fixture fixture;
 static bool is_ready;
 
@@ -37,6 +39,15 @@ const char *found_text(size_t row, const char *key)
 {
   const char *text = fixture_text(&fixture, row, key);
   return text != NULL ? text : "(null)";
+}
+
+const char *found_spans(size_t row)
+{
+  const struct table *table = &fixture.tables[0];
+  size_t column = 0;
+  while (strcmp(table->columns[column].key, "spans") != 0)
+    column++;
+  return table->rows[row * table->column_count + column].value.text;
 }
 
 double found_number(size_t row, const char *key)

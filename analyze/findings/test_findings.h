@@ -24,6 +24,7 @@ int findings_test_done(void **unused);
 // How many findings the rule has. The first question finishes the experiment: write all of it before.
 size_t ask_rule(const char *rule);
 const char *found_text(size_t row, const char *key); // "(null)" for null
+const char *found_spans(size_t row);                 // "[1,2]"
 double found_number(size_t row, const char *key);    // NaN for null
 
 #endif
