@@ -3,7 +3,6 @@
 // what was not released is allocated.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
-#include "analyze/run_columns.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -14,6 +13,7 @@ enum key { KEY_TOTAL, KEY_BYTES, KEY_ADDRESS, KEY_MEMORY, KEYS };
 struct event { // an allocation or a release
   int64_t start_ns, total_bytes, bytes, address;
   uint32_t row, memory; // memory: its kind, string id
+  uint64_t allocator;   // by kind of memory and device
 };
 struct memory_run {
   struct findings *findings;
@@ -22,8 +22,11 @@ struct memory_run {
   struct map processes;        // by track
   uint64_t process;            // of the observations: what others hold is theirs
   VECTOR(struct event) events; // by time
-  struct map totals;           // by kind of memory: bytes
-  struct map unreleased;       // by address: event + 1
+  struct map devices;          // by track
+  struct map allocators;       // by kind of memory and device
+  size_t allocator_count;
+  struct map totals;     // by allocator: bytes
+  struct map unreleased; // by address and allocator, since devices have addresses of their own: event + 1
 };
 struct growth {
   VECTOR(double) bytes; // from the end of each observation to that of the next
@@ -58,7 +61,21 @@ static uint64_t process_of(const struct memory_run *of, uint32_t row)
   return process != NULL ? *process : UINT64_MAX;
 }
 
-// Those that have a total, of the observations' process.
+static uint64_t allocator_of(struct memory_run *of, uint32_t memory, uint64_t device)
+{
+  bool is_new;
+  uint64_t *allocator = map_at(&of->allocators, (struct map_key){memory, device}, &is_new);
+  if (is_new)
+    *allocator = of->allocator_count++;
+  return *allocator;
+}
+
+static struct map_key place_in_memory(const struct event *event)
+{
+  return (struct map_key){(uint64_t)event->address, event->allocator};
+}
+
+// Those that have a total, of the observations' process, with times that compare with the observations'.
 static enum status read_events(struct memory_run *of, struct arena *arena, struct error *err)
 {
   static const char *const names[KEYS] = {"total_bytes", "bytes", "address", "memory_kind"};
@@ -83,8 +100,11 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
   for (uint32_t row = 0; row < spans->count; row++) {
     by_row[row].row = row;
     by_row[row].start_ns = spans->start_ns[row];
-    if (by_row[row].total_bytes >= 0 && process_of(of, row) == of->process)
-      *vector_add(&of->events) = by_row[row];
+    const uint64_t *device = map_find(&of->devices, map_number(spans->track_id[row]));
+    if (by_row[row].total_bytes < 0 || process_of(of, row) != of->process || device == NULL)
+      continue;
+    by_row[row].allocator = allocator_of(of, by_row[row].memory, *device);
+    *vector_add(&of->events) = by_row[row];
   }
   if (of->events.count > 0)
     qsort(of->events.items, of->events.count, sizeof *of->events.items, compare_events);
@@ -95,8 +115,8 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
 static double happen(struct memory_run *of, double held_bytes, size_t index)
 {
   const struct event *event = &of->events.items[index];
-  uint64_t *total = map_at(&of->totals, map_number(event->memory), NULL);
-  uint64_t *unreleased = map_at(&of->unreleased, map_number((uint64_t)event->address), NULL);
+  uint64_t *total = map_at(&of->totals, map_number(event->allocator), NULL);
+  uint64_t *unreleased = map_at(&of->unreleased, place_in_memory(event), NULL);
   held_bytes += (double)event->total_bytes - (double)*total;
   *unreleased = (uint64_t)event->total_bytes > *total ? index + 1 : 0;
   *total = (uint64_t)event->total_bytes;
@@ -123,7 +143,7 @@ static void measure(struct memory_run *of, struct growth *growth)
     happen(of, 0, at++);
   for (size_t i = 0; i < of->events.count; i++) {
     const struct event *event = &of->events.items[i];
-    const uint64_t *last = map_find(&of->unreleased, map_number((uint64_t)event->address));
+    const uint64_t *last = map_find(&of->unreleased, place_in_memory(event));
     if (*last == i + 1 && of->places->counts[event->row] != COUNTS_NOT)
       tally_add(of->findings, &growth->kept, of->places->place_of[event->row], (double)event->bytes);
   }
@@ -134,10 +154,12 @@ static enum status load_run(struct memory_run *of, const struct view_run *run, s
   enum { COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_TRACK_ID) };
   struct store *store = of->findings->question->view->store;
   struct arena arena = {0};
-  size_t processes;
+  size_t processes, devices;
   enum status status = run_columns_load(store, run, COLUMNS, &arena, &of->columns, err);
   if (status == STATUS_OK)
     status = run_processes_load(store, run->run->run_id, &arena, &of->processes, &processes, err);
+  if (status == STATUS_OK)
+    status = run_devices_load(store, run->run->run_id, &arena, &of->devices, &devices, err);
   if (status == STATUS_OK && run->observation_count > 0) {
     uint32_t row = run_columns_row(&of->columns, run->observations[0].span_id);
     of->process = row != ROW_NONE ? process_of(of, row) : UINT64_MAX;
@@ -147,6 +169,8 @@ static enum status load_run(struct memory_run *of, const struct view_run *run, s
     measure(of, growth);
   vector_done(&of->events);
   map_done(&of->processes);
+  map_done(&of->devices);
+  map_done(&of->allocators);
   map_done(&of->totals);
   map_done(&of->unreleased);
   arena_done(&arena);

@@ -464,6 +464,14 @@ static void test_f16_is_silent(void **unused)
 }
 
 // ---- F13 -------------------------------------------------------------------------------------------------------------
+static void allocate(const char *name, int64_t at_ns, int64_t bytes, int64_t address, int64_t total_bytes)
+{
+  int64_t id = fixture_span_in(&fixture, XSP_LEVEL_LIBRARY, "memory", name, at_ns, 0);
+  fixture_int(&fixture, id, "bytes", bytes);
+  fixture_int(&fixture, id, "address", address);
+  fixture_int(&fixture, id, "total_bytes", total_bytes);
+}
+
 static void growing(int64_t growth_bytes)
 {
   int64_t total_bytes = 0;
@@ -473,12 +481,8 @@ static void growing(int64_t growth_bytes)
     fixture_model(&fixture, MS, false);
     for (int k = 0; k < 3; k++) { // one for good, one that is released
       int64_t bytes = k == 0 ? growth_bytes : 1000000;
-      int64_t id =
-          fixture_span_in(&fixture, XSP_LEVEL_LIBRARY, "memory", k < 2 ? "allocate" : "free", at + (k + 1) * US, 0);
       total_bytes += k < 2 ? bytes : -bytes;
-      fixture_int(&fixture, id, "bytes", bytes);
-      fixture_int(&fixture, id, "address", k == 0 ? 1000 + i : 1);
-      fixture_int(&fixture, id, "total_bytes", total_bytes);
+      allocate(k < 2 ? "allocate" : "free", at + (k + 1) * US, bytes, k == 0 ? 1000 + i : 1, total_bytes);
     }
   }
 }
@@ -498,6 +502,36 @@ static void test_f13_is_silent(void **unused)
   (void)unused;
   growing(10000);
   assert_int_equal(ask_rule("F13"), 0);
+}
+
+// Device 0 holds 1 MB for good and the growth; device 1 has used the same addresses, and released all, when the observation ends.
+static void growing_on_two_devices(int64_t growth_bytes)
+{
+  const struct store_track tracks[] = {
+      {.process_id = 10, .thread_id = STORE_NONE, .device_id = 0, .stream_id = STORE_NONE},
+      {.process_id = 10, .thread_id = STORE_NONE, .device_id = 1, .stream_id = STORE_NONE}};
+  fixture_run(&fixture, "M/L/Lib", 1);
+  uint32_t first = fixture_track(&fixture, &tracks[0]), second = fixture_track(&fixture, &tracks[1]);
+  uint32_t thread = fixture.thread;
+  for (int i = 0; i < 8; i++) {
+    int64_t at = fixture.now_ns;
+    fixture.thread = thread;
+    fixture_model(&fixture, MS, false);
+    fixture.thread = first;
+    allocate("allocate", at + 100 * US, growth_bytes, 1000 + i, 1000000 + (i + 1) * growth_bytes);
+    fixture.thread = second;
+    allocate("allocate", at + 200 * US, 500, 1000 + i, 500);
+    allocate("free", at + 300 * US, 500, 1000 + i, 0);
+  }
+}
+
+static void test_f13_of_two_devices(void **unused)
+{
+  (void)unused;
+  growing_on_two_devices(20000);
+  assert_int_equal(ask_rule("F13"), 1);
+  assert_string_equal(found_text(0, "title"), "memory grows by 0.02 MB with each observation");
+  assert_string_equal(found_text(0, "context"), "allocate");
 }
 
 // ---- F14 -------------------------------------------------------------------------------------------------------------
@@ -569,6 +603,7 @@ int main(void)
       TEST(test_f12_needs_three_equal_layers),
       TEST(test_f13),
       TEST(test_f13_is_silent),
+      TEST(test_f13_of_two_devices),
       TEST(test_f14),
       TEST(test_f14_is_silent),
       TEST(test_f15),
