@@ -282,6 +282,22 @@ static void test_f9_is_silent(void **unused)
   assert_int_equal(ask_rule("F9"), 0);
 }
 
+// With a device, too, the host converts some tensors itself.
+static void test_f9_on_the_host_beside_a_device(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::contiguous", 0, 52 * US);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::to_dense", 100 * US, 20 * US);
+  fixture_kernel_named(&fixture, "copy", 110 * US, 200 * US, 10 * US);
+  fixture_kernel_named(&fixture, "gemm", 600 * US, 600 * US, 300 * US);
+  assert_int_equal(ask_rule("F9"), 1);
+  assert_string_equal(found_text(0, "context"), "aten::contiguous");
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.062);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.082);
+}
+
 // ---- F10 and F17 -----------------------------------------------------------------------------------------------------
 static void batches(const int64_t *latencies_us, int count)
 {
@@ -593,6 +609,7 @@ int main(void)
       TEST(test_foreign_clocks),
       TEST(test_f9),
       TEST(test_f9_is_silent),
+      TEST(test_f9_on_the_host_beside_a_device),
       TEST(test_f10_below_the_optimum),
       TEST(test_f10_of_the_largest),
       TEST(test_f10_is_silent_at_the_optimum),
