@@ -34,7 +34,7 @@ static enum status read_list(const struct invocation *invocation, const char *op
 enum status findings_options_read(const struct invocation *invocation, bool are_asked, struct arena *arena,
                                   struct analyze_request *request, struct error *err)
 {
-  static const char *const options[] = {"only", "threshold", "fail-on", "findings"};
+  static const char *const options[] = {"only", "threshold", "fail-on", "findings", "findings-timeout"};
   for (size_t i = 0; i < sizeof options / sizeof *options && !are_asked; i++)
     if (invocation_has(invocation, options[i]))
       return error_set(err, STATUS_USE, "wrong use", options[i], "xsp analyze findings FILE",

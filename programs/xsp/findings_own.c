@@ -24,6 +24,7 @@
 
 struct own {
   const char *path, *id; // of the file that runs; id: its name without .sql or .py
+  unsigned timeout_s;
   struct table *table;
   struct arena *arena;
   VECTOR(struct table_cell) cells; // of new rows
@@ -228,7 +229,7 @@ static enum status take_output(struct own *own, const struct buf *text, struct e
 static enum status run_program(struct own *own, struct store *store, struct error *err)
 {
   struct buf text = {0};
-  enum status status = findings_program_run(own->path, store_path(store), &text, err);
+  enum status status = findings_program_run(own->path, store_path(store), own->timeout_s, &text, err);
   if (status == STATUS_OK)
     status = take_output(own, &text, err);
   buf_done(&text);
@@ -275,11 +276,11 @@ static enum status run_folder(struct own *own, const char *folder, struct store 
   return status;
 }
 
-enum status findings_own_add(const char *folder, struct store *store, struct table *table, struct arena *arena,
-                             struct error *err)
+enum status findings_own_add(const struct findings_folder *folder, struct store *store, struct table *table,
+                             struct arena *arena, struct error *err)
 {
-  struct own own = {.table = table, .arena = arena};
-  enum status status = run_folder(&own, folder, store, err);
+  struct own own = {.table = table, .arena = arena, .timeout_s = folder->timeout_s};
+  enum status status = run_folder(&own, folder->path, store, err);
   size_t cells = table->row_count * table->column_count;
   struct table_cell *rows = arena_alloc_array(arena, cells + own.cells.count + 1, sizeof *rows);
   if (cells > 0)

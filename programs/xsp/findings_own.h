@@ -6,9 +6,14 @@
 #include "report/report.h"
 #include "store/store.h"
 
+struct findings_folder {
+  const char *path;   // NULL: there are none
+  unsigned timeout_s; // of each program; 0: none
+};
+
 // Runs the regular files of `folder` by name on an open trace and adds what they find to `table`, whose rows are then in order
 // again. Programs are given the store's path. The first that fails is the error. Texts live in `arena`.
-enum status findings_own_add(const char *folder, struct store *store, struct table *table, struct arena *arena,
-                             struct error *err) MUST_CHECK;
+enum status findings_own_add(const struct findings_folder *folder, struct store *store, struct table *table,
+                             struct arena *arena, struct error *err) MUST_CHECK;
 
 #endif

@@ -7,8 +7,9 @@
 #include "base/error.h"
 
 // `python3 -m xsp.findings PROGRAM TRACE`, in the active Python environment: what it prints is appended to `text`. Its stderr is
-// ours. STATUS_INPUT where it fails, or prints more than 16 MiB: it is killed.
-enum status findings_program_run(const char *program, const char *trace, struct buf *text,
+// ours. STATUS_INPUT where it fails. One that prints more than 16 MiB, or runs longer than `timeout_s` (0: for ever), is killed with
+// its process group.
+enum status findings_program_run(const char *program, const char *trace, unsigned timeout_s, struct buf *text,
                                  struct error *err) MUST_CHECK;
 
 #endif

@@ -130,8 +130,8 @@ static bool are_all_over_all(const struct question *question, const struct analy
 }
 
 // The built-in findings of one file after the other, each with those of the user's folder.
-static enum status ask_own(struct question *question, const char *folder, const struct analyze_request *request,
-                           struct error *err)
+static enum status ask_own(struct question *question, const struct findings_folder *folder,
+                           const struct analyze_request *request, struct error *err)
 {
   struct answers *answers = &question->answers;
   for (size_t i = 0; i < question->files.stores.count; i++) {
@@ -146,19 +146,19 @@ static enum status ask_own(struct question *question, const char *folder, const 
 }
 
 // All findings, whatever --top is: --fail-on is about all.
-static enum status ask_findings(struct question *question, const char *folder, const struct analyze_request *request,
-                                struct error *err)
+static enum status ask_findings(struct question *question, const struct findings_folder *folder,
+                                const struct analyze_request *request, struct error *err)
 {
   struct analyze_request all = *request;
   all.top = 0;
-  return folder != NULL ? ask_own(question, folder, &all, err)
-                        : answers_add(&question->answers, "findings", question->files.stores.items,
-                                      question->files.stores.count, &all, err);
+  return folder->path != NULL ? ask_own(question, folder, &all, err)
+                              : answers_add(&question->answers, "findings", question->files.stores.items,
+                                            question->files.stores.count, &all, err);
 }
 
 // Runs all; of several analyses those that the files cannot answer are named on stderr and make the status "no".
-static enum status ask(struct question *question, const struct analyze_request *request, const char *folder,
-                       struct error *err)
+static enum status ask(struct question *question, const struct analyze_request *request,
+                       const struct findings_folder *folder, struct error *err)
 {
   enum status result = STATUS_OK;
   for (size_t i = 0; i < question->id_count; i++) {
@@ -227,6 +227,8 @@ static enum status answer(const struct invocation *invocation, struct question *
   XSP_TRY(read_request(invocation, &question->arena, &request, err));
   XSP_TRY(split_arguments(invocation, question, err));
   XSP_TRY(findings_options_read(invocation, asks_findings(question), &question->arena, &request, err));
+  struct findings_folder own = {.path = invocation_value(invocation, "findings")};
+  XSP_TRY(invocation_unsigned(invocation, "findings-timeout", 0, 86400, &own.timeout_s, err));
   enum status status = reader_files_open(question->paths, question->path_count, are_all_over_all(question, &request),
                                          &question->files, err);
   request.left_out = question->files.left_out.items;
@@ -235,7 +237,7 @@ static enum status answer(const struct invocation *invocation, struct question *
     return analyze_summary(question->files.stores.items, question->files.stores.count, &request, format,
                            question->paths[0], err);
   if (status == STATUS_OK)
-    status = ask(question, &request, invocation_value(invocation, "findings"), err);
+    status = ask(question, &request, &own, err);
   if (status == STATUS_OK || (status == STATUS_NO && question->id_count > 1))
     status = print(invocation, question, &request, format, status, err);
   bool broke = report_left_out(&question->answers);
@@ -309,6 +311,8 @@ static const struct option_description options[] = {
     {"findings", 0, "DIR", NULL, false,
      "findings: your own, too: each query DIR/*.sql and each Python program DIR/*.py runs like a built-in one "
      "(docs/findings.md)."},
+    {"findings-timeout", 0, "SECONDS", "600", false,
+     "findings: kill a program of DIR that runs for longer, with all that it started; 0: wait for ever."},
     {"fail-on", 0, "ID[:PERCENT],...", NULL, true,
      "findings: exit status 1 where one of this id could save more than PERCENT of the time (where no bound is known: "
      "takes more); without PERCENT, where there is one."},

@@ -7,6 +7,8 @@ import json
 import os
 import pathlib
 import re
+import select
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -154,6 +156,39 @@ class Own(Steps):
                 self.assertEqual((status, out), (2, ""))
                 self.assertIn("/" + name, errors.splitlines()[-1])
         self.assertEqual(self.status("--findings", self.folder / "none")[0], 2)
+
+    @unittest.skipUnless(PACKAGE.exists(), "the package xsp is not there")
+    def test_a_program_that_hangs(self):
+        """It is killed with what it started, although that holds its stdout."""
+        note = self.folder / "started"
+        options = self.own("hang.py", f"""import os, subprocess, time
+started = subprocess.Popen(["sleep", "1000"])
+open({str(note)!r}, "w").write(str(started.pid))
+time.sleep(1000)
+""")
+        done = subprocess.run([scripted.XSP, "analyze", "findings", self.steps(), *options, "--findings-timeout", "5"],
+                              capture_output=True, text=True, timeout=60, check=False,
+                              env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("/hang.py: it ran for more than 5 s", done.stderr)
+        try:
+            handle = os.pidfd_open(int(note.read_text()))  # a zombie where nobody reaps orphans
+        except ProcessLookupError:
+            return
+        self.addCleanup(os.close, handle)
+        self.assertTrue(select.select([handle], [], [], 30)[0])
+
+    @unittest.skipUnless(PACKAGE.exists(), "the package xsp is not there")
+    def test_a_program_that_leaves_another_behind(self):
+        """Its end counts, not that of what holds its stdout."""
+        options = self.own("leaves.py", """import os, subprocess
+files = [file for file in range(3, 20) if os.path.exists(f"/proc/self/fd/{file}")]
+left = subprocess.Popen(["sleep", "1000"], pass_fds=files, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+flag_issue(call_tree.root, str(left.pid))
+""")
+        done = subprocess.run([scripted.XSP, "analyze", "findings", self.steps(), *options, "--json"], capture_output=True,
+                              text=True, timeout=60, check=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        os.kill(int(json.loads(done.stdout)["rows"][0]["rule"]), signal.SIGKILL)
 
     def test_only_regular_files(self):
         options = self.own("a.sql", "select 1")
