@@ -2,9 +2,10 @@
 // Reads the options of `xsp analyze findings`, and compares the findings with --fail-on. Called by verb_analyze.c.
 #include "programs/xsp/findings_options.h"
 
-#include "base/vector.h"
+#include "base/json_read.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -34,7 +35,7 @@ static enum status read_list(const struct invocation *invocation, const char *op
 enum status findings_options_read(const struct invocation *invocation, bool are_asked, struct arena *arena,
                                   struct analyze_request *request, struct error *err)
 {
-  static const char *const options[] = {"only", "threshold", "fail-on", "findings", "findings-timeout"};
+  static const char *const options[] = {"only", "threshold", "fail-on", "may-lack", "findings", "findings-timeout"};
   for (size_t i = 0; i < sizeof options / sizeof *options && !are_asked; i++)
     if (invocation_has(invocation, options[i]))
       return error_set(err, STATUS_USE, "wrong use", options[i], "xsp analyze findings FILE",
@@ -48,12 +49,23 @@ struct limit {
   const char *name; // of findings: "F2", "small_kernels"
   double pct;       // NaN: none may be found
 };
+struct limits {
+  struct limit *items;
+  size_t count;
+  const char *const *may_lack; // rules that the file need not be able to answer
+  size_t may_lack_count;
+};
+
+static enum status no_such_finding(const char *name, const char *advice, struct error *err)
+{
+  return error_set(err, STATUS_USE, "there is no such finding", name, advice, "docs/findings.md lists them");
+}
 
 // "F2:5%", "F2:5", "F2"
 static enum status read_limit(char *text, struct limit *ret_limit, struct error *err)
 {
   char *colon = strchr(text, ':');
-  *ret_limit = (struct limit){text, NAN};
+  *ret_limit = (struct limit){.name = text, .pct = NAN};
   bool is_known = true;
   if (colon != NULL) {
     char *end = NULL;
@@ -83,38 +95,126 @@ static bool is_above(const struct table *table, size_t row, const struct limit *
   return isnan(limit->pct) || *ret_pct > limit->pct;
 }
 
-static enum status check(const struct limit *limit, const struct table *tables, size_t count, struct error *err)
+static enum status check_findings(const struct limits *limits, const struct limit *limit, const struct table *table,
+                                  struct error *err)
 {
-  for (size_t i = 0; i < count; i++)
-    for (size_t row = 0; row < tables[i].row_count && strcmp(tables[i].id, "findings") == 0; row++) {
-      double pct;
-      if (!is_above(&tables[i], row, limit, &pct))
-        continue;
-      const char *title = text_of(&tables[i], row, "title"), *advice = text_of(&tables[i], row, "advice");
-      return isnan(pct) || isnan(limit->pct)
-                 ? error_set(err, STATUS_NO, "a finding that may not be", limit->name, advice, "%s", title)
-                 : error_set(err, STATUS_NO, "a finding above its limit", limit->name, advice,
-                             "%s: %.3g %% are above %.3g %%", title, pct, limit->pct);
-    }
+  (void)limits;
+  for (size_t row = 0; row < table->row_count; row++) {
+    double pct;
+    if (!is_above(table, row, limit, &pct))
+      continue;
+    const char *title = text_of(table, row, "title"), *advice = text_of(table, row, "advice");
+    return isnan(pct) || isnan(limit->pct)
+               ? error_set(err, STATUS_NO, "a finding that may not be", limit->name, advice, "%s", title)
+               : error_set(err, STATUS_NO, "a finding above its limit", limit->name, advice,
+                           "%s: %.3g %% are above %.3g %%", title, pct, limit->pct);
+  }
+  return STATUS_OK;
+}
+
+struct answer { // of a built-in rule, in the summary of a table
+  char id[8], rule[64], lacks[256];
+  bool is_asked;
+};
+
+static bool is_named(const struct answer *answer, const char *name)
+{
+  return strcasecmp(answer->id, name) == 0 || strcmp(answer->rule, name) == 0;
+}
+
+static void read_member(struct json_reader *reader, struct answer *answer)
+{
+  const struct {
+    const char *key;
+    char *text;
+    size_t bytes;
+  } texts[] = {{"id", answer->id, sizeof answer->id},
+               {"rule", answer->rule, sizeof answer->rule},
+               {"lacks", answer->lacks, sizeof answer->lacks}};
+  size_t at = 0;
+  while (at < 3 && strcmp(reader->text, texts[at].key) != 0)
+    at++;
+  bool is_asked = strcmp(reader->text, "asked") == 0;
+  enum json_event event = json_next(reader);
+  if (event == JSON_STRING && at < 3)
+    (void)snprintf(texts[at].text, texts[at].bytes, "%s", reader->text);
+  else if (is_asked)
+    answer->is_asked = event == JSON_TRUE;
+  else if (event == JSON_OBJECT || event == JSON_ARRAY)
+    (void)json_skip(reader);
+}
+
+// How the rule `name` was answered; false: it is none of the built-in ones.
+static bool find_answer(const struct table *table, const char *name, struct answer *ret_answer)
+{
+  struct json_reader reader;
+  const char *rules = "[]";
+  bool is_found = false;
+  for (size_t i = 0; i < table->summary_count; i++)
+    if (strcmp(table->summary[i].key, "rules") == 0)
+      rules = table->summary[i].value.value.text;
+  json_read_start(&reader, rules, strlen(rules));
+  (void)json_next(&reader);
+  while (!is_found && json_next(&reader) == JSON_OBJECT) {
+    *ret_answer = (struct answer){0};
+    while (json_next(&reader) == JSON_KEY)
+      read_member(&reader, ret_answer);
+    is_found = is_named(ret_answer, name);
+  }
+  json_read_done(&reader);
+  return is_found;
+}
+
+// A rule that was not answered found nothing, which is no reason to pass.
+static enum status check_answer(const struct limits *limits, const struct limit *limit, const struct table *table,
+                                struct error *err)
+{
+  struct answer answer;
+  if (!find_answer(table, limit->name, &answer))
+    return STATUS_OK;
+  if (!answer.is_asked)
+    return error_set(err, STATUS_USE, "wrong use", "fail-on", "--only with it, or no --only",
+                     "--only leaves out %s, which --fail-on names", limit->name);
+  for (size_t i = 0; i < limits->may_lack_count; i++)
+    if (is_named(&answer, limits->may_lack[i]))
+      return STATUS_OK;
+  if (answer.lacks[0] == 0)
+    return STATUS_OK;
+  return error_set(err, STATUS_INPUT, "cannot answer a finding of --fail-on", limit->name,
+                   "a file that has it, or --may-lack with its id where it need not apply", "%s", answer.lacks);
+}
+
+static enum status read_limits(const struct invocation *invocation, struct arena *arena, struct limits *ret_limits,
+                               struct error *err)
+{
+  const char *const *texts;
+  XSP_TRY(read_list(invocation, "fail-on", arena, &texts, &ret_limits->count, err));
+  XSP_TRY(read_list(invocation, "may-lack", arena, &ret_limits->may_lack, &ret_limits->may_lack_count, err));
+  for (size_t i = 0; i < ret_limits->may_lack_count; i++)
+    if (!analyze_is_finding(ret_limits->may_lack[i]))
+      return no_such_finding(ret_limits->may_lack[i], "--may-lack F7", err);
+  ret_limits->items = arena_alloc_array(arena, ret_limits->count + 1, sizeof *ret_limits->items);
+  for (size_t i = 0; i < ret_limits->count; i++) {
+    struct limit *limit = &ret_limits->items[i];
+    XSP_TRY(read_limit(arena_copy(arena, texts[i], strlen(texts[i])), limit, err));
+    if (!invocation_has(invocation, "findings") && !analyze_is_finding(limit->name))
+      return no_such_finding(limit->name, "--fail-on F2:5%", err);
+  }
   return STATUS_OK;
 }
 
 enum status findings_options_check(const struct invocation *invocation, const struct table *tables, size_t count,
                                    struct error *err)
 {
+  typedef enum status check(const struct limits *, const struct limit *, const struct table *, struct error *);
+  static check *const checks[] = {check_findings, check_answer};
   struct arena arena = {0};
-  const char *const *texts;
-  size_t text_count;
-  enum status status = read_list(invocation, "fail-on", &arena, &texts, &text_count, err);
-  for (size_t i = 0; i < text_count && status == STATUS_OK; i++) {
-    struct limit limit;
-    status = read_limit(arena_copy(&arena, texts[i], strlen(texts[i])), &limit, err);
-    if (status == STATUS_OK && !invocation_has(invocation, "findings") && !analyze_is_finding(limit.name))
-      status = error_set(err, STATUS_USE, "there is no such finding", limit.name, "--fail-on F2:5%",
-                         "docs/findings.md lists them");
-    if (status == STATUS_OK)
-      status = check(&limit, tables, count, err);
-  }
+  struct limits limits = {0};
+  enum status status = read_limits(invocation, &arena, &limits, err);
+  for (size_t pass = 0; pass < sizeof checks / sizeof *checks && status == STATUS_OK; pass++)
+    for (size_t i = 0; i < limits.count * count && status == STATUS_OK; i++)
+      if (strcmp(tables[i % count].id, "findings") == 0)
+        status = checks[pass](&limits, &limits.items[i / count], &tables[i % count], err);
   arena_done(&arena);
   return status;
 }

@@ -315,7 +315,8 @@ static const struct option_description options[] = {
      "findings: kill a program of DIR that runs for longer, with all that it started; 0: wait for ever."},
     {"fail-on", 0, "ID[:PERCENT],...", NULL, true,
      "findings: exit status 1 where one of this id could save more than PERCENT of the time (where no bound is known: "
-     "takes more); without PERCENT, where there is one."},
+     "takes more); without PERCENT, where there is one. Status 2 where the file cannot answer one of them."},
+    {"may-lack", 0, "ID,...", NULL, true, "findings: rules of --fail-on that the file need not be able to answer."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -99,6 +99,18 @@ class Small(Steps):
         self.assertEqual(errors.count("\n"), 1)
         self.assertEqual(self.status("--fail-on", "F99")[1], "", "what is wrong is found before anything is printed")
 
+    def test_fail_on_what_was_not_measured(self):
+        """There is no device: nothing is known about copies."""
+        for options, expected in (("F7", 2), ("waits:5%", 2), ("F2,F7", 1), ("F7,F2", 1), ("F2:100,F7", 2), ("F2:100", 0)):
+            with self.subTest(options):
+                status, text, errors = self.status("--fail-on", options, "--json")
+                self.assertEqual((status, len(json.loads(text)["rows"])), (expected, 1))
+                self.assertEqual("device" in errors, expected == 2)
+        self.assertEqual(self.status("--fail-on", "F7,waits", "--may-lack", "f7,F8")[0], 0)
+        self.assertEqual(self.status("--fail-on", "F2,F7", "--may-lack", "F7")[0], 1)
+        self.assertEqual(self.status("--fail-on", "F7", "--may-lack", "F99")[0], 2)
+        self.assertEqual(self.status("--fail-on", "F2", "--only", "F1")[:2], (2, ""), "it was not asked")
+
     def test_wrong_use(self):
         for options in (("--only", "F99"), ("--threshold", "hotspot-share"), ("--threshold", "share=1"), ("--only", ",")):
             with self.subTest(options):
