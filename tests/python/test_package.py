@@ -113,6 +113,14 @@ class Findings(package_case.PackageTest):
         self.assertTrue(finding["title"].startswith("slow x: "))
         self.assertEqual(talk, "talk\n")
 
+    def test_severity_is_that_of_the_built_in_findings(self):
+        script = self.folder / "severity.py"
+        script.write_text("from types import SimpleNamespace as Node\nroot = call_tree.root\nfor pct in (10, 9.9, 3, 2.9):\n"
+                          "    flag_issue(Node(time=root.time * pct / 100, tree=root.tree, source=(None, None), name='n',\n"
+                          "                    context_id=None), 'part')\n")
+        found, _ = self.findings(sys.executable, script, self.file)
+        self.assertEqual([finding["severity"] for finding in found], ["high", "medium", "medium", "low"])
+
     def test_failures_end_with_status_1(self):
         for text, words in [("1 / 0", "ZeroDivisionError"), ("import sys; sys.exit(0)", "ended the program"), ("def", "SyntaxError")]:
             (self.folder / "bad.py").write_text(text)

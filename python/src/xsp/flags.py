@@ -10,7 +10,7 @@ KEYS = ("id", "rule", "severity", "confidence", "title", "context", "context_id"
 
 
 def _severity(share_pct):
-    return "high" if share_pct >= 10 else "medium" if share_pct >= 2 else "low"
+    return "high" if share_pct >= 10 else "medium" if share_pct >= 3 else "low"
 
 
 class _Names(dict):
