@@ -113,6 +113,12 @@ class Findings(package_case.PackageTest):
         self.assertTrue(finding["title"].startswith("slow x: "))
         self.assertEqual(talk, "talk\n")
 
+    def test_halves_of_surrogate_pairs(self):
+        script = self.folder / "halves.py"
+        script.write_text("flag_issue(call_tree.root, 'a \\udc80', advice='\\ud83d\\ude00', **{'k\\udfff': 1})\n")
+        (finding,), _ = self.findings(sys.executable, script, self.file)
+        self.assertEqual((finding["rule"], finding["advice"], finding["numbers"]), ("a \ufffd", "\U0001f600", {"k\ufffd": 1}))
+
     def test_severity_is_that_of_the_built_in_findings(self):
         script = self.folder / "severity.py"
         script.write_text("from types import SimpleNamespace as Node\nroot = call_tree.root\nfor pct in (10, 9.9, 3, 2.9):\n"

@@ -32,15 +32,20 @@ def _add_spans(trace, findings):
                 finding["spans"] = found
 
 
+def _text(value):
+    """UTF-8 has no half of a surrogate pair, as Python puts into names of files: U+FFFD."""
+    return str(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _plain(value):
     """As JSON has it: unknown and infinite numbers are null, what has no form of its own is a text."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {_text(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    return value if isinstance(value, (int, str, type(None))) else str(value)
+    return value if isinstance(value, (int, type(None))) else _text(value)
 
 
 def run_script(script, path):
