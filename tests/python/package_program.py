@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """package_program.py SCENARIO PATH…: uses package xsp in the interpreter that runs it. Run by test_package.py."""
 import gc
+import inspect
 import json
 import math
 import sys
@@ -180,11 +181,30 @@ def record():
     async def wait():
         return 7
 
+    @xsp.trace
+    async def counts():
+        got = []
+        try:
+            got.append((yield 1))
+            with xsp.span("counted"):
+                got.append((yield 2))
+        except KeyError as thrown:
+            yield got + [type(thrown)]
+
+    async def count():
+        assert inspect.isasyncgenfunction(counts)
+        assert [value async for value in counts()] == [1, 2]
+        asked = counts()
+        assert [await asked.asend(None), await asked.asend("a")] == [1, 2]
+        assert await asked.athrow(KeyError()) == ["a", KeyError]
+        await asked.aclose()
+
     assert [step(number) for number in range(3)] == [0, 1, 2] and step.__name__ == "step"
     first, second = values(), values()
     assert [next(first), next(second), *first, *second] == [1, 1, 2, 2]
     import asyncio
     assert asyncio.run(wait()) == 7
+    asyncio.run(count())
     try:
         with xsp.span("fails"):
             raise KeyError("passes")

@@ -26,7 +26,11 @@ class Recording(package_case.PackageTest):
                 self.assertEqual(found, {
                     "step": ("model", "mine", 3, 3), "load": ("application", "load", 3, 3), "waits": ("application", None, 1, 1),
                     "values": ("application", None, 2, 2), "fails": ("application", None, 1, 1),
-                    "over twice": ("application", None, 1, 1)})
+                    "over twice": ("application", None, 1, 1),
+                    "counts": ("application", None, 2, 2), "counted": ("application", None, 2, 2)})
+                within = xsp_json("sql", out, "select count(*) as n from span a join span b on b.name = 'counted' and a.name = 'counts'"
+                                  " and b.start_ns between a.start_ns and a.start_ns + a.duration_ns", "--json")
+                self.assertEqual(within, [{"n": 2}])
                 tags = xsp_json("sql", out, "select s.name, key, value from tag join span s using (run_id, span_id) where key in "
                                 "('number', 'text', 'half', 'big') order by s.start_ns, key", "--json")
                 self.assertEqual([(tag["key"], tag["value"]) for tag in tags[:3]], [("number", 0), ("half", 0.5), ("text", "x")])

@@ -55,9 +55,31 @@ else:
     _site, _span_of = span, lambda site: site
 
 
+def _asynchronous_generator(function, site):
+    """Hands on what is sent and thrown, as `yield from` does for generators."""
+    async def wrapper(*values, **named):
+        with _span_of(site):
+            generator = function(*values, **named)
+            try:
+                value = await generator.asend(None)
+                while True:
+                    try:
+                        sent = yield value
+                    except GeneratorExit:
+                        await generator.aclose()
+                        raise
+                    except BaseException as thrown:
+                        value = await generator.athrow(thrown)
+                    else:
+                        value = await generator.asend(sent)
+            except StopAsyncIteration:
+                pass
+    return wrapper
+
+
 def trace(function=None, *, name=None, level=None, category=None):
     """Makes each call of a function a span, by default of the function's name: @xsp.trace, or @xsp.trace(level="model"). A
-    generator's span lasts until it ends, a coroutine's too."""
+    generator's span lasts until it ends, a coroutine's and an asynchronous generator's too."""
     if function is None:
         return functools.partial(trace, name=name, level=level, category=category)
     name = name or function.__qualname__.rpartition("<locals>.")[2]
@@ -66,6 +88,8 @@ def trace(function=None, *, name=None, level=None, category=None):
         async def wrapper(*values, **named):
             with _span_of(site):
                 return await function(*values, **named)
+    elif inspect.isasyncgenfunction(function):
+        wrapper = _asynchronous_generator(function, site)
     elif inspect.isgeneratorfunction(function):
         def wrapper(*values, **named):
             with _span_of(site):
