@@ -145,6 +145,8 @@ def frames(path):
         assert data["name"].tolist() == [span.name for span in spans]
         assert data["start_ns"].dtype == "int64" and data["parent_id"].dtype == "Int64"
         assert [None if pandas.isna(value) else value for value in data["parent_id"]] == [span.parent_id for span in spans]
+        twice = trace.sql("select 1 as a, 'x' as a, 2 as b").to_pandas()
+        assert list(twice.columns) == ["a", "a", "b"] and twice.values.tolist() == [[1, "x", 2]], twice
         assert data[data.kind == "execution"].duration_ns.sum() == sum(
             span.duration_ns for span in spans if span.kind == "execution")
     try:
@@ -158,6 +160,8 @@ def frames(path):
         assert data.column("parent_id").to_pylist() == [span.parent_id for span in spans]
         assert data.column("category").to_pylist() == [span.category for span in spans]
         assert pyarrow.types.is_dictionary(data.schema.field("name").type)
+        twice = trace.sql("select 1 as a, 'x' as a").to_arrow()
+        assert twice.column_names == ["a", "a"] and [column.to_pylist() for column in twice.columns] == [[1], ["x"]]
         mixed = trace.sql("select column1 as m from (values (1), (null), ('x'))").to_arrow()
         assert mixed.column("m").to_pylist() == ["1", None, "x"]
 

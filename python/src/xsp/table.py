@@ -112,10 +112,9 @@ class Table:
         import numpy
         import pandas
         data = {}
-        for place, name in enumerate(self.columns):
-            column = self._columns[place]
+        for place, column in enumerate(self._columns):
             if column.type in (MIXED, BLOB, NULL):
-                data[name] = pandas.Series(self[place], dtype=object)
+                data[place] = pandas.Series(self[place], dtype=object)
                 continue
             values = numpy.array(self.array(place))
             nulls = numpy.asarray(self.types(place)) == 0 if column.null_count else None
@@ -126,15 +125,17 @@ class Table:
                     places = numpy.full(self._count, -1)
                     places[~nulls] = codes
                 texts = self.texts()
-                data[name] = pandas.Categorical.from_codes(places, pandas.Index([texts[n] for n in numbers], dtype=object))
+                data[place] = pandas.Categorical.from_codes(places, pandas.Index([texts[n] for n in numbers], dtype=object))
             elif nulls is None:
-                data[name] = values
+                data[place] = values
             elif column.type == INTEGER:
-                data[name] = pandas.arrays.IntegerArray(values, nulls)
+                data[place] = pandas.arrays.IntegerArray(values, nulls)
             else:
                 values[nulls] = numpy.nan
-                data[name] = values
-        return pandas.DataFrame(data)
+                data[place] = values
+        frame = pandas.DataFrame(data)
+        frame.columns = self.columns  # which may be equal
+        return frame
 
     def to_arrow(self):
         """A pyarrow.Table. Texts are dictionaries. Integers and reals in one column become reals, other mixtures texts."""
