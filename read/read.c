@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,11 +181,14 @@ size_t xsp_read_column_count(const struct xsp_read_table *table)
 
 int xsp_read_table_column(const struct xsp_read_table *table, size_t index, struct xsp_read_column *ret_column)
 {
-  if (index >= table->columns.count || ret_column->size < sizeof *ret_column)
+  const uint32_t first_size = offsetof(struct xsp_read_column, null_count) + sizeof ret_column->null_count; // for ever
+  uint32_t size = ret_column->size < sizeof *ret_column ? ret_column->size : (uint32_t)sizeof *ret_column;
+  if (index >= table->columns.count || size < first_size)
     return XSP_READ_USE;
   const struct column *column = &table->columns.items[index];
-  *ret_column = (struct xsp_read_column){sizeof *ret_column,   column->type,        column->name,
-                                         column->values.items, column->types.items, column->null_count};
+  const struct xsp_read_column whole = {
+      size, column->type, column->name, column->values.items, column->types.items, column->null_count};
+  memcpy(ret_column, &whole, size);
   return XSP_READ_OK;
 }
 

@@ -151,6 +151,29 @@ static void a_query_gives_typed_columns(void **state)
   xsp_read_free_table(table);
 }
 
+// Of the struct's first version, which is 40 bytes, and of a later one that this library does not know.
+static void columns_are_of_the_callers_version(void **state)
+{
+  (void)state;
+  struct xsp_read_file *file = open_file();
+  struct xsp_read_table *table = NULL;
+  assert_int_equal(xsp_read_query(file, "select 3 as i", &table), XSP_READ_OK);
+  xsp_read_close(file);
+  struct {
+    struct xsp_read_column column;
+    uint64_t later[2];
+  } room;
+  for (uint32_t size = 0; size <= sizeof room; size += 8) {
+    memset(&room, 0x55, sizeof room);
+    room.column.size = size;
+    assert_int_equal(xsp_read_table_column(table, 0, &room.column), size < 40 ? XSP_READ_USE : XSP_READ_OK);
+    assert_int_equal(room.column.size, size < 40 ? size : 40);
+    assert_int_equal(room.column.type, size < 40 ? 0x55555555 : XSP_READ_INTEGER);
+    assert_true(room.later[0] == UINT64_C(0x5555555555555555));
+  }
+  xsp_read_free_table(table);
+}
+
 static void the_tree_has_times_of_host_and_device(void **state)
 {
   (void)state;
@@ -284,6 +307,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_query_gives_typed_columns),
+      cmocka_unit_test(columns_are_of_the_callers_version),
       cmocka_unit_test(the_tree_has_times_of_host_and_device),
       cmocka_unit_test(an_analysis_is_json),
       cmocka_unit_test(errors_name_what_failed),

@@ -58,9 +58,10 @@ enum xsp_read_type {
   XSP_READ_MIXED = 5, // of a column: its values are of several types
 };
 struct xsp_read_table;
-// One column. The arrays live as long as the table.
+// One column. The arrays live as long as the table. Later versions of this struct only append members.
 struct xsp_read_column {
-  uint32_t size; // sizeof(struct xsp_read_column), set by the caller
+  uint32_t
+      size; // in: sizeof(struct xsp_read_column), of the caller's version; out: how many bytes are filled, never more
   uint32_t type; // enum xsp_read_type of all values but nulls; XSP_READ_NULL: all are null
   const char *name;
   // A value a row, 8 bytes each: an int64_t, a double, or, of a text or blob, its number (int64_t) for xsp_read_texts. 0: null.
@@ -70,7 +71,8 @@ struct xsp_read_column {
 };
 XSP_READ_API size_t xsp_read_row_count(const struct xsp_read_table *table);
 XSP_READ_API size_t xsp_read_column_count(const struct xsp_read_table *table);
-// XSP_READ_USE: there is no such column.
+// Fills the members that both the caller's version of the struct and the library's have. XSP_READ_USE: there is no such column, or
+// `size` is less than that of the first version, up to null_count.
 XSP_READ_API int xsp_read_table_column(const struct xsp_read_table *table, size_t index,
                                        struct xsp_read_column *ret_column);
 // The texts and blobs of all columns, each once. Text n is ret_bytes[ret_offsets[n] … ret_offsets[n + 1]); it may hold any
