@@ -9,7 +9,9 @@
 struct small_kernels {
   struct findings *findings;
   const struct places *places;
-  struct place_figures *gathered; // by function: what is not in a finding below it; of the last one: at the top
+  // By function: its figures and those of the functions that it calls, without those that are in a finding already. The last one
+  // is of the whole observation.
+  struct place_figures *gathered;
   double least_count, most_us;
 };
 
@@ -114,7 +116,7 @@ const struct finding_rule finding_f2 = {
     .thresholds = {{"small_kernels-count", "", 10, "kernels or operators per observation, at least"},
                    {"small_kernels-mean", "us", 10, "mean time of the kernels, less than"},
                    {"small_kernels-operator", "us", 20,
-                    "mean time of operators where there is no kernel level, less than"}},
+                    "mean time of the operators, less than; instead of kernels, where none were recorded"}},
     .takes_folded = true,
     .find = find,
 };

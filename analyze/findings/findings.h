@@ -15,21 +15,21 @@ struct finding_threshold {
   const char *name; // of --threshold: "hotspot-share"
   const char *unit; // "%", "us", "" …
   double usual;     // without the option
-  const char *help; // what a finding needs: "share of the time, at least"
+  const char *help; // what is compared with it, and how: "own time of a context, at least"
 };
 enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 struct finding {             // texts: static, or of the answer's arena
   const char *title;         // one sentence with figures
-  const char *context;       // name of the context, layer or kernel
+  const char *context;       // name of the function, layer or kernel that it is about
   int64_t context_id;        // 0: none
   const char *file;          // NULL: unknown
   int64_t line;              // 0: unknown
-  double time_ms, share_pct; // per observation (findings_per_observation_ms), and of what a rule compares it with
-  double saving_ms;          // an upper bound; NaN: none is known. findings.c cuts it at the observation's latency
-  const char *saving_basis;  // one sentence: how the bound was computed
-  const char *advice;        // what to try
+  double time_ms, share_pct; // what the place takes per observation, and its share of what the rule compares it with
+  double saving_ms; // what can be gained at most; NaN: unknown. findings.c lowers it to the observation's latency
+  const char *saving_basis; // one sentence: how the bound was computed
+  const char *advice;       // what to try
   enum confidence confidence;
-  const struct finding_threshold *threshold; // that it is above, or below
+  const struct finding_threshold *threshold; // the one that it passed
   int64_t run_id;                            // of `spans`; 0: none
   int64_t spans[FINDING_SPANS_MOST];
   size_t span_count;
@@ -44,11 +44,11 @@ struct finding {             // texts: static, or of the answer's arena
 
 struct findings { // one question about one experiment
   struct question *question;
-  const struct finding_rule *rule; // that is asked
-  const struct view_set *set;      // the deepest of the batch size, without metrics
-  double latency_ms;               // of its observations; NaN: unknown, of a folded file
-  struct places *places;           // findings_places loads them once
-  double *thresholds;              // by rule and threshold
+  const struct finding_rule *rule; // the one that is asked now
+  const struct view_set *set;      // the runs of the batch size with the most levels and without metrics
+  double latency_ms;               // of an observation of `set`; NaN: unknown, in a folded file
+  struct places *places;           // NULL until a rule calls findings_places
+  double *thresholds;              // values by rule and threshold
   VECTOR(struct finding) all;
 };
 
@@ -57,22 +57,22 @@ struct finding_rule {
   const char *key;                                              // "hotspot"
   const char *title;                                            // "places that take much of the time"
   struct finding_threshold thresholds[FINDING_THRESHOLDS_MOST]; // ends with a name of NULL
-  bool takes_folded;                                            // answers without spans: `xsp run --aggregate`
-  // Adds findings. STATUS_NO: the file lacks what the rule needs (findings_lack); other rules are asked all the same.
+  bool takes_folded; // it needs no spans, so it answers files of `xsp run --aggregate`
+  // Adds findings. STATUS_NO (findings_lack): the file lacks what the rule needs. This does not end the question: the next rule is
+  // asked.
   enum status (*find)(struct findings *findings, struct error *err);
 };
 extern const struct finding_rule *const finding_rules[]; // rules.c; ends with NULL
 
-// A finding of the rule that is asked, of the lowest confidence and without a bound. Valid until the next is added.
+// A new finding of the rule that is asked, with the lowest confidence and no bound. The pointer is valid until the next call.
 struct finding *findings_add(struct findings *findings);
 void finding_number(struct finding *finding, const char *key, double value); // NaN: null
-// The value of one of the asked rule's thresholds: the option's, else its usual one.
+// A threshold of the rule that is asked: its value, by the option or else the usual one; its description, for finding->threshold.
 double findings_threshold(const struct findings *findings, const char *name);
-// The same as finding->threshold.
 const struct finding_threshold *findings_threshold_of(const struct findings *findings, const char *name);
 enum status findings_lack(const struct findings *findings, struct error *err, const char *why); // STATUS_NO
-// A question of another analysis about the same experiment and batch size, with a table and notes of its own, for functions
-// such as layers_answer. `layer`: as in the request; NULL: the request's.
+// Starts a question about the same experiment and batch size, for functions of other analyses such as layers_answer. It has its own
+// table and notes. `layer`: what counts as a layer, as in a request; NULL: as in this one.
 enum status findings_ask(struct findings *findings, const char *layer, struct question *ret_question,
                          struct error *err) MUST_CHECK;
 // The rows of another analysis about the same experiment and batch size (a_list.h). STATUS_NO: the file lacks what it needs.
@@ -85,10 +85,10 @@ const char *findings_name(struct findings *findings, const char *name);
 
 // ---- where the time goes ---------------------------------------------------------------------------------------------
 enum status findings_places(struct findings *findings, const struct places **ret_places, struct error *err) MUST_CHECK;
-// Mean per kept observation, of a sum in ns; of a folded file the sum over its runs.
+// From a sum in ns over all kept observations: the mean per observation. In a folded file: the sum itself.
 double findings_per_observation_ms(const struct findings *findings, double sum_ns);
 const char *findings_per_observation(const struct findings *findings); // "per observation", or "in all"
-// Fills context, context_id, file and line with the place, and with where it was called from.
+// Fills context and context_id with the place, file and line with the line of Python around it (place_in_source).
 void finding_at_place(struct findings *findings, struct finding *finding, uint32_t place);
 // Asks for the first spans of the place, or for the first kernels and operators in the function: findings_fill_spans finds those of
 // all findings at once.
