@@ -127,13 +127,18 @@ void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *reporter, void *address, s
     real(reporter, address, bytes);
 }
 
+static unsigned number_of(struct device device)
+{
+  return device.type == 0 ? 0 : (unsigned)(uint8_t)device.type + 256u * (uint8_t)device.index;
+}
+
 // The program's profiler takes the report if it asked for it.
 #define REPORT(name)                                                                                                   \
   void name REPORT_PARAMETERS                                                                                          \
   {                                                                                                                    \
     ENTER(name);                                                                                                       \
     if (wants(PYTORCH_MEMORY_ALL) || wants(PYTORCH_MEMORY_SUMS))                                                       \
-      the_hooks->memory(address, bytes, total, (unsigned char)device.type);                                            \
+      the_hooks->memory(address, bytes, total, number_of(device));                                                     \
     if (real != NULL)                                                                                                  \
       real(address, bytes, total, reserved, device);                                                                   \
   }

@@ -68,9 +68,10 @@ struct pytorch_hooks { // static; appended to only
   enum pytorch_memory (*start)(const struct pytorch_functions *functions, const char *model_range); // once, first
   void (*report)(const char *message);                       // to xsp, for its notes on the run
   void (*python)(const struct python *python, void *module); // torch._C is complete; the interpreter is held
-  // On the thread that does it. `bytes` < 0: released. `total_bytes`: of the device's allocator, after it.
+  // On the thread that does it. `bytes` < 0: released. `total_bytes`: of the device's allocator, after it. `device`: 0: a CPU, else
+  // c10::DeviceType + 256 * index.
   void (*allocated)(uint64_t bytes);
-  void (*memory)(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type);
+  void (*memory)(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device);
 };
 #define PYTORCH_HOOKS_SYMBOL "xsp_pytorch"
 XSP_API const struct pytorch_hooks *xsp_pytorch(void);
@@ -178,7 +179,7 @@ uint32_t links_system_thread(uint32_t thread); // gettid; 0: unknown
 // ---- tracer_memory.c
 enum pytorch_memory tensors_start(void);
 void tensors_allocated(uint64_t bytes);
-void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type);
+void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device);
 
 // ---- tracer_operators.c
 struct open_operator *operator_innermost(struct pytorch_thread *thread); // NULL: none

@@ -5,7 +5,7 @@
 
 #include <xsp/monitor.h>
 
-#define DEVICE_CPU 0 // c10::DeviceType
+#define DEVICE_CPU 0
 
 static bool records_all;
 static struct xsp_site *allocate_site, *free_site;
@@ -36,11 +36,11 @@ void tensors_allocated(uint64_t bytes)
     add(bytes);
 }
 
-void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device_type)
+void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device)
 {
   if (compile_is_running(thread_get()))
     return;
-  if (bytes > 0 && (records_all || device_type != DEVICE_CPU)) // else tensors_allocated has seen it
+  if (bytes > 0 && (records_all || device != DEVICE_CPU)) // else tensors_allocated has seen it
     add((uint64_t)bytes);
   if (monitor_wants(XSP_DOMAIN_MEMORY))
     monitor_memory(address, bytes);
@@ -55,4 +55,8 @@ void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, 
   xsp_span_tag_int(&span, "bytes", bytes > 0 ? bytes : -bytes);
   xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)address);
   xsp_span_tag_int(&span, "total_bytes", (int64_t)total_bytes);
+  if (device == DEVICE_CPU)
+    return;
+  xsp_span_tag_int(&span, "device_type", device % 256);
+  xsp_span_tag_int(&span, "device_index", device / 256);
 }

@@ -23,6 +23,7 @@ struct callback {
 };
 void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void));
 void torch_allocate(size_t bytes);
+void torch_allocate_on(int type, int index, int64_t bytes, size_t total);
 
 #ifndef PROGRAM
 
@@ -84,6 +85,13 @@ API(bool, profiles_memory, "_ZN3c1022memoryProfilingEnabledEv", (void))
 {
   return false;
 }
+struct device { // c10::Device
+  int8_t type, index;
+};
+API(void, report_memory, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+    (void *address, int64_t bytes, size_t total, size_t reserved, struct device device))
+{
+}
 API(void, note_block, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", (void *reporter, void *address, size_t bytes))
 {
 }
@@ -115,6 +123,13 @@ void torch_allocate(size_t bytes)
     note_block(NULL, NULL, bytes);
 }
 
+// As allocators of devices do, where memory is profiled.
+void torch_allocate_on(int type, int index, int64_t bytes, size_t total)
+{
+  if (profiles_memory())
+    report_memory(NULL, bytes, total, total, (struct device){(int8_t)type, (int8_t)index});
+}
+
 #else
 
 static void multiply(void)
@@ -137,6 +152,10 @@ int main(void)
 {
   torch_run("aten::linear", 0, 5, 0, multiply);
   torch_run("mine", 7, -1, 0, range);
+  torch_allocate_on(0, -1, 100, 100); // a CPU
+  torch_allocate_on(1, 0, 200, 200);  // two GPUs
+  torch_allocate_on(1, 1, 300, 300);
+  torch_allocate_on(1, 1, -300, 0);
   torch_run("part 0", 7, -1, 0, NULL);
   torch_run("part 1", 7, -1, 0, NULL);
   torch_run("autograd::engine::evaluate_function: MmBackward0", 0, -1, 0, engine_step);

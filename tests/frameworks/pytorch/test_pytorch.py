@@ -118,9 +118,9 @@ class Case(unittest.TestCase):
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S,
                               cwd=self.folder, env=environment)
 
-    def traced(self, *command, **variables):
+    def traced(self, *command, levels="A/M/L", **variables):
         path = self.folder / "trace.xsp"
-        done = self.run_it(XSP, "run", "-f", "-t", "pytorch", "-o", path, "--levels", "A/M/L", "--", *command, **variables)
+        done = self.run_it(XSP, "run", "-f", "-t", "pytorch", "-o", path, "--levels", levels, "--", *command, **variables)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done, path
 
@@ -162,6 +162,16 @@ class Layouts(Case):
             notes, spans = self.spans(layout)
             self.assertEqual(spans, bare, layout)
             self.assertIn("sequence numbers", notes)
+
+
+    def test_memory_of_devices(self):
+        """Each allocator has a total of its own; but for CPUs, tags name the device."""
+        _, path = self.traced("./program", levels="A/M/L/Lib")
+        tags = ", ".join(f"(select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and key = '{key}') as {key}"
+                         for key in ("bytes", "total_bytes", "device_type", "device_index"))
+        rows = sql(path, f"select name, {tags} from span s where category = 'memory' order by start_ns, span_id")
+        self.assertEqual([tuple(row.values()) for row in rows], [
+            ("allocate", 100, 100, None, None), ("allocate", 200, 200, 1, 0), ("allocate", 300, 300, 1, 1), ("free", 300, 0, 1, 1)])
 
 
 class Doors(Case):
