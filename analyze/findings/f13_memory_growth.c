@@ -9,10 +9,11 @@
 
 #define GROWTHS_LEAST 5
 
-enum key { KEY_TOTAL, KEY_BYTES, KEY_ADDRESS, KEY_MEMORY, KEYS };
+enum key { KEY_TOTAL, KEY_BYTES, KEY_ADDRESS, KEY_MEMORY, KEY_DEVICE_TYPE, KEY_DEVICE_INDEX, KEYS };
 struct event { // an allocation or a release
   int64_t start_ns, total_bytes, bytes, address;
   uint32_t row, memory; // memory: its kind, string id
+  uint32_t device;      // by tags, of PyTorch's on their threads: its kind and index
   uint64_t allocator;   // by kind of memory and device
 };
 struct memory_run {
@@ -45,6 +46,10 @@ static void read_tag(struct event *event, const struct store_tag *tag, const uin
     event->bytes = tag->value.integer;
   if (tag->key == keys[KEY_ADDRESS])
     event->address = tag->value.integer;
+  if (tag->key == keys[KEY_DEVICE_TYPE])
+    event->device |= (uint32_t)tag->value.integer << 16;
+  if (tag->key == keys[KEY_DEVICE_INDEX])
+    event->device |= (uint16_t)tag->value.integer;
 }
 
 static int compare_events(const void *left, const void *right)
@@ -61,10 +66,12 @@ static uint64_t process_of(const struct memory_run *of, uint32_t row)
   return process != NULL ? *process : UINT64_MAX;
 }
 
-static uint64_t allocator_of(struct memory_run *of, uint32_t memory, uint64_t device)
+// `track`: the number of its track's device.
+static uint64_t allocator_of(struct memory_run *of, const struct event *event, uint64_t track)
 {
   bool is_new;
-  uint64_t *allocator = map_at(&of->allocators, (struct map_key){memory, device}, &is_new);
+  uint64_t *allocator =
+      map_at(&of->allocators, (struct map_key){(uint64_t)event->memory << 32 | event->device, track}, &is_new);
   if (is_new)
     *allocator = of->allocator_count++;
   return *allocator;
@@ -78,7 +85,8 @@ static struct map_key place_in_memory(const struct event *event)
 // Those that have a total, of the observations' process, with times that compare with the observations'.
 static enum status read_events(struct memory_run *of, struct arena *arena, struct error *err)
 {
-  static const char *const names[KEYS] = {"total_bytes", "bytes", "address", "memory_kind"};
+  static const char *const names[KEYS] = {"total_bytes", "bytes",       "address",
+                                          "memory_kind", "device_type", "device_index"};
   const struct store_spans *spans = &of->columns.spans;
   uint32_t keys[KEYS] = {0}, memory = 0;
   struct store_tag *tags;
@@ -103,7 +111,7 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
     const uint64_t *device = map_find(&of->devices, map_number(spans->track_id[row]));
     if (by_row[row].total_bytes < 0 || process_of(of, row) != of->process || device == NULL)
       continue;
-    by_row[row].allocator = allocator_of(of, by_row[row].memory, *device);
+    by_row[row].allocator = allocator_of(of, &by_row[row], *device);
     *vector_add(&of->events) = by_row[row];
   }
   if (of->events.count > 0)

@@ -541,6 +541,23 @@ static void growing_on_two_devices(int64_t growth_bytes)
   }
 }
 
+// PyTorch's are on threads: tags name the device.
+static void test_f13_of_tagged_devices(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L/Lib", 1);
+  for (int i = 0; i < 8; i++) {
+    int64_t at = fixture.now_ns;
+    fixture_model(&fixture, MS, false);
+    for (int device = 0; device < 2; device++) { // only the first one grows
+      allocate("allocate", at + (1 + device) * US, 20000, 1000 + i, 20000 * (device == 0 ? i + 1 : 1));
+      fixture_int(&fixture, fixture.span_id, "device_type", 1);
+      fixture_int(&fixture, fixture.span_id, "device_index", device);
+    }
+  }
+  assert_int_equal(ask_rule("F13"), 1);
+}
+
 static void test_f13_of_two_devices(void **unused)
 {
   (void)unused;
@@ -621,6 +638,7 @@ int main(void)
       TEST(test_f13),
       TEST(test_f13_is_silent),
       TEST(test_f13_of_two_devices),
+      TEST(test_f13_of_tagged_devices),
       TEST(test_f14),
       TEST(test_f14_is_silent),
       TEST(test_f15),
