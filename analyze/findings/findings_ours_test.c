@@ -156,6 +156,19 @@ static void test_f15_leaves_waits_to_f8(void **unused)
   assert_int_equal(ask_rule("F15"), 0);
 }
 
+// The other device has no work while the host waits for the first one.
+static void test_f8_of_two_devices(void **unused)
+{
+  (void)unused;
+  const struct store_track track = {.process_id = 10, .thread_id = STORE_NONE, .device_id = 1, .stream_id = 7};
+  kernels_with_gaps(20 * US, true);
+  fixture.stream = fixture_track(&fixture, &track);
+  fixture_kernel_named(&fixture, "gemm", 9 * US, 30 * US, 50 * US);
+  assert_int_equal(ask_rule("F8"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.066);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.3); // three waits
+}
+
 // A second thread of the process, which waits while the first one works.
 static void wait_elsewhere(int64_t start_ns, int64_t duration_ns)
 {
@@ -619,6 +632,7 @@ int main(void)
       TEST(test_f7_is_silent),
       TEST(test_f7_is_not_about_pinned_memory),
       TEST(test_f8),
+      TEST(test_f8_of_two_devices),
       TEST(test_f8_is_silent),
       TEST(test_f8_is_silent_without_waits),
       TEST(test_f8_is_not_about_waits_of_other_threads),
