@@ -46,6 +46,16 @@ extern const struct report_export *const report_exports[]; // perfetto, chrome, 
 enum status report_export_file(struct store *store, const char *format, const char *path,
                                const struct report_export_options *options, struct error *err) MUST_CHECK;
 
+// The requests of the exports otlp and otlp-proto, one after the other, as those files hold them.
+struct report_otlp_sink {
+  // One request with `span_count` spans, which may be none; check request->failed. The caller clears it. Another status
+  // than STATUS_OK ends the export, which returns it.
+  enum status (*put)(void *context, struct buf *request, size_t span_count, struct error *err);
+  void *context;
+};
+enum status report_otlp_requests(struct store *store, bool is_json, const struct report_otlp_sink *sink,
+                                 struct error *err) MUST_CHECK;
+
 // Folded stacks of both sides: "stack NANOSECONDS_A NANOSECONDS_B", which flamegraph.pl draws as a difference. b's times are as of
 // as many observations as a has. The same file handling as report_export_file.
 enum status report_difference_file(const struct compare_answer *answer, const char *path, bool force,

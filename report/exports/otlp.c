@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenTelemetry's traces, as JSON (one request a line) and as protobuf. What OTLP has no field for is in attributes
 // that begin with "xsp." (docs/otlp.md), so that a file that is read back is the same trace. A request holds at most
-// SPANS_A_REQUEST spans of one run, in the order of the file. Each is complete, except for what only the run's first
-// one has: notes, and tracks and messages without spans.
+// SPANS_A_REQUEST spans of one run, in the order of the file, and ends early where it is REQUEST_BYTES long. Each is
+// complete, except for what only the run's first one has: notes, and tracks and messages without spans.
 #include "otlp/attributes.h"
 #include "otlp/encode.h"
 #include "report/exports/exports.h"
@@ -12,10 +12,14 @@
 #include <string.h>
 
 #define SPANS_A_REQUEST 512u
+#define REQUEST_BYTES ((size_t)1 << 20)
 
 struct writer {
   struct store *store;
-  struct export_file file;
+  const struct report_otlp_sink *sink;
+  struct buf request; // the open one
+  enum status status; // of the first request that the sink refused
+  struct error *err;
   struct otlp_out out;
   struct otlp_facts facts; // of the current run
   bool has_file_notes;     // they have been written
@@ -64,10 +68,12 @@ static void close_request(struct writer *writer)
   otlp_out_list_end(out);
   if (out->is_json) {
     json_object_end(&out->json);
-    buf_put(&writer->file.out, "\n", 1);
+    buf_put(&writer->request, "\n", 1);
   }
   writer->is_open = false;
-  export_file_flush(&writer->file);
+  if (writer->status == STATUS_OK)
+    writer->status = writer->sink->put(writer->sink->context, &writer->request, writer->span_count, writer->err);
+  buf_clear(&writer->request);
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
@@ -212,14 +218,14 @@ static enum status put_rows(void *context, size_t first_row, const struct store_
 {
   struct writer *writer = context;
   for (size_t row = 0; row < spans->count; row++) {
-    if (writer->span_count == SPANS_A_REQUEST)
+    if (writer->span_count == SPANS_A_REQUEST || writer->request.length >= REQUEST_BYTES)
       close_request(writer);
     if (!writer->is_open)
       open_request(writer);
     put_span(writer, spans, derived, row);
     writer->span_count++;
   }
-  return writer->file.status;
+  return writer->status;
 }
 
 // ---- runs ------------------------------------------------------------------------------------------------------------
@@ -233,7 +239,7 @@ static enum status write_run(struct writer *writer, struct arena *arena, struct 
   if (writer->is_first) // a run without spans is a run
     open_request(writer);
   close_request(writer);
-  return writer->file.status;
+  return writer->status;
 }
 
 static enum status write_runs(struct writer *writer, struct arena *arena, struct error *err)
@@ -257,17 +263,36 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
   return status;
 }
 
+enum status report_otlp_requests(struct store *store, bool is_json, const struct report_otlp_sink *sink,
+                                 struct error *err)
+{
+  struct writer writer = {.store = store, .sink = sink, .err = err};
+  struct arena arena = {0};
+  buf_init(&writer.request, BUF_MAXIMUM_DEFAULT);
+  otlp_out_init(&writer.out, is_json, &writer.request);
+  enum status status = write_runs(&writer, &arena, err);
+  otlp_out_done(&writer.out);
+  buf_done(&writer.request);
+  arena_done(&arena);
+  return status;
+}
+
+// ---- as a file -------------------------------------------------------------------------------------------------------
+static enum status put_into_file(void *context, struct buf *request, size_t span_count, struct error *err)
+{
+  struct export_file *file = context;
+  export_file_put(file, request);
+  return file->status;
+}
+
 static enum status write_file(struct store *store, const char *path, bool is_json, struct error *err)
 {
-  struct writer writer = {.store = store};
-  struct arena arena = {0};
-  enum status status = export_file_open(path, &writer.file, err);
-  otlp_out_init(&writer.out, is_json, &writer.file.out);
+  struct export_file file;
+  const struct report_otlp_sink sink = {put_into_file, &file};
+  enum status status = export_file_open(path, &file, err);
   if (status == STATUS_OK)
-    status = write_runs(&writer, &arena, err);
-  otlp_out_done(&writer.out);
-  arena_done(&arena);
-  return export_file_close(&writer.file, status);
+    status = report_otlp_requests(store, is_json, &sink, err);
+  return export_file_close(&file, status);
 }
 
 static enum status write_json(struct store *store, const char *path, struct error *err)

@@ -16,7 +16,7 @@ import otlp
 import scripted
 import trace_reader
 from otlp import START, lines, request, resource_spans, span
-from scripted import XSP, asynchronous, leveled, temporary_folder, xsp, xsp_json
+from scripted import XSP, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
 
 DATA = trace_reader.data_folder()
 TABLES = {
@@ -978,6 +978,16 @@ class RoundTripTest(OtlpTest):
                 apart.append({"resourceSpans": [{"resource": group["resource"], "scopeSpans": [{"spans": [each]}]}]})
         again, _ = self.imported(lines(*apart))
         self.assertEqual(self.tables(again)["span"], self.tables(out)["span"])
+
+    def test_large_requests_end_early(self):
+        script = Script()
+        script.experiment("large")
+        script.run(1, "M")
+        script.track(1, "main")
+        for i in range(30):
+            script.span("span", scripted.UNIX_START + i * 1000, 500, tags={"text": "x" * 100_000})
+        requests = self.exported(script.write(self.path("xsp"))).read_text().splitlines()
+        self.assertEqual([len(json.loads(one)["resourceSpans"][0]["scopeSpans"][0]["spans"]) for one in requests], [11, 11, 8])
 
     def test_what_is_open_is_an_analysis_of_its_own(self):
         """A file whose writer died and that was never correlated is exported as readers correlate it."""
