@@ -9,6 +9,7 @@ pkg_check_modules(ZLIB REQUIRED zlib)
 pkg_check_modules(YAML REQUIRED yaml-0.1)
 pkg_check_modules(CRYPTO REQUIRED libcrypto)
 pkg_check_modules(DW REQUIRED libdw)
+pkg_check_modules(CURL REQUIRED libcurl>=7.85) # its headers: publish/ opens it at run time
 find_library(IBERTY_LIBRARIES NAMES libiberty.a REQUIRED) # there is no other form of it
 if(XSP_TESTS)
   pkg_check_modules(CMOCKA REQUIRED cmocka)
