@@ -2,6 +2,7 @@
 // xsp export: a file for another tool.
 #include "base/slice.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/publish_options.h"
 #include "programs/xsp/reader.h"
 
 #include <stdio.h>
@@ -64,11 +65,42 @@ static enum status report_foreign_clocks(struct store *store, const char *format
   return status;
 }
 
-static enum status run(const struct invocation *invocation, struct error *err)
+// ---- --publish -------------------------------------------------------------------------------------------------------
+static enum status check_publishing(const struct invocation *invocation, struct error *err)
+{
+  static const char *const of_files[] = {"output", "raw", "metric", "force"};
+  const char *format = invocation_value(invocation, "to");
+  for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+    if (invocation_has(invocation, of_files[i]))
+      return error_set(err, STATUS_USE, "wrong use", of_files[i], "one of the two",
+                       "with --publish no file is written");
+  return format == NULL || text_is_one_of(format, "otlp", "otlp-proto")
+             ? STATUS_OK
+             : error_set(err, STATUS_USE, "wrong use", "--to", "--to otlp, or otlp-proto", "'%s' cannot be published",
+                         format);
+}
+
+static enum status publish(const struct invocation *invocation, struct publisher *publisher, struct error *err)
+{
+  const char *format = invocation_value(invocation, "to");
+  struct store *store = NULL;
+  XSP_TRY(check_publishing(invocation, err));
+  if (invocation->argument_count > 0)
+    XSP_TRY(reader_open(invocation->arguments[0], &store, err));
+  enum status status = publish_now(publisher, store, format != NULL && strcmp(format, "otlp") == 0, err);
+  store_close(store);
+  return status;
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------------
+static enum status export_file(const struct invocation *invocation, struct error *err)
 {
   const char *path = invocation_value(invocation, "output");
+  if (invocation->argument_count == 0)
+    return error_set(err, STATUS_USE, "wrong use", "export", "`xsp help export`", "its arguments are missing");
   if (path == NULL)
-    return error_set(err, STATUS_USE, "wrong use", "export", "-o OUT", "the output's name is missing");
+    return error_set(err, STATUS_USE, "wrong use", "export", "-o OUT, or --publish URL",
+                     "the output's name is missing");
   const char *format = NULL;
   XSP_TRY(chosen_format(invocation, path, &format, err));
   struct store *store = NULL;
@@ -83,6 +115,16 @@ static enum status run(const struct invocation *invocation, struct error *err)
   if (status == STATUS_OK && strcmp(path, "-") != 0)
     output_message("xsp: wrote %s%s", path,
                    strcmp(format, "perfetto") == 0 ? " (open it in https://ui.perfetto.dev)" : "");
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct publisher *publisher = NULL;
+  enum status status = publish_options(invocation, &publisher, err);
+  if (status == STATUS_OK)
+    status = publisher != NULL ? publish(invocation, publisher, err) : export_file(invocation, err);
+  publish_close(publisher);
   return status;
 }
 
@@ -102,11 +144,14 @@ static const struct option_description options[] = {
      "own "
      "time."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
+    OPTIONS_PUBLISH("Write no file: send the spans, as otlp-proto or, with --to otlp, as JSON,"),
     {0},
 };
 static const struct verb_example examples[] = {
     {"xsp export out.xsp --to perfetto -o out.pftrace", "a timeline, to be opened in https://ui.perfetto.dev"},
     {"xsp export out.xsp --to otlp -o out.jsonl", "spans for an OpenTelemetry collector; `xsp import` reads them back"},
+    {"xsp export out.xsp --publish http://127.0.0.1:4318",
+     "send the spans to an OpenTelemetry collector (docs/publish.md)"},
     {"xsp export out.xsp --to folded -o - | flamegraph.pl >out.svg", "a flame graph"},
     {"xsp export out.xsp -o out.pb.gz && go tool pprof -http : out.pb.gz", "the same in pprof, from any function"},
     {"xsp export out.xsp --to sqlite -o out.sqlite", "plain tables for tools that read SQLite"},
@@ -116,7 +161,7 @@ static const struct verb_example examples[] = {
 const struct verb verb_export = {
     .name = "export",
     .summary = "write a file for another tool: Perfetto, Chrome, OpenTelemetry, SQLite, CSV, flame graphs",
-    .synopsis = "FILE --to FORMAT -o OUT [OPTION...]",
+    .synopsis = "FILE {--to FORMAT -o OUT | --publish URL} [OPTION...]",
     .description = "Converts an .xsp file.\n\n"
                    "  perfetto    a trace for ui.perfetto.dev: tracks, levels as categories, tags, arrows from\n"
                    "              launch to execution\n"
@@ -134,8 +179,10 @@ const struct verb verb_export = {
                    "A context is a span's call path where it has one (Python functions, operators around it), else the "
                    "spans around it. "
                    "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
-                   "their own (a simulator's) are not in perfetto, chrome, speedscope, folded and pprof.",
-    .least_arguments = 1,
+                   "their own (a simulator's) are not in perfetto, chrome, speedscope, folded and pprof.\n\n"
+                   "With --publish nothing is written to a file. Spans that could not be sent before go first; without "
+                   "FILE only they are sent.",
+    .least_arguments = 0, // with --publish
     .most_arguments = 1,
     .options = options,
     .examples = examples,

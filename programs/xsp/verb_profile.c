@@ -5,6 +5,7 @@
 #include "programs/runner/process.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
+#include "programs/xsp/publish_options.h"
 #include "programs/xsp/reader.h"
 
 #include <inttypes.h>
@@ -84,6 +85,7 @@ static const struct option_description options[] = {
      "environment variable XSP_PEAKS=skip."},
     {"timeout", 0, "SECONDS", "0", false, "Kill a runner that does not answer for so long; 0: wait for ever."},
     {"quiet", 'q', NULL, NULL, false, "No progress on stderr."},
+    OPTIONS_PUBLISH("When the file is complete, also send its spans"),
     {0},
 };
 
@@ -278,7 +280,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct profile_options profile = {0};
   struct profile_result result = {0};
   struct peaks peaks;
+  struct publisher *publisher = NULL;
   enum status status = fill_options(invocation, &profile, &arena, err);
+  if (status == STATUS_OK)
+    status = publish_options(invocation, &publisher, err);
   if (status == STATUS_OK) {
     profile.peaks = measure_peaks(invocation, &peaks) ? &peaks : NULL;
     struct sigaction action = {.sa_handler = on_interrupt};
@@ -291,6 +296,9 @@ static enum status run(const struct invocation *invocation, struct error *err)
   }
   if (status == STATUS_OK)
     status = profile_print(&profile, &result, format, !invocation_has(invocation, "quiet"), err);
+  if (status == STATUS_OK)
+    publish_after(publisher, result.store);
+  publish_close(publisher);
   store_close(result.store);
   arena_done(&arena);
   if (status == STATUS_OK && result.was_interrupted)

@@ -5,6 +5,7 @@
 #include "experiment/experiment.h"
 #include "launch/launch.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/publish_options.h"
 #include "programs/xsp/run_print.h"
 #include "programs/xsp/verb.h"
 #include "tracers/tracers.h"
@@ -77,6 +78,7 @@ static const struct option_description options[] = {
      "percent sign. Default: the program's or script's name, in the current folder."},
     {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
     {"quiet", 'q', NULL, NULL, false, "No tables and no progress on stderr."},
+    OPTIONS_PUBLISH("When the file is complete, also send its spans"),
     {0},
 };
 
@@ -92,6 +94,7 @@ struct request {
   const struct invocation *invocation;
   struct arena arena;
   struct run_experiment_options experiment;
+  struct publisher *publisher; // NULL: without --publish
 };
 
 // ---- options --------------------------------------------------------------------------------------------------------------
@@ -301,7 +304,8 @@ static enum status fill(struct request *request, struct error *err)
   struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made
   struct launch_options everything = experiment->run;
   everything.levels = (struct level_set){.mask = XSP_LEVEL_MASK_ALL};
-  return tracers_choose(&everything, &request->arena, &tracers, err);
+  XSP_TRY(tracers_choose(&everything, &request->arena, &tracers, err));
+  return publish_options(request->invocation, &request->publisher, err);
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------------
@@ -334,7 +338,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = run_experiment(&request.experiment, &result, &own_err);
   if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
     status = run_summary(&request.experiment, &result, &own_err);
+  if (status == STATUS_OK)
+    publish_after(request.publisher, result.store);
   int exit_status = leave(status, &result, &own_err);
+  publish_close(request.publisher);
   store_close(result.store);
   arena_done(&request.arena);
   if (result.was_interrupted && exit_status == 128 + SIGINT)
