@@ -70,6 +70,10 @@ enum status collect_add_span(struct collect_session *session, struct store *stor
                              const struct collect_outside_span *span, int64_t *ret_span_id,
                              struct error *err) MUST_CHECK;
 
+// For a program that is about to start: the header traceparent (XSP_TRACEPARENT_SIZE) by which other tracers in it make their
+// spans children of the span that collect_add_span adds next.
+void collect_traceparent(struct collect_session *session, char *ret_header);
+
 // ---- for a collector that looks on
 struct collect_process { // a process image of the session: of one process there is another after each exec
   int64_t process_id;

@@ -2,7 +2,9 @@
 // What the collector knows of a session besides its rings: spans that its launcher adds, the processes that joined, how much
 // waits in the rings. Called by the verbs that start programs.
 #include "base/clock.h"
+#include "base/hash.h"
 #include "collect/rows.h"
+#include "format/traceparent.h"
 
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -87,6 +89,17 @@ enum status collect_add_span(struct collect_session *session, struct store *stor
   enum status status = add_span(drain, span, ret_span_id);
   free(drain);
   return status;
+}
+
+void collect_traceparent(struct collect_session *session, char *ret_header)
+{
+  uint8_t parent[8];
+  // Sessions of one trace (ranks, executions, an xsp run in an xsp run) must not all have span 1.
+  session->outside_spans = (uint32_t)(hash_new_seed() >> 33);
+  uint64_t id = (uint64_t)ring_span_id(OUTSIDE_RING, session->outside_spans + 1);
+  for (size_t i = 0; i < sizeof parent; i++)
+    parent[i] = (uint8_t)(id >> (56 - 8 * i));
+  traceparent_write(ret_header, session->head->trace_id, parent);
 }
 
 // ---- processes ----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ struct request { // what values are made of
   const struct launch_options *options;
   const struct chosen_tracers *tracers;
   const struct executable *program;
-  const char *session_directory;
+  const char *session_directory, *traceparent;
   struct arena *arena;
   struct error *err;
   enum status status; // sticky
@@ -165,6 +165,7 @@ static size_t make_entries(struct request *request, char *const *before, struct 
       {"XSP_SESSION", OWN, request->session_directory},
       {"XSP_SESSION_JOIN", OWN, "1"},
       {"XSP_TRACERS", OWN, tracer_list(request)},
+      {"TRACEPARENT", SET, request->traceparent},
       {"LD_PRELOAD", PREPEND, preload(request)},
       {"XSP_MODEL_RANGE", OWN, options->model_range},
       {"XSP_CAPTURE_RANGE", OWN, options->capture_range},
@@ -190,14 +191,15 @@ static size_t make_entries(struct request *request, char *const *before, struct 
 }
 
 enum status environment_make(const struct launch_options *options, const struct chosen_tracers *tracers,
-                             const struct executable *program, const char *session_directory, char *const *before,
-                             struct arena *arena, char ***ret_environment, struct error *err)
+                             const struct executable *program, const char *session_directory, const char *traceparent,
+                             char *const *before, struct arena *arena, char ***ret_environment, struct error *err)
 {
   static char *const nothing[] = {NULL};
   struct request request = {.options = options,
                             .tracers = tracers,
                             .program = program,
                             .session_directory = session_directory,
+                            .traceparent = traceparent,
                             .arena = arena,
                             .err = err};
   struct entry entries[ENTRIES_MAXIMUM];

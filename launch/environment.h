@@ -26,9 +26,11 @@ struct chosen_tracers {
 // STATUS_USE: no such tracer, too many, or a path that a list cannot carry.
 enum status tracers_choose(const struct launch_options *options, struct arena *arena,
                            struct chosen_tracers *ret_tracers, struct error *err) MUST_CHECK;
-// The whole environment of the program, ends with NULL; `before` is what xsp was given. In `arena`.
+// The whole environment of the program, ends with NULL; `before` is what xsp was given. In `arena`. `traceparent` NULL: the
+// one that xsp was given.
 enum status environment_make(const struct launch_options *options, const struct chosen_tracers *tracers,
-                             const struct executable *program, const char *session_directory, char *const *before,
-                             struct arena *arena, char ***ret_environment, struct error *err) MUST_CHECK;
+                             const struct executable *program, const char *session_directory, const char *traceparent,
+                             char *const *before, struct arena *arena, char ***ret_environment,
+                             struct error *err) MUST_CHECK;
 
 #endif

@@ -248,9 +248,13 @@ static enum status start_program(struct capture *capture, const struct chosen_tr
 {
   const struct launch_options *options = capture->options;
   char **environment = NULL;
+  char traceparent[XSP_TRACEPARENT_SIZE];
+  if (options->hands_trace)
+    collect_traceparent(capture->session, traceparent);
   executable_look(options->command[0], &capture->program);
-  XSP_TRY(environment_make(options, tracers, &capture->program, collect_directory(capture->session), environ,
-                           &capture->arena, &environment, capture->err));
+  XSP_TRY(environment_make(options, tracers, &capture->program, collect_directory(capture->session),
+                           options->hands_trace ? traceparent : NULL, environ, &capture->arena, &environment,
+                           capture->err));
   XSP_TRY(draining_prepare(&capture->draining));
   DEBUG(launch, "start %s in %s, executable kind %d of %s", options->command[0], collect_directory(capture->session),
         (int)capture->program.kind, capture->program.path);

@@ -29,6 +29,7 @@ struct launch_options {           // the user's options; strings borrowed
   uint64_t memory_limit_bytes;    // of all rings; 0: by what is free
   bool pin_algorithms;            // the variables for it
   bool shapes;                    // of operators' inputs, of tracers that have them
+  bool hands_trace;               // TRACEPARENT of the program's span goes to the program
   bool wait_all;                  // also for processes that outlive the program
 };
 

@@ -305,7 +305,9 @@ static enum status fill(struct request *request, struct error *err)
   struct launch_options everything = experiment->run;
   everything.levels = (struct level_set){.mask = XSP_LEVEL_MASK_ALL};
   XSP_TRY(tracers_choose(&everything, &request->arena, &tracers, err));
-  return publish_options(request->invocation, &request->publisher, err);
+  XSP_TRY(publish_options(request->invocation, &request->publisher, err));
+  experiment->run.hands_trace = request->publisher != NULL; // else the server never gets the program's span
+  return STATUS_OK;
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------------

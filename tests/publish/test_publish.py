@@ -130,6 +130,43 @@ class Sent(PublishTest):
         self.assertTrue((self.folder / "again.xsp").exists())
 
 
+@unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs")
+class SameTrace(PublishTest):
+    TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+    def run_it(self, *options, caller=None):
+        """What the program got in TRACEPARENT: a line for each execution."""
+        got = self.folder / "got"
+        caller = {"TRACEPARENT": f"00-{self.TRACE}-{self.CALLER}-01"} if caller else {"TRACEPARENT": ""}
+        xsp("run", "-q", "-o", self.folder / "run.xsp", "--force", *options, "--", "sh", "-c",
+            f'echo "$TRACEPARENT" >> {got}', environment={**self.environment, **caller}, check=0)
+        return got.read_text().splitlines()
+
+    @staticmethod
+    def published(receiver):
+        return [span for request in receiver.accepted for spans in request.resource_spans for scope in spans.scope_spans
+                for span in scope.spans if span.name == "sh"]
+
+    def test_the_program_gets_its_own_span(self):
+        for caller in (False, True):
+            with Receiver() as receiver:
+                header = self.run_it("--publish", receiver.url, caller=caller)[-1]
+                span, = self.published(receiver)
+                self.assertEqual(header, f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01")
+                self.assertEqual(span.parent_span_id.hex(), self.CALLER if caller else "")
+                self.assertEqual(span.trace_id.hex() == self.TRACE, caller)
+
+    def test_each_execution_has_its_own(self):
+        with Receiver() as receiver:
+            headers = self.run_it("--publish", receiver.url, "--runs", "3", caller=True)
+            spans = self.published(receiver)
+            self.assertEqual([header[36:52] for header in headers], [span.span_id.hex() for span in spans])
+            self.assertEqual(len(set(headers)), 3)
+
+    def test_not_without_publish(self):
+        self.assertEqual(self.run_it(caller=True), [f"00-{self.TRACE}-{self.CALLER}-01"])
+
+
 class Retries(PublishTest):
     def test_statuses_that_may_pass(self):
         answers = [Answer(code, "busy") for code in (429, 502, 503, 504)] + [Answer(close=True)]
