@@ -101,6 +101,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        pass  # a publisher that was killed resets its connection
+
+
 class Receiver:
     """`answers` are given first, one a request; then what `usual(body)` returns."""
 
@@ -108,8 +115,7 @@ class Receiver:
         self.answers, self.usual = list(answers), usual
         self.seen, self.accepted, self.connections = [], [], 0
         self.lock = threading.Lock()
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.server.daemon_threads = True
+        self.server = Server(("127.0.0.1", port), Handler)
         self.server.receiver = self
         self.port = self.server.server_address[1]
         if certificate is not None:
