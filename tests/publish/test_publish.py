@@ -130,6 +130,17 @@ class Sent(PublishTest):
         self.assertTrue((self.folder / "again.xsp").exists())
 
 
+    def test_after_a_profile(self):
+        model, out = self.folder / "small.xspscript", self.folder / "profile.xsp"
+        model.write_text("input data float N,8\nlayer a Conv 200us\nlayer b Relu 100us\n")
+        with Receiver() as receiver:
+            xsp("profile", model, "--levels", "M,M/L", "--runs", "2", "--no-peaks", "-o", out, "--publish", receiver.url,
+                environment=self.environment, check=0)
+            spans, = scripted.xsp_json("sql", out, "select count(*) as n from span", "--json")
+            self.assertEqual(len(receiver.names()), spans["n"])
+            self.assertGreater(receiver.names().count("a"), 1)
+
+
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs")
 class SameTrace(PublishTest):
     TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
