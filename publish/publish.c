@@ -179,8 +179,13 @@ static enum reply_verdict post(struct publisher *publisher, const struct request
       return REPLY_STOP;
     if (verdict != REPLY_RETRY)
       return verdict;
-    uint64_t pause_ms = answer->retry_after_s > 0 ? (uint64_t)answer->retry_after_s * 1000 : with_jitter(backoff_ms);
-    if (pause_ms > patience_left_ms(publisher))
+    left_ms = patience_left_ms(publisher);
+    uint64_t pause_ms = with_jitter(backoff_ms);
+    if (answer->retry_after_s > 0)
+      pause_ms = (uint64_t)answer->retry_after_s * 1000;
+    else if (pause_ms > left_ms)
+      pause_ms = left_ms; // for a last try
+    if (left_ms == 0 || pause_ms > left_ms)
       return REPLY_RETRY;
     describe(publisher, ret_reply, why, sizeof why);
     if (!publisher->has_waited)
