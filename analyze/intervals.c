@@ -159,6 +159,15 @@ static struct estimate estimate_pairs(const struct sample *a, const struct sampl
   return estimate;
 }
 
+// Of a part Yuen's variance would leave out its own slow observations, which the figure has unless the model was slow in them too.
+static struct estimate estimate_observations(const struct sample *sample, bool is_trimmed)
+{
+  if (!is_trimmed)
+    return estimate_mean(sample->values, sample->count);
+  return sample->kept != NULL ? estimate_mean(sample->kept, sample->kept_count)
+                              : estimate_trimmed(sample->values, sample->count);
+}
+
 // Of the difference; *ret_from: what its values are.
 static struct estimate estimate_of_difference(const struct sample *a, const struct sample *b,
                                               enum interval_from *ret_from)
@@ -170,9 +179,8 @@ static struct estimate estimate_of_difference(const struct sample *a, const stru
                                                                    estimate_mean(b->run_latencies, b->run_count));
   }
   bool is_trimmed = a->count >= TRIMMED_LEAST && b->count >= TRIMMED_LEAST;
-  struct estimate (*estimate)(const double *, size_t) = is_trimmed ? estimate_trimmed : estimate_mean;
   *ret_from = INTERVAL_OBSERVATIONS;
-  return estimate_difference(estimate(a->values, a->count), estimate(b->values, b->count));
+  return estimate_difference(estimate_observations(a, is_trimmed), estimate_observations(b, is_trimmed));
 }
 
 struct interval interval_of_difference(const struct sample *a, const struct sample *b)

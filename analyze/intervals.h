@@ -32,6 +32,10 @@ struct sample {
   const double *run_latencies; // the same statistic over each run, in order of start
   const int64_t *run_starts;   // NULL: not on one clock, so that runs are never paired
   size_t run_count;
+  // Of a part, such as a layer, whose figure is the mean over the observations that the model's own latency keeps: its values in
+  // these. NULL: the figure is the statistic of `values` themselves.
+  const double *kept;
+  size_t kept_count;
 };
 enum interval_from { INTERVAL_NONE, INTERVAL_PAIRED_RUNS, INTERVAL_RUNS, INTERVAL_OBSERVATIONS };
 struct interval {

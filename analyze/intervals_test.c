@@ -215,7 +215,12 @@ static struct sample measure(struct side *side, size_t runs, size_t count, const
     side->values[i] = noisy_latency();
   for (size_t i = 0; i < runs; i++)
     side->runs[i] = figure(side->values + i * count, count);
-  return (struct sample){figure(side->values, runs * count), side->values, runs * count, side->runs, starts, runs};
+  return (struct sample){.latency = figure(side->values, runs * count),
+                         .values = side->values,
+                         .count = runs * count,
+                         .run_latencies = side->runs,
+                         .run_starts = starts,
+                         .run_count = runs};
 }
 
 // Of two equal sets: how often the interval holds 0, and how often it finds an overhead, in per cent.

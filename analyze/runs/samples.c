@@ -78,6 +78,13 @@ struct sample sample_of_values(struct question *question, const struct view_set 
     sample.run_count++;
     is_one_clock = is_one_clock && run->run->epoch_is_unix;
   }
+  if (values != NULL && !question_is_by_value(question)) {
+    double *kept = arena_alloc_array(arena, set->observation_count + 1, sizeof *kept);
+    for (size_t i = 0; i < set->observation_count; i++)
+      if (set->is_kept[i])
+        kept[sample.kept_count++] = factor * (isnan(values[i]) ? absent : values[i]);
+    sample.kept = kept;
+  }
   const int64_t *run_starts;
   sample.values = sorted(arena, observations, sample.count, NULL);
   sample.run_latencies = sorted(arena, runs, sample.run_count, &run_starts);

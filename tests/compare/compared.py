@@ -80,6 +80,10 @@ class Sample:
         absent = None if statistic == "median" else 0
         values = [(at, one.get(layer, absent)) for at, one in sorted(everything, key=lambda one: one[0])]
         self.values = [value for value in values if value[1] is not None]
+        # Of a layer, those that the figure is the mean over.
+        ordered, cut = sorted(everything, key=lambda one: one[1]["model"]), 0 if statistic == "mean" else len(everything) // 5
+        kept = [one.get(layer, 0) for _, one in ordered[cut:len(ordered) - cut]]
+        self.kept = None if layer == "model" or statistic == "median" else kept
         figures = [(start, figure(run, layer, statistic)) for start, run in self.runs]
         self.of_runs = [(start, absent if value is None else value) for start, value in figures]
         self.of_runs = [one for one in self.of_runs if one[1] is not None]
@@ -96,8 +100,10 @@ def error_of(a, b):
     counts = len(a.values), len(b.values)
     if min(counts) < 2:
         return None, None, None
-    one = yuen if min(counts) >= 8 else plain
-    return welch(one([value for _, value in b.values]), one([value for _, value in a.values])), "observations", max(counts)
+    def one(side):
+        values = [value for _, value in side.values]
+        return plain(values) if min(counts) < 8 else yuen(values) if side.kept is None else plain(side.kept)
+    return welch(one(b), one(a)), "observations", max(counts)
 
 
 def expected(a_runs, b_runs, layer="model", statistic="trimmed:0.2", threshold=1, same_within=5):

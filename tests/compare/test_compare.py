@@ -151,6 +151,18 @@ class Verdicts(CompareTest):
         self.assertEqual(answer["verdict"], "not decided")
         self.assertGreater(answer["further_observations"], 0)
 
+    def test_a_slow_observation_of_one_layer_is_noise(self):
+        """The model's latency is in the middle there, so the layer's figure has it."""
+        a, b = ([{"model": 8 + i / 1000, "conv": 5.0, "relu": 1 + i / 10_000} for i in range(10)] for _ in range(2))
+        a[5]["relu"] = 3.0
+        sides = Side(TYPES), Side(TYPES)
+        for one, observations in zip(sides, (a, b)):
+            one.run(observations)
+        rows = self.rows(self.compare(*sides))
+        self.assertAlmostEqual(rows["relu"]["a_ms"], 8 / 6, delta=0.01)
+        self.assertEqual((rows["relu"]["verdict"], rows["relu"]["reason"]), ("not decided", "noise"))
+        self.assertEqual(rows["conv"]["verdict"], "same")
+
     def test_one_observation_is_not_decided(self):
         answer = self.compare(side(self.layers, count=1), side(self.layers, count=1))
         self.assertEqual((answer["verdict"], answer["rows"][0]["reason"]), ("not decided", "too few values"))
