@@ -15,4 +15,4 @@ def step():
         row.tanh_()
 
 
-repeat(step, 20)
+repeat(step, 100)
