@@ -146,6 +146,6 @@ const struct foreign_format *foreign_recognise(const char *path, struct slice he
 
 // The importers, each in NAME.c
 extern const struct importer importer_kineto, importer_onnxruntime, importer_nsys, importer_otlp, importer_otlp_proto,
-    importer_chrome, importer_nvprof;
+    importer_otlp_journal, importer_chrome, importer_nvprof;
 
 #endif

@@ -3,6 +3,6 @@
 #include "importers/importer.h"
 
 const struct importer *const importers[] = {
-    &importer_kineto,     &importer_onnxruntime, &importer_nsys,   &importer_otlp,
-    &importer_otlp_proto, &importer_nvprof,      &importer_chrome, NULL,
+    &importer_kineto,       &importer_onnxruntime, &importer_nsys,   &importer_otlp, &importer_otlp_proto,
+    &importer_otlp_journal, &importer_nvprof,      &importer_chrome, NULL,
 };

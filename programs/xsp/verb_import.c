@@ -118,7 +118,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, false, "The file to write. It appears when it is complete."},
     {"format", 0, "FORMAT", NULL, false,
-     "What the files are, instead of looking: kineto, ort, nsys, nvprof, otlp, otlp-proto or chrome."},
+     "What the files are, instead of looking: kineto, ort, nsys, nvprof, otlp, otlp-proto, otlp-journal or chrome."},
     {"layer", 0, "WHICH", NULL, false,
      "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of the "
      "file."},
@@ -161,6 +161,7 @@ const struct verb verb_import = {
         "  nvprof      CSV of nvprof, for NVIDIA's GPUs up to Volta\n"
         "  otlp        OpenTelemetry spans as JSON, an object a line\n"
         "  otlp-proto  the same as protobuf\n"
+        "  otlp-journal  what xsp serve received and has not stored yet\n"
         "  chrome      any other Chrome trace event JSON\n\n"
         "Files may be compressed by gzip or zstd. One file is one run, all files of a call are one experiment; "
         "--batch, "
