@@ -1,4 +1,4 @@
-# SQLite, zstd, zlib, libyaml, libcrypto, libdw and cmocka by pkg-config. -DXSP_STATIC_DEPENDENCIES=ON puts them into xsp itself, for
+# SQLite, zstd, zlib, libyaml, libcrypto, libdw, libmicrohttpd (its header) and cmocka by pkg-config. -DXSP_STATIC_DEPENDENCIES=ON puts them into xsp itself, for
 # a tarball that needs nothing but the C library (make dist).
 option(XSP_STATIC_DEPENDENCIES "link SQLite, zstd, zlib, libyaml, libcrypto and libdw statically" OFF)
 
@@ -10,6 +10,7 @@ pkg_check_modules(YAML REQUIRED yaml-0.1)
 pkg_check_modules(CRYPTO REQUIRED libcrypto)
 pkg_check_modules(DW REQUIRED libdw)
 pkg_check_modules(CURL REQUIRED libcurl>=7.85) # its headers: publish/ opens it at run time
+pkg_check_modules(MICROHTTPD REQUIRED libmicrohttpd) # opened at run time: never linked
 find_library(IBERTY_LIBRARIES NAMES libiberty.a REQUIRED) # there is no other form of it
 if(XSP_TESTS)
   pkg_check_modules(CMOCKA REQUIRED cmocka)

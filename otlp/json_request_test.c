@@ -90,10 +90,17 @@ static void test_order(void **state)
 static void test_refused(void **state)
 {
   static const char *const broken[] = {
-      "",       "[]",          "null",
-      "{",      "{}x",         "{} {}",
-      "{\"a\"", "{\"a\":1,}",  "{\"resourceSpans\":{}}",
-      "{\"resourceSpans\":[}", "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[null]}]}]}",
+      "",
+      "[]",
+      "null",
+      "{",
+      "{}x",
+      "{} {}",
+      "{\"a\"",
+      "{\"a\":1,}",
+      "{\"resourceSpans\":{}}",
+      "{\"resourceSpans\":[}",
+      "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[null]}]}]}",
       "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"startTimeUnixNano\":\"x\"}]}]}]}"};
   (void)state;
   for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
@@ -108,8 +115,9 @@ static void test_refused(void **state)
 // Each request is cut at each byte: none of the parts is a request.
 static void test_cut(void **state)
 {
-  static const char whole[] = "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":"
-                              "\"1\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"c\"},\"spans\":[{\"name\":\"a\"}]}]}]}";
+  static const char whole[] =
+      "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":"
+      "\"1\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"c\"},\"spans\":[{\"name\":\"a\"}]}]}]}";
   (void)state;
   for (size_t length = 0; length + 1 < sizeof whole; length++) {
     struct seen seen;
@@ -126,9 +134,9 @@ static void test_visitors_status(void **state)
   struct seen seen;
   const char *problem;
   (void)state;
-  assert_int_equal(decode("{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"name\":\"a\"},{},{}]}]}]}", 1, &seen,
-                          &problem),
-                   STATUS_SYSTEM);
+  assert_int_equal(
+      decode("{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"name\":\"a\"},{},{}]}]}]}", 1, &seen, &problem),
+      STATUS_SYSTEM);
   assert_null(problem);
   assert_string_equal(seen.text.data, "R C Sa ");
   buf_done(&seen.text);

@@ -9,7 +9,9 @@ import sys
 # A module of each package whose loading shows that it works.
 MODULES = {"axe-playwright-python": "axe_playwright_python.base", "numpy": "numpy", "nvtx": "nvtx", "onnx": "onnx",
            "onnxruntime": "onnxruntime", "opencv-python-headless": "cv2",
-           "opentelemetry-proto": "opentelemetry.proto.trace.v1.trace_pb2", "perfetto": "perfetto.trace_processor",
+           "opentelemetry-proto": "opentelemetry.proto.trace.v1.trace_pb2",
+           "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+           "perfetto": "perfetto.trace_processor",
            "playwright": "playwright.sync_api", "protobuf": "google.protobuf", "tinygrad": "tinygrad"}
 
 

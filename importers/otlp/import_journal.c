@@ -12,7 +12,7 @@ struct reader {
   struct otlp_proto proto;
   struct otlp_json json;
   struct otlp_model model;
-  struct buf text; // a request in JSON with zeros after it
+  struct buf text;    // a request in JSON with zeros after it
   struct error first; // why the first part was left out
   uint64_t left_out;
   bool is_resource_left_out;

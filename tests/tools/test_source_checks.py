@@ -92,6 +92,7 @@ class Openers(unittest.TestCase):
         "publish/spool.c",         # its own files, in a folder of the caller's
         "report/exports/file.c",   # outputs
         "report/exports/sqlite.c", # an output
+        "serve/journal_folder.c",  # journals in the server's own folder
         "store/database.c",        # any SQLite file, for reading
         "store/finish.c",          # the output's folder, to sync it
         "store/private_copy.c",    # the copy, and the folder of the original
@@ -104,7 +105,7 @@ class Openers(unittest.TestCase):
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
         for room in ("analyze", "base", "collect", "correlate", "frameworks", "importers", "launch", "manifests", "otlp",
-                     "programs/xsp", "publish", "report", "store", "symbols", "table"):
+                     "programs/xsp", "publish", "report", "serve", "store", "symbols", "table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):
                     continue

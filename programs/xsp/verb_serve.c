@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp serve: starts the server of serve/, says where it listens, and stops it at the first signal.
+#include "base/input_file.h"
+#include "base/json_write.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/verb.h"
+#include "serve/serve.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECRET_BYTES_MOST ((size_t)1 << 20) // of a token, a certificate or a key
+
+// ---- options ---------------------------------------------------------------------------------------------------------
+// The text of the file that an option names; *ret_text is NULL where it is not given. In `buf`.
+static enum status read_text(const struct invocation *invocation, const char *option, struct buf *buf,
+                             const char **ret_text, struct error *err)
+{
+  const char *path = invocation_value(invocation, option);
+  struct stat facts;
+  int file;
+  *ret_text = NULL;
+  if (path == NULL)
+    return STATUS_OK;
+  XSP_TRY(input_file_open(path, INPUT_FILE_OR_PIPE, "cannot read", &file, &facts, err));
+  buf_init(buf, SECRET_BYTES_MOST + 1);
+  ssize_t count = 1;
+  while (count > 0 && buf_reserve(buf, 4096)) {
+    count = read(file, buf->data + buf->length, 4096);
+    buf->length += count > 0 ? (size_t)count : 0;
+  }
+  enum status status = STATUS_OK;
+  if (count < 0)
+    status = error_set_errno(err, STATUS_INPUT, "cannot read", path, NULL);
+  else if (count > 0 || memchr(buf->data, 0, buf->length) != NULL)
+    status = error_set(err, STATUS_INPUT, "cannot read", path, NULL, "it is no text of at most 1 MiB");
+  else
+    buf_put(buf, "", 1); // a zero
+  close(file);
+  *ret_text = buf->data;
+  return status;
+}
+
+// One line, without the white space around it.
+static enum status check_token(const char **token, struct error *err)
+{
+  char *text = (char *)*token; // our own copy
+  if (text == NULL)
+    return STATUS_OK;
+  while (isspace((unsigned char)*text))
+    text++;
+  size_t length = strlen(text);
+  while (length > 0 && isspace((unsigned char)text[length - 1]))
+    text[--length] = 0;
+  *token = text;
+  for (size_t i = 0; i < length; i++)
+    if (text[i] <= ' ' || text[i] > '~')
+      return error_set(err, STATUS_INPUT, "cannot use token", "--token-file", "head -c 24 /dev/urandom | base64",
+                       "it has white space or bytes that are not ASCII");
+  return length > 0 ? STATUS_OK
+                    : error_set(err, STATUS_INPUT, "cannot use token", "--token-file",
+                                "head -c 24 /dev/urandom | base64", "the file is empty");
+}
+
+struct texts { // of files that options name
+  struct buf token, certificate, key;
+};
+
+static enum status read_options(const struct invocation *invocation, struct serve_options *options, struct texts *texts,
+                                struct error *err)
+{
+  options->listen = invocation_value(invocation, "listen");
+  options->folder = invocation_value(invocation, "dir");
+  options->library = invocation_library(invocation, "microhttpd");
+  options->sync = invocation_has(invocation, "sync");
+  options->message = output_message;
+  XSP_TRY(invocation_bytes(invocation, "limit-body", 1, SERVE_BODY_BYTES_MOST, &options->limit_body_bytes, err));
+  XSP_TRY(invocation_unsigned(invocation, "limit-connections", 1, 100000, &options->limit_connections, err));
+  XSP_TRY(invocation_unsigned(invocation, "timeout", 1, 86400, &options->timeout_s, err));
+  XSP_TRY(invocation_bytes(invocation, "file-bytes", 1, (uint64_t)1 << 30, &options->file_bytes, err));
+  XSP_TRY(invocation_unsigned(invocation, "file-quiet", 1, 86400, &options->quiet_s, err));
+  XSP_TRY(read_text(invocation, "token-file", &texts->token, &options->token, err));
+  XSP_TRY(check_token(&options->token, err));
+  XSP_TRY(read_text(invocation, "tls-cert", &texts->certificate, &options->certificate, err));
+  XSP_TRY(read_text(invocation, "tls-key", &texts->key, &options->key, err));
+  if ((options->key == NULL) != (options->certificate == NULL))
+    return error_set(err, STATUS_USE, "wrong use", "serve", "both --tls-cert and --tls-key",
+                     "one of the two is missing");
+  return STATUS_OK;
+}
+
+// ---- running ---------------------------------------------------------------------------------------------------------
+static enum status print_address(const struct serve *serve, const struct invocation *invocation, struct error *err)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  if (invocation_has(invocation, "json")) {
+    json_start(&json, &text);
+    json_object(&json);
+    json_member_string(&json, "url", serve_url(serve));
+    json_member_int(&json, "port", serve_port(serve));
+    json_member_string(&json, "dir", invocation_value(invocation, "dir"));
+    json_object_end(&json);
+  } else {
+    buf_text(&text, serve_url(serve));
+  }
+  buf_text(&text, "\n");
+  XSP_TRY(output_buf(&text, err));
+  return output_finish(err); // now: a script waits for it
+}
+
+// Blocked here and in all threads that begin from now on, so that sigwait gets them.
+static void block_signals(sigset_t *ret_signals)
+{
+  sigemptyset(ret_signals);
+  sigaddset(ret_signals, SIGINT);
+  sigaddset(ret_signals, SIGTERM);
+  sigaddset(ret_signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, ret_signals, NULL);
+  signal(SIGXFSZ, SIG_IGN); // a write beyond the limit on files fails like one on a full disk
+}
+
+// A second signal ends the program at once: what was received is in journals.
+static void allow_signals(const sigset_t *signals)
+{
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct serve_options options = {0};
+  struct texts texts = {0};
+  struct serve *serve = NULL;
+  sigset_t signals;
+  int signal_number = 0;
+  block_signals(&signals);
+  enum status status = read_options(invocation, &options, &texts, err);
+  if (status == STATUS_OK)
+    status = serve_start(&options, &serve, err);
+  enum status printed = status == STATUS_OK ? print_address(serve, invocation, err) : STATUS_OK;
+  bool goes_on = status == STATUS_OK && (printed == STATUS_OK || output_reader_left());
+  if (goes_on)
+    sigwait(&signals, &signal_number);
+  allow_signals(&signals);
+  if (serve != NULL) {
+    struct error stop_error = {0};
+    status = serve_stop(serve, &stop_error);
+    if (status != STATUS_OK)
+      *err = stop_error;
+  }
+  buf_done(&texts.token);
+  buf_done(&texts.certificate);
+  buf_done(&texts.key);
+  return status != STATUS_OK || goes_on ? status : printed;
+}
+
+static const struct option_description options[] = {
+    {"listen", 0, "HOST:PORT", "127.0.0.1:4318", false,
+     "Where to receive. Port 0 takes a free one. Elsewhere than on this machine's own addresses (127.0.0.0/8, ::1) "
+     "--token-file is required."},
+    {"dir", 0, "DIR", "xsp-traces", false, "The folder for files. It is made if it is missing."},
+    {"token-file", 0, "FILE", NULL, false,
+     "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
+    {"tls-cert", 0, "FILE", NULL, false, "Speak TLS, with this certificate (PEM, followed by its chain)."},
+    {"tls-key", 0, "FILE", NULL, false, "The certificate's key (PEM)."},
+    {"sync", 0, NULL, NULL, false,
+     "Write each request to the disk before it is acknowledged; requests at the same time share a write. Without it an "
+     "acknowledged request survives the end of xsp, but not a loss of power."},
+    {"file-bytes", 0, "N", "128M", false,
+     "End a file when so many bytes were received for it; K, M and G multiply by 1024. Storing a file takes about as "
+     "much memory."},
+    {"file-quiet", 0, "SECONDS", "60", false, "End a file when nothing was received for so long."},
+    {"limit-body", 0, "N", "64M", false,
+     "Refuse requests of more than N bytes, also after decompression. At most 100M."},
+    {"limit-connections", 0, "N", "1024", false,
+     "Take at most N connections at a time. Others are closed at once, and their clients try again."},
+    {"timeout", 0, "SECONDS", "60", false,
+     "Close a connection that takes longer to send a request, or sends none for so long."},
+    {"library", 0, "NAME=PATH", NULL, true,
+     "With NAME microhttpd: take this libmicrohttpd; also by the environment variable XSP_LIBRARY_MICROHTTPD."},
+    {"json", 0, NULL, NULL, false, "Print url, port and folder as JSON."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp serve --dir traces", "any OpenTelemetry SDK of this machine can send to it as it is"},
+    {"xsp serve --listen 0.0.0.0:4318 --token-file token --tls-cert cert.pem --tls-key key.pem", "other machines, too"},
+    {"xsp serve --listen 127.0.0.1:0 --json", "a free port, printed as JSON"},
+    {0},
+};
+
+const struct verb verb_serve = {
+    .name = "serve",
+    .summary = "receive spans of OpenTelemetry and keep them as files",
+    .synopsis = "[--listen HOST:PORT] [--dir DIR] [OPTION...]",
+    .description =
+        "Takes spans by OTLP/HTTP (POST /v1/traces, protobuf or JSON, plain, gzip or zstd), from any program with an "
+        "OpenTelemetry SDK or from a Collector, and keeps them in DIR/spans-*.xsp, which every reading verb opens "
+        "while "
+        "the server runs. It prints its address and stops at Ctrl-C or SIGTERM, with status 0.\n\n"
+        "A request is acknowledged once it is in DIR/spans-*.journal. What is acknowledged survives the end of "
+        "xsp, however it ends: the next xsp serve with this DIR stores it, each span once. A file is made again "
+        "after a second without spans, and every ten seconds while they come.\n\n"
+        "Without a token only requests from this machine are taken, and none that a web page of another site "
+        "sends.",
+    .least_arguments = 0,
+    .most_arguments = 0,
+    .options = options,
+    .examples = examples,
+    .see_also = "import, info, analyze",
+    .run = run,
+};

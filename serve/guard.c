@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of the headers that say who asks. Called by request.c for each request, before anything else of it is looked at.
+#include "serve/guard.h"
+
+#include "base/slice.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+bool guard_is_token(const char *authorization, const char *token)
+{
+  static const char scheme[] = "Bearer ";
+  if (authorization == NULL || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+    return false;
+  const char *given = authorization + sizeof scheme - 1;
+  size_t length = strlen(token), given_length = strlen(given);
+  volatile unsigned difference = length != given_length;
+  for (size_t i = 0; i < length; i++) // no early end: how long it takes must not depend on what is equal
+    difference |= (unsigned char)token[i] ^ (unsigned char)(given_length > 0 ? given[i % given_length] : 0);
+  return difference == 0;
+}
+
+// The host of "host:port", "[host]:port" or "host". False: what follows the host is no port.
+static bool cut_port(const char *text, char *host, size_t size)
+{
+  const char *end = text[0] == '[' ? strchr(text, ']') : strchr(text, ':');
+  const char *from = text[0] == '[' ? text + 1 : text;
+  size_t length = end != NULL ? (size_t)(end - from) : strlen(from);
+  if (length >= size || (text[0] == '[' && end == NULL))
+    return false;
+  memcpy(host, from, length);
+  host[length] = 0;
+  const char *port = end != NULL ? end + (text[0] == '[') : "";
+  return *port == 0 || (*port == ':' && strspn(port + 1, "0123456789") == strlen(port + 1));
+}
+
+bool guard_is_local_host(const char *host)
+{
+  char name[256];
+  struct in_addr four;
+  struct in6_addr six;
+  if (host == NULL || !cut_port(host, name, sizeof name))
+    return false;
+  if (strcasecmp(name, "localhost") == 0)
+    return true;
+  if (host[0] == '[')
+    return inet_pton(AF_INET6, name, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+  return inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127;
+}
+
+bool guard_is_own_origin(const char *origin, const char *host)
+{
+  if (origin == NULL)
+    return true;
+  const char *authority = strstr(origin, "://");
+  return authority != NULL && host != NULL && strcasecmp(authority + 3, host) == 0;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/guard.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void test_tokens(void **state)
+{
+  (void)state;
+  assert_true(guard_is_token("Bearer s3cret", "s3cret"));
+  assert_true(guard_is_token("bearer s3cret", "s3cret"));
+  assert_false(guard_is_token(NULL, "s3cret"));
+  assert_false(guard_is_token("", "s3cret"));
+  assert_false(guard_is_token("Bearer ", "s3cret"));
+  assert_false(guard_is_token("Bearer s3cre", "s3cret"));
+  assert_false(guard_is_token("Bearer s3crets3cret", "s3cret")); // the token, repeated
+  assert_false(guard_is_token("Bearer S3cret", "s3cret"));
+  assert_false(guard_is_token("Basic s3cret", "s3cret"));
+}
+
+static void test_hosts(void **state)
+{
+  static const char *const local[] = {"localhost",      "localhost:4318", "LOCALHOST:1", "127.0.0.1",
+                                      "127.9.8.7:4318", "[::1]",          "[::1]:4318"};
+  static const char *const foreign[] = {"",
+                                        "evil.example",
+                                        "localhost.evil.example",
+                                        "127.0.0.1.evil.example",
+                                        "10.0.0.1",
+                                        "[::2]:4318",
+                                        "[::1",
+                                        "localhost:4318.evil.example",
+                                        "127.0.0.1x",
+                                        "localhost:a",
+                                        "0x7f000001"};
+  (void)state;
+  for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+    assert_true(guard_is_local_host(local[i]));
+  for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+    assert_false(guard_is_local_host(foreign[i]));
+  assert_false(guard_is_local_host(NULL));
+}
+
+static void test_origins(void **state)
+{
+  (void)state;
+  assert_true(guard_is_own_origin(NULL, "localhost:4318"));
+  assert_true(guard_is_own_origin("http://localhost:4318", "localhost:4318"));
+  assert_false(guard_is_own_origin("http://localhost:3000", "localhost:4318"));
+  assert_false(guard_is_own_origin("https://evil.example", "localhost:4318"));
+  assert_false(guard_is_own_origin("null", "localhost:4318"));
+  assert_false(guard_is_own_origin("http://localhost:4318", NULL));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tokens),
+      cmocka_unit_test(test_hosts),
+      cmocka_unit_test(test_origins),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

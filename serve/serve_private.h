@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What serve.c (start and stop) and request.c (what happens to a request) share.
+#ifndef XSP_SERVE_SERVE_PRIVATE_H
+#define XSP_SERVE_SERVE_PRIVATE_H
+
+#include "serve/address.h"
+#include "serve/connections.h"
+#include "serve/journal.h"
+#include "serve/keeper.h"
+#include "serve/microhttpd.h"
+#include "serve/serve.h"
+
+#include <semaphore.h>
+
+struct serve {
+  struct serve_options options;
+  struct microhttpd http;
+  struct address address;
+  char url[sizeof "https://" + sizeof((struct address *)0)->text];
+  struct journal *journal;
+  struct keeper *keeper;
+  struct connections connections;
+  struct MHD_Daemon *daemon;
+  int listening;       // its descriptor of the address
+  uint64_t seed;       // of hashes
+  uint64_t body_bytes; // atomic: of all bodies in memory
+  sem_t expansions;    // how many more bodies may be decompressed at once
+  bool is_stopping;    // atomic
+  pthread_t starter;   // the thread of serve_start
+  char problem[200];   // what libmicrohttpd reported to it
+};
+
+// ---- request.c: called by libmicrohttpd on the connection's thread
+enum MHD_Result request_take(void *serve, struct MHD_Connection *connection, const char *url, const char *method,
+                             const char *version, const char *data, size_t *size, void **state);
+void request_end(void *serve, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode reason);
+
+#endif
