@@ -53,6 +53,25 @@ static bool is_known(const struct otlp_value *value, bool (*from_name)(const cha
   return value->type == OTLP_TEXT && from_name(value->text.data, value->text.length, &ignored);
 }
 
+// Of the roles that are judged here; any other is a tag. Called for each attribute: by length first, unlike otlp_span_role.
+static enum otlp_role judged_role(struct slice key)
+{
+  switch (key.length) {
+  case sizeof "xsp.kind" - 1:
+    return memcmp(key.data, "xsp.kind", key.length) == 0   ? OTLP_IS_KIND
+           : memcmp(key.data, "xsp.open", key.length) == 0 ? OTLP_IS_OPEN
+                                                           : OTLP_IS_TAG;
+  case sizeof "xsp.level" - 1:
+    return memcmp(key.data, "xsp.level", key.length) == 0 ? OTLP_IS_LEVEL : OTLP_IS_TAG;
+  case sizeof "xsp.end_ns" - 1:
+    return memcmp(key.data, "xsp.end_ns", key.length) == 0 ? OTLP_IS_END : OTLP_IS_TAG;
+  case sizeof "xsp.start_ns" - 1:
+    return memcmp(key.data, "xsp.start_ns", key.length) == 0 ? OTLP_IS_START : OTLP_IS_TAG;
+  default:
+    return OTLP_IS_TAG;
+  }
+}
+
 // REQUEST_REASONS: nothing is wrong with the span. In the importer's order: a span is counted under one reason.
 static enum request_reason judge(const struct otlp_span *span)
 {
@@ -60,10 +79,7 @@ static enum request_reason judge(const struct otlp_span *span)
   bool has_times = true;
   for (size_t i = 0; i < span->attribute_count; i++) {
     const struct otlp_attribute *attribute = &span->attributes[i];
-    struct slice tag;
-    if (!slice_starts_with(attribute->key, "xsp."))
-      continue;
-    enum otlp_role role = otlp_span_role(attribute->key, &tag);
+    enum otlp_role role = judged_role(attribute->key);
     if (role == OTLP_IS_LEVEL && !is_known(&attribute->value, level_from_name))
       reason = REQUEST_BAD_LEVEL;
     else if (role == OTLP_IS_KIND && reason == REQUEST_REASONS && !is_known(&attribute->value, kind_from_name))

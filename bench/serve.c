@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ingest of xsp serve: a client encodes and sends requests of 512 spans, one after the other, each acknowledged once it is in
+// the journal; files are made of them meanwhile. The floor is a server with the same HTTP library and the same client, in the
+// same rounds, which reads a request and discards it. Wall time: client and server share the machine.
+#include "serve/serve.h"
+#include "base/clock.h"
+#include "base/folder.h"
+#include "bench/measure.h"
+#include "otlp/encode.h"
+#include "serve/microhttpd.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SPANS 512
+#define ROUNDS 7
+#define REQUESTS 600 // a round: 300,000 spans
+
+// ---- the request -----------------------------------------------------------------------------------------------------
+// With ids that no request had before: the importer would leave repeated ones out.
+static void write_request(struct buf *buf)
+{
+  static uint64_t last_id;
+  struct otlp_out out;
+  const uint8_t trace[16] = {1};
+  uint8_t id[8];
+  buf_clear(buf);
+  otlp_out_init(&out, false, buf);
+  size_t request = otlp_out_message(&out, OTLP_REQUEST_RESOURCE_SPANS);
+  size_t group = otlp_out_message(&out, OTLP_RESOURCE_SPANS_SCOPE_SPANS);
+  for (unsigned i = 0; i < SPANS; i++) {
+    const char *name = i & 1 ? "aten::scaled_dot_product_attention" : "nn.Module: Layer_7";
+    size_t span = otlp_out_message(&out, OTLP_SCOPE_SPANS_SPANS);
+    last_id++;
+    memcpy(id, &last_id, sizeof id);
+    otlp_out_id(&out, OTLP_SPAN_TRACE_ID, trace, sizeof trace);
+    otlp_out_id(&out, OTLP_SPAN_ID, id, sizeof id);
+    otlp_out_text(&out, OTLP_SPAN_NAME, name, strlen(name));
+    otlp_out_enum(&out, OTLP_SPAN_KIND, OTLP_SPAN_KIND_INTERNAL);
+    otlp_out_time(&out, OTLP_SPAN_START, UINT64_C(1700000000000000000) + i * 1000);
+    otlp_out_time(&out, OTLP_SPAN_END, UINT64_C(1700000000000000900) + i * 1000);
+    otlp_out_attribute(&out, OTLP_SPAN_ATTRIBUTES, "", slice_of("xsp.level"), otlp_value_of_text(slice_of("layer")));
+    otlp_out_attribute(&out, OTLP_SPAN_ATTRIBUTES, "", slice_of("xsp.layer_index"), otlp_value_of_int(i));
+    otlp_out_message_end(&out, span);
+  }
+  otlp_out_message_end(&out, group);
+  otlp_out_message_end(&out, request);
+  otlp_out_done(&out);
+}
+
+// ---- the client ------------------------------------------------------------------------------------------------------
+static int connect_to(uint16_t port)
+{
+  const struct sockaddr_in address = {
+      .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  int file = socket(AF_INET, SOCK_STREAM, 0);
+  if (file < 0 || connect(file, (const struct sockaddr *)&address, sizeof address) != 0) {
+    perror("bench: connect");
+    exit(3);
+  }
+  return file;
+}
+
+static void send_request(int file, const struct buf *message)
+{
+  char head[256], reply[1024];
+  int head_length = snprintf(head, sizeof head,
+                             "POST /v1/traces HTTP/1.1\r\nHost: localhost\r\n"
+                             "Content-Type: application/x-protobuf\r\nContent-Length: %zu\r\n\r\n",
+                             message->length);
+  struct iovec parts[] = {{head, (size_t)head_length}, {message->data, message->length}};
+  size_t length = 0;
+  for (int part = 0; part < 2;) {
+    ssize_t sent = writev(file, parts + part, 2 - part);
+    if (sent < 0)
+      exit(3);
+    for (; part < 2 && (size_t)sent >= parts[part].iov_len; part++)
+      sent -= (ssize_t)parts[part].iov_len;
+    if (part < 2) {
+      parts[part].iov_base = (char *)parts[part].iov_base + sent;
+      parts[part].iov_len -= (size_t)sent;
+    }
+  }
+  while (memmem(reply, length, "\r\n\r\n", 4) == NULL) {
+    ssize_t count = read(file, reply + length, sizeof reply - length);
+    if (count <= 0)
+      exit(3);
+    length += (size_t)count;
+  }
+  if (memcmp(reply, "HTTP/1.1 200 ", 13) != 0) {
+    fprintf(stderr, "bench: %.*s\n", (int)length, reply);
+    exit(3);
+  }
+}
+
+// ns a span. `is_ready`: the requests are encoded before, and the time is that of sending alone.
+static double run_round(int file, bool is_ready)
+{
+  static struct buf requests[REQUESTS]; // used again: allocated once
+  uint64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < REQUESTS && is_ready; i++)
+    write_request(&requests[i]);
+  if (is_ready)
+    start_ns = clock_now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < REQUESTS; i++) {
+    struct buf *request = &requests[is_ready ? i : 0];
+    if (!is_ready)
+      write_request(request);
+    send_request(file, request);
+  }
+  return (double)(clock_now_ns(CLOCK_MONOTONIC) - start_ns) / REQUESTS / SPANS;
+}
+
+// ---- servers, each in a process of its own ---------------------------------------------------------------------------
+static struct microhttpd http;
+
+static enum MHD_Result discard(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+                               const char *version, const char *data, size_t *size, void **state)
+{
+  static int begun;
+  struct MHD_Response *response = context;
+  (void)url, (void)method, (void)version, (void)data;
+  if (*state == NULL) {
+    *state = &begun;
+    return MHD_YES;
+  }
+  if (*size == 0)
+    return http.MHD_queue_response(connection, 200, response);
+  *size = 0;
+  return MHD_YES;
+}
+
+static uint16_t start_floor(void)
+{
+  struct error err = {0};
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  check(microhttpd_open(NULL, &http, &err), &err);
+  struct MHD_Response *response = http.MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+  int file = socket(AF_INET, SOCK_STREAM, 0);
+  if (bind(file, (struct sockaddr *)&address, length) != 0 || listen(file, 16) != 0 ||
+      getsockname(file, (struct sockaddr *)&address, &length) != 0 ||
+      http.MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0, NULL,
+                            NULL, discard, response, MHD_OPTION_LISTEN_SOCKET, file, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)128 << 10, MHD_OPTION_END) == NULL)
+    exit(3);
+  return ntohs(address.sin_port);
+}
+
+static void on_message(const char *format, ...)
+{
+  fprintf(stderr, "bench: %s\n", format);
+}
+
+static const char *folder;
+static bool is_synced;
+
+static uint16_t start_serve(void)
+{
+  struct error err = {0};
+  struct serve *serve = NULL;
+  const struct serve_options options = {.listen = "127.0.0.1:0",
+                                        .folder = folder,
+                                        .limit_body_bytes = (uint64_t)64 << 20,
+                                        .limit_connections = 16,
+                                        .timeout_s = 600,
+                                        .sync = is_synced,
+                                        .file_bytes = (uint64_t)128 << 20,
+                                        .quiet_s = 60,
+                                        .message = on_message};
+  check(serve_start(&options, &serve, &err), &err);
+  return serve_port(serve);
+}
+
+static pid_t start(uint16_t (*start_server)(void), uint16_t *ret_port)
+{
+  int ends[2];
+  if (pipe(ends) != 0)
+    exit(3);
+  pid_t child = fork();
+  if (child == 0) {
+    uint16_t port = start_server();
+    if (write(ends[1], &port, sizeof port) != sizeof port)
+      _exit(3);
+    for (;;)
+      pause();
+  }
+  close(ends[1]);
+  if (child < 0 || read(ends[0], ret_port, sizeof *ret_port) != sizeof *ret_port)
+    exit(3);
+  close(ends[0]);
+  return child;
+}
+
+// ---- measuring -------------------------------------------------------------------------------------------------------
+static void measure(const char *name, bool with_sync, bool is_ready, const char *target)
+{
+  char place[] = "/tmp/xsp-bench-serve-XXXXXX";
+  double values[ROUNDS], floors[ROUNDS];
+  uint16_t ports[2];
+  folder = mkdtemp(place);
+  is_synced = with_sync;
+  const pid_t children[] = {start(start_floor, &ports[0]), start(start_serve, &ports[1])};
+  const int files[] = {connect_to(ports[0]), connect_to(ports[1])};
+  for (int i = 0; i < ROUNDS; i++) {
+    floors[i] = run_round(files[0], is_ready);
+    values[i] = run_round(files[1], is_ready);
+  }
+  for (int i = 0; i < 2; i++) {
+    close(files[i]);
+    kill(children[i], SIGKILL);
+    waitpid(children[i], NULL, 0);
+  }
+  folder_remove_flat(place);
+  double value = median(values, ROUNDS), floor = median(floors, ROUNDS);
+  printf("{\"bench\":\"serve/ingest\",\"case\":\"512 spans a request, %s\",\"value\":%.1f,\"unit\":\"ns/span\","
+         "\"floor\":%.1f,\"ratio\":%.3f,\"target\":%s,\"peers\":{}}\n",
+         name, value, floor, value / floor, target);
+  fflush(stdout);
+}
+
+int main(void)
+{
+  signal(SIGPIPE, SIG_IGN);
+  measure("survives kill -9", false, false, "1.67"); // 0.6 of the floor's rate
+  measure("survives kill -9, encoded before", false, true, "null");
+  measure("on the disk", true, false, "null");
+  return 0;
+}
