@@ -10,7 +10,7 @@ import unittest
 
 import otlp
 from otlp import request, span
-from scripted import xsp, xsp_json
+from scripted import leveled, xsp, xsp_json
 from server import JSON, PROTO, Server, files, names, rows, wait_for
 from test_serve import ServeTest
 
@@ -49,6 +49,16 @@ class Files(ServeTest):
         file, = files(self.folder)
         for text in (SPANS, TAGS):
             self.assertEqual(xsp_json("sql", file, text, "--json"), xsp_json("sql", self.parent / "spans.xsp", text, "--json"))
+
+    def test_what_xsp_publishes(self):
+        """A file that is published to the server gives the same analyses there."""
+        file = leveled().write(self.parent / "a.xsp")
+        server = self.server()
+        xsp("export", file, "--to", "otlp", "--publish", server.about["url"], check=0)
+        self.stopped(server)
+        received, = files(self.folder)
+        for analysis in ("A1", "A2", "L0"):
+            self.assertEqual(xsp_json("analyze", analysis, received, "--json"), xsp_json("analyze", analysis, file, "--json"))
 
     def test_rejected_are_those_that_an_import_skips(self):
         rng = random.Random(21)
