@@ -110,7 +110,7 @@ enum status run_facts_ranges(struct store *store, const struct run_facts *facts,
            " where run_id = %" PRId64 " and level in ('application', 'library')"
            " and coalesce(category, '') <> 'program' group by 1, 2 order by 4 desc, 1 limit %zu",
            facts->run_id, top);
-  const struct store_query_sink sink = {&table, NULL, put_range};
+  const struct store_query_sink sink = {.context = &table, .row = put_range};
   XSP_TRY(store_query(store, sql, &sink, err));
   *ret_table = (struct table){.id = "ranges", .title = "ranges and library calls by name"};
   table_answer(&table, ret_table);

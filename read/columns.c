@@ -59,7 +59,7 @@ static enum status add_row(void *context, const struct store_cell *cells, size_t
 
 enum status columns_query(struct store *store, const char *sql, struct xsp_read_table *table, struct error *err)
 {
-  const struct store_query_sink sink = {table, add_columns, add_row};
+  const struct store_query_sink sink = {.context = table, .columns = add_columns, .row = add_row};
   return store_query(store, sql, &sink, err);
 }
 

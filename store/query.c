@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One SELECT from a person or a script, and nothing else: an authorizer allows reading tables and calling functions, all
 // other actions are refused while the statement is prepared. Called by `xsp sql`.
+#include "base/clock.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
@@ -84,6 +85,13 @@ static void read_cell(sqlite3_stmt *statement, int column, struct store_cell *re
   }
 }
 
+#define STEPS_BETWEEN_LOOKS 100000 // of SQLite's machine: about a millisecond
+
+static int is_late(void *context)
+{
+  return clock_now_ns(CLOCK_MONOTONIC) > *(const uint64_t *)context;
+}
+
 static enum status run_statement(struct store *store, sqlite3_stmt *statement, const struct store_query_sink *sink,
                                  struct error *err)
 {
@@ -106,6 +114,8 @@ static enum status run_statement(struct store *store, sqlite3_stmt *statement, c
     // An error of the statement's own making (integer overflow, a bad JSON path) is wrong use, not a broken file.
     status = problem_sqlite(err, what, store->path, store->db);
     int kind = code & 0xff;
+    if (kind == SQLITE_INTERRUPT)
+      status = error_set(err, STATUS_INPUT, what, store->path, NULL, "it ran for more than %u s", sink->timeout_s);
     if (kind == SQLITE_ERROR || kind == SQLITE_TOOBIG || kind == SQLITE_MISMATCH)
       status = error_set(err, STATUS_USE, what, store->path, NULL, "%s", sqlite3_errmsg(store->db));
   }
@@ -162,9 +172,13 @@ enum status store_query(struct store *store, const char *sql, const struct store
   if (store->is_writing)
     XSP_TRY(pending_flush(store, err));
   sqlite3_stmt *statement = NULL;
+  uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + sink->timeout_s * UINT64_C(1000000000);
   enum status status = prepare(store, sql, &statement, err);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
+    sqlite3_progress_handler(store->db, sink->timeout_s > 0 ? STEPS_BETWEEN_LOOKS : 0, is_late, &end_ns);
     status = run_statement(store, statement, sink, err);
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+  }
   sqlite3_finalize(statement);
   return status;
 }

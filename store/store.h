@@ -369,10 +369,11 @@ struct store_query_sink {
   enum status (*columns)(void *context, const char *const *names, size_t count, struct error *err);
   // Once a row. A status other than STATUS_OK ends the query and is what store_query returns.
   enum status (*row)(void *context, const struct store_cell *cells, size_t count, struct error *err);
+  unsigned timeout_s; // how long the query may run; 0: as long as it takes
 };
 // Runs one SELECT (or WITH … SELECT, VALUES, EXPLAIN of one). STATUS_USE: not one such statement, a syntax error, a
 // table or column that does not exist, or something that is not allowed (write, attach, pragma, load_extension).
-// STATUS_INPUT: the file is broken where the query looked.
+// STATUS_INPUT: the file is broken where the query looked, or the query ran for too long.
 enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink,
                         struct error *err) MUST_CHECK;
 

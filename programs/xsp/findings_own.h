@@ -8,7 +8,7 @@
 
 struct findings_folder {
   const char *path;   // NULL: there are none
-  unsigned timeout_s; // of each program; 0: none
+  unsigned timeout_s; // of each query and program; 0: none
 };
 
 // Runs the regular files of `folder` by name on an open trace and adds what they find to `table`, whose rows are then in order

@@ -36,7 +36,7 @@ enum status metric_lines(struct store *store, int64_t shown_run_id, struct buf *
 {
   char sql[256];
   struct lines lines = {.out = out};
-  const struct store_query_sink sink = {&lines, NULL, put_note};
+  const struct store_query_sink sink = {.context = &lines, .row = put_note};
   snprintf(
       sql, sizeof sql,
       "select n.value from note n join run r using (run_id) where n.key = 'tracers' and r.levels like '%%+metrics' "

@@ -156,7 +156,7 @@ static enum status put_models_of(struct buf *out, struct store *store, const cha
   char sql[640];
   struct buf names = {0};
   struct observed observed = {&names, ""};
-  const struct store_query_sink sink = {&observed, NULL, put_observed};
+  const struct store_query_sink sink = {.context = &observed, .row = put_observed};
   snprintf(sql, sizeof sql,
            "select s.name, count(*) %s group by 1 having (select count(distinct s.name) %s) between %d and 9 "
            "order by 2 desc, 1",

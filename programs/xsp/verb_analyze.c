@@ -312,7 +312,7 @@ static const struct option_description options[] = {
      "findings: your own, too: each query DIR/*.sql and each Python program DIR/*.py runs like a built-in one "
      "(docs/findings.md)."},
     {"findings-timeout", 0, "SECONDS", "600", false,
-     "findings: kill a program of DIR that runs for longer, with all that it started; 0: wait for ever."},
+     "findings: end a query or program of DIR that runs for longer, with all that it started; 0: wait for ever."},
     {"fail-on", 0, "ID[:PERCENT],...", NULL, true,
      "findings: exit status 1 where one of this id could save more than PERCENT of the time (where no bound is known: "
      "takes more); without PERCENT, where there is one. Status 2 where the file cannot answer one of them."},

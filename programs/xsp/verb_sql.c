@@ -96,7 +96,7 @@ static enum status print_json(struct store *store, const char *sql, struct error
   struct json_rows rows = {0};
   json_start(&rows.json, &rows.out);
   json_array(&rows.json);
-  const struct store_query_sink sink = {&rows, json_columns, json_row};
+  const struct store_query_sink sink = {.context = &rows, .columns = json_columns, .row = json_row};
   enum status status = store_query(store, sql, &sink, err);
   if (status == STATUS_OK) {
     json_array_end(&rows.json);
@@ -167,7 +167,7 @@ static enum status add_row(void *context, const struct store_cell *cells, size_t
 static enum status print_table(struct store *store, const char *sql, enum report_format format, struct error *err)
 {
   struct table_rows rows = {0};
-  const struct store_query_sink sink = {&rows, add_columns, add_row};
+  const struct store_query_sink sink = {.context = &rows, .columns = add_columns, .row = add_row};
   enum status status = store_query(store, sql, &sink, err);
   if (status == STATUS_OK) {
     const struct table table = {.columns = rows.columns,

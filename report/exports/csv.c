@@ -45,7 +45,7 @@ static enum status put_row(void *context, const struct store_cell *cells, size_t
 static enum status write_rows(struct store *store, const char *path, bool is_raw, struct error *err)
 {
   struct csv csv = {.is_raw = is_raw};
-  const struct store_query_sink sink = {&csv, put_columns, put_row};
+  const struct store_query_sink sink = {.context = &csv, .columns = put_columns, .row = put_row};
   enum status status = export_file_open(path, &csv.file, err);
   if (status == STATUS_OK)
     status = store_query(store,

@@ -190,6 +190,13 @@ time.sleep(1000)
         self.addCleanup(os.close, handle)
         self.assertTrue(select.select([handle], [], [], 30)[0])
 
+    def test_a_query_without_end(self):
+        options = self.own("endless.sql", "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n")
+        done = subprocess.run([scripted.XSP, "analyze", "findings", self.steps(), *options, "--findings-timeout", "1"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("it ran for more than 1 s", done.stderr)
+
     @unittest.skipUnless(PACKAGE.exists(), "the package xsp is not there")
     def test_a_program_that_leaves_another_behind(self):
         """Its end counts, not that of what holds its stdout."""
