@@ -18,6 +18,7 @@ from scripted import xsp
 
 WIDTH, LARGEST = 1024, 32
 NOISE = 1.2
+TRIALS = 3
 
 
 def made(path, scale):
@@ -68,16 +69,18 @@ class ProfiledFindings(unittest.TestCase):
         self.assertEqual((found["rule"], found["context"]), ("batch_size", "batch size 1"))
         self.assertFalse([row for row in finding_pairs.findings(file, "--only", "F10", "--batch", str(LARGEST))
                           if "less than" in row["title"]])
-        gain_s = seconds(self.usual, 1) - seconds(self.usual, LARGEST) / LARGEST
+        gain_s = min(seconds(self.usual, 1) - seconds(self.usual, LARGEST) / LARGEST for _ in range(TRIALS))
         self.assertLessEqual(gain_s * 1e3, NOISE * found["saving_ms"])
 
     def test_below_roof(self):
         """Denormal numbers, which the processor computes in microcode."""
         bad = made(self.folder / "denormal.onnx", 1e-39)
+        if seconds(bad, LARGEST) < 4 * seconds(self.usual, LARGEST):
+            self.skipTest("this processor computes denormal numbers fast")
         found = finding_pairs.findings(self.profiled(bad, "--batch", str(LARGEST)), "--only", "F11")
         self.assertEqual({row["rule"] for row in found}, {"below_roof"})
         self.assertEqual(finding_pairs.findings(self.profiled(self.usual, "--batch", str(LARGEST)), "--only", "F11"), [])
-        gain_s = seconds(bad, LARGEST) - seconds(self.usual, LARGEST)
+        gain_s = min(seconds(bad, LARGEST) - seconds(self.usual, LARGEST) for _ in range(TRIALS))
         self.assertLessEqual(gain_s * 1e3, NOISE * sum(row["saving_ms"] for row in found))
 
 
