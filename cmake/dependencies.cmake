@@ -9,7 +9,7 @@ pkg_check_modules(ZLIB REQUIRED zlib)
 pkg_check_modules(YAML REQUIRED yaml-0.1)
 pkg_check_modules(CRYPTO REQUIRED libcrypto)
 pkg_check_modules(DW REQUIRED libdw)
-pkg_check_modules(CURL REQUIRED libcurl>=7.85) # its headers: publish/ opens it at run time
+pkg_check_modules(CURL REQUIRED libcurl>=7.85) # its headers: base/curl.h opens it at run time
 pkg_check_modules(MICROHTTPD REQUIRED libmicrohttpd) # opened at run time: never linked
 find_library(IBERTY_LIBRARIES NAMES libiberty.a REQUIRED) # there is no other form of it
 if(XSP_TESTS)

@@ -1,58 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl behind one function. Called by publish.c. libcurl is not linked: only publishing needs it and the dozens of
-// libraries it brings, and the system's own has the system's certificates, also for a relocated xsp.
+// libcurl behind two functions. Called by publish.c, control.c and stream.c.
 #include "publish/http.h"
 
-#include "base/library.h"
+#include "base/curl.h"
 #include "base/memory.h"
 
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ANSWER_BYTES_MOST ((size_t)4 << 20) // as OTLP recommends
 
-#define CURL_FUNCTIONS(X)                                                                                              \
-  X(easy_init)                                                                                                         \
-  X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_cleanup) X(easy_strerror) X(slist_append) X(slist_free_all)
-
-struct curl_functions {
-#define X(name) __typeof__(curl_##name) *name;
-  CURL_FUNCTIONS(X)
-#undef X
-};
+#define FORMS 3 // enum http_form
 
 struct http {
   struct curl_functions curl;
   CURL *handle;
-  struct curl_slist *headers[2]; // of protobuf and of JSON
+  struct curl_slist *headers[FORMS];
   char problem[CURL_ERROR_SIZE];
 };
 
-static enum status load(struct curl_functions *curl, struct error *err)
+static void add_header(struct http *http, int form, const char *text)
 {
-  static const char *const sonames[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
-  static const struct library_names names = {"curl", sonames, NULL, "apt-get install libcurl4"};
-  struct library library;
-  XSP_TRY(library_open(&names, NULL, &library, err));
-#define X(name) curl->name = (__typeof__(curl->name))dlsym(library.handle, "curl_" #name);
-  CURL_FUNCTIONS(X)
-#undef X
-#define X(name) || curl->name == NULL
-  if (false CURL_FUNCTIONS(X))
-    return error_set(err, STATUS_SYSTEM, "cannot publish", library.path, names.advice,
-                     "not a libcurl: functions are missing");
-#undef X
-  return STATUS_OK;
-}
-
-static void add_header(struct http *http, int index, const char *text)
-{
-  struct curl_slist *longer = http->curl.slist_append(http->headers[index], text);
+  struct curl_slist *longer = http->curl.slist_append(http->headers[form], text);
   if (longer == NULL)
     memory_exhausted();
-  http->headers[index] = longer;
+  http->headers[form] = longer;
 }
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *context)
@@ -65,12 +37,14 @@ static void set_up(struct http *http, const struct address *address)
 {
   struct curl_functions *curl = &http->curl;
   CURL *handle = http->handle;
-  for (int is_json = 0; is_json < 2; is_json++) {
-    add_header(http, is_json, is_json ? "Content-Type: application/json" : "Content-Type: application/x-protobuf");
-    add_header(http, is_json, "Content-Encoding: gzip");
-    add_header(http, is_json, "Expect:"); // no pause before large requests
+  for (int form = 0; form < FORMS; form++) {
+    bool is_protobuf = form == HTTP_PROTOBUF_PACKED;
+    add_header(http, form, is_protobuf ? "Content-Type: application/x-protobuf" : "Content-Type: application/json");
+    if (form != HTTP_JSON)
+      add_header(http, form, "Content-Encoding: gzip");
+    add_header(http, form, "Expect:"); // no pause before large requests
     for (size_t i = 0; i < address->headers.count; i++)
-      add_header(http, is_json, address->headers.items[i]);
+      add_header(http, form, address->headers.items[i]);
   }
   curl->easy_setopt(handle, CURLOPT_ERRORBUFFER, http->problem);
   curl->easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
@@ -79,7 +53,6 @@ static void set_up(struct http *http, const struct address *address)
                     "http,https"); // libcurl before 7.85 does not know it; the URL is checked
   curl->easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl->easy_setopt(handle, CURLOPT_USERAGENT, "xsp/" XSP_VERSION);
-  curl->easy_setopt(handle, CURLOPT_POST, 1L);
   curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
   if (address->certificate != NULL)
     curl->easy_setopt(handle, CURLOPT_CAINFO, address->certificate);
@@ -88,7 +61,7 @@ static void set_up(struct http *http, const struct address *address)
 enum status http_open(const struct address *address, struct http **ret_http, struct error *err)
 {
   struct http *http = *ret_http = memory_new(1, sizeof *http);
-  enum status status = load(&http->curl, err);
+  enum status status = curl_open("cannot publish", &http->curl, err);
   if (status == STATUS_OK && (http->handle = http->curl.easy_init()) == NULL)
     status = error_set(err, STATUS_SYSTEM, "cannot publish", "libcurl", NULL, "it cannot be started");
   if (status == STATUS_OK) {
@@ -105,8 +78,8 @@ void http_close(struct http *http)
   if (http == NULL)
     return;
   http->curl.easy_cleanup(http->handle);
-  for (int i = 0; i < 2; i++)
-    http->curl.slist_free_all(http->headers[i]);
+  for (int form = 0; form < FORMS; form++)
+    http->curl.slist_free_all(http->headers[form]);
   free(http);
 }
 
@@ -130,8 +103,7 @@ static bool is_lost(CURLcode result)
   return false;
 }
 
-void http_post(struct http *http, const char *body, size_t length, bool is_json, int64_t timeout_ms,
-               struct http_answer *answer)
+static void perform(struct http *http, int64_t timeout_ms, struct http_answer *answer)
 {
   struct curl_functions *curl = &http->curl;
   CURL *handle = http->handle;
@@ -141,9 +113,6 @@ void http_post(struct http *http, const char *body, size_t length, bool is_json,
   *answer = (struct http_answer){0};
   buf_init(&answer->body, ANSWER_BYTES_MOST);
   http->problem[0] = 0;
-  curl->easy_setopt(handle, CURLOPT_HTTPHEADER, http->headers[is_json]);
-  curl->easy_setopt(handle, CURLOPT_POSTFIELDS, body);
-  curl->easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
   curl->easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
   curl->easy_setopt(handle, CURLOPT_WRITEDATA, &answer->body);
   CURLcode result = curl->easy_perform(handle);
@@ -161,4 +130,22 @@ void http_post(struct http *http, const char *body, size_t length, bool is_json,
   answer->type = type;
   answer->location = location;
   answer->retry_after_s = retry_after_s;
+}
+
+void http_post(struct http *http, const char *body, size_t length, enum http_form form, int64_t timeout_ms,
+               struct http_answer *answer)
+{
+  struct curl_functions *curl = &http->curl;
+  curl->easy_setopt(http->handle, CURLOPT_POST, 1L);
+  curl->easy_setopt(http->handle, CURLOPT_HTTPHEADER, http->headers[form]);
+  curl->easy_setopt(http->handle, CURLOPT_POSTFIELDS, body);
+  curl->easy_setopt(http->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+  perform(http, timeout_ms, answer);
+}
+
+void http_get(struct http *http, int64_t timeout_ms, struct http_answer *answer)
+{
+  http->curl.easy_setopt(http->handle, CURLOPT_HTTPGET, 1L);
+  http->curl.easy_setopt(http->handle, CURLOPT_HTTPHEADER, http->headers[HTTP_JSON]);
+  perform(http, timeout_ms, answer);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST over one kept connection, by libcurl, which is opened at run time. Inside this room only. One thread.
+// POST and GET over one kept connection, by libcurl, which is opened at run time. Inside this room only. One thread.
 #ifndef XSP_PUBLISH_HTTP_H
 #define XSP_PUBLISH_HTTP_H
 
@@ -22,8 +22,9 @@ struct http_answer {
   int64_t retry_after_s; // Retry-After, in seconds or as a date; 0: none
   struct buf body;       // owned; cleared by the next request. Starts as {0}
 };
-// Sends a gzip'ed request.
-void http_post(struct http *http, const char *body, size_t length, bool is_json, int64_t timeout_ms,
+enum http_form { HTTP_PROTOBUF_PACKED, HTTP_JSON_PACKED, HTTP_JSON }; // packed by gzip
+void http_post(struct http *http, const char *body, size_t length, enum http_form form, int64_t timeout_ms,
                struct http_answer *answer);
+void http_get(struct http *http, int64_t timeout_ms, struct http_answer *answer);
 
 #endif

@@ -168,8 +168,9 @@ static enum reply_verdict post(struct publisher *publisher, const struct request
   char why[512];
   for (;;) {
     uint64_t left_ms = patience_left_ms(publisher);
-    http_post(publisher->http, request->body.data, request->body.length, request->is_json,
-              (int64_t)(left_ms > 1000 ? left_ms : 1000), answer);
+    http_post(publisher->http, request->body.data, request->body.length,
+              request->is_json ? HTTP_JSON_PACKED : HTTP_PROTOBUF_PACKED, (int64_t)(left_ms > 1000 ? left_ms : 1000),
+              answer);
     enum reply_verdict verdict = answer->code != 0 ? reply_verdict_of(answer->code)
                                  : answer->is_lost ? REPLY_RETRY
                                                    : REPLY_STOP;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the functions of libcurl. Called by rooms that speak HTTP as clients.
+#include "base/curl.h"
+
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+
+enum status curl_open(const char *what, struct curl_functions *curl, struct error *err)
+{
+  static const char *const sonames[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+  static const struct library_names names = {"curl", sonames, NULL, "apt-get install libcurl4"};
+  struct library library;
+  XSP_TRY(library_open(&names, NULL, &library, err));
+#define X(name) curl->name = (__typeof__(curl->name))dlsym(library.handle, "curl_" #name);
+  CURL_FUNCTIONS(X)
+#undef X
+#define X(name) || curl->name == NULL
+  if (false CURL_FUNCTIONS(X))
+    return error_set(err, STATUS_SYSTEM, what, library.path, names.advice, "not a libcurl: functions are missing");
+#undef X
+  return STATUS_OK;
+}

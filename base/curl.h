@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// libcurl, opened at run time. It is not linked: few verbs need it and the dozens of libraries it brings, and the system's own
+// has the system's certificates, also for a relocated xsp.
+#ifndef XSP_BASE_CURL_H
+#define XSP_BASE_CURL_H
+
+#include "base/error.h"
+
+#include <curl/curl.h>
+
+#define CURL_FUNCTIONS(X)                                                                                              \
+  X(easy_init)                                                                                                         \
+  X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_cleanup) X(easy_strerror) X(slist_append) X(slist_free_all)
+
+struct curl_functions {
+#define X(name) __typeof__(curl_##name) *name;
+  CURL_FUNCTIONS(X)
+#undef X
+};
+
+// `what` begins the message: "cannot publish". STATUS_SYSTEM: there is no libcurl.
+enum status curl_open(const char *what, struct curl_functions *ret_curl, struct error *err) MUST_CHECK;
+
+#endif
