@@ -29,8 +29,8 @@ static const struct option_description options[] = {
      "Batch sizes to measure, in this order. A manifest may have others as default."},
     {"levels", 'l', "SET,SET,...", "M,M/L", false,
      "Level sets to measure: levels A, M, L, Lib, K joined by '/', with K also +metrics after it: hardware metrics of "
-     "kernels. Each set is measured in runs of its own, "
-     "interleaved with the others, so that the latency of a level is free of what the levels below it cost."},
+     "kernels. Each set is measured in runs of its own, interleaved with the others, so that the latency of a level is "
+     "free of what the levels below it cost."},
     {"serialize", 0, NULL, NULL, false,
      "Also measure the deepest level set with launches one after the other (@serial), interleaved with the others: "
      "layers then last as long as their kernels."},
@@ -40,9 +40,8 @@ static const struct option_description options[] = {
      "shape is never pooled with the others."},
     {"cold", 0, "N", "0", false,
      "Then start N fresh processes for each framework, batch size and level set of models and layers alone, each of "
-     "which loads "
-     "the model and makes its first inference: both are shown next to the others and pooled with none. Layers of first "
-     "inferences: xsp analyze A2 --cold. Costs N times loading the model for each of them."},
+     "which loads the model and makes its first inference: both are shown next to the others and pooled with none. "
+     "Layers of first inferences: xsp analyze A2 --cold. Costs N times loading the model for each of them."},
     {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},
     {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
     {"framework", 0, "NAME,NAME,...", NULL, false,
@@ -54,9 +53,8 @@ static const struct option_description options[] = {
      "XSP_LIBRARY_NAME."},
     {"device", 0, "DEVICE", NULL, false,
      "What the model runs on: cpu, gpu, gpu:N (the N-th, from 0), or the framework's own name: an execution provider "
-     "of "
-     "ONNX Runtime (TensorRT, ROCm, OpenVINO:NPU), a device of OpenVINO (NPU, AUTO:GPU,CPU), an accelerator of LiteRT "
-     "(npu). Default: the CPU; of TensorFlow its first GPU, if there is one."},
+     "of ONNX Runtime (TensorRT, ROCm, OpenVINO:NPU), a device of OpenVINO (NPU, AUTO:GPU,CPU), an accelerator of "
+     "LiteRT (npu). Default: the CPU; of TensorFlow its first GPU, if there is one."},
     {"sequential", 0, NULL, NULL, false,
      "Measure several frameworks or versions one after the other, not interleaved: only one of them is in memory at a "
      "time, but what drifts on the machine falls on them unequally."},
@@ -311,9 +309,9 @@ const struct verb verb_profile = {
     .summary = "measure a model over batch sizes and levels",
     .synopsis = "MODEL [OPTION...]",
     .description = "MODEL is a model's file or folder, a function that makes one (FILE.py:FUNCTION, for PyTorch), or a "
-                   "manifest (.yml), which has the origin of the model, which "
-                   "framework and versions of it run it and what it takes; options override it. Models that its "
-                   "generator makes are kept in the folder XSP_MODEL_CACHE, by default ~/.cache/xsp/models.\n\n"
+                   "manifest (.yml), which has the origin of the model, which framework and versions of it run it and "
+                   "what it takes; options override it. Models that its generator makes are kept in the folder "
+                   "XSP_MODEL_CACHE, by default ~/.cache/xsp/models.\n\n"
                    "Runs the model in its framework, in processes of their own, at each level set and batch size, "
                    "interleaved in time; writes an .xsp file and prints what it found.\n\n"
                    "The difference between the latency at one level set and the next is what tracing the deeper level "
