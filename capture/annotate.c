@@ -148,6 +148,29 @@ static bool remote_is_open(const struct ring_head *ring)
   return false;
 }
 
+// This thread's innermost open span; 0: none that the ring lists.
+static uint32_t innermost_open(const struct ring_head *ring)
+{
+  const struct ring_producer *lines = &ring->producer;
+  for (uint32_t i = lines->depth < RING_OPEN_SPANS ? lines->depth : RING_OPEN_SPANS; i > 0; i--)
+    if (lines->open[i - 1].start != 0)
+      return lines->open[i - 1].id;
+  return 0;
+}
+
+// The big-endian id of the span that a callee is to name as its parent. False: there is none.
+static bool public_parent(const struct ring_head *ring, uint32_t span_id, uint8_t ret_parent[8])
+{
+  static const uint8_t none[8];
+  const struct session_head *head = capture.session;
+  uint64_t id = __atomic_load_n(&head->program_span, __ATOMIC_RELAXED); // partner: collect_traceparent
+  if (ring != NULL && span_id != 0)
+    id = session_public_id(head->span_base, (uint64_t)ring->number << 32 | span_id);
+  for (int i = 0; i < 8; i++)
+    ret_parent[i] = id != 0 ? (uint8_t)(id >> (56 - 8 * i)) : head->parent_id[i];
+  return memcmp(ret_parent, none, sizeof none) != 0;
+}
+
 int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRACEPARENT_SIZE])
 {
   if (!capture_attached())
@@ -155,19 +178,12 @@ int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRACEPARENT
   const uint8_t *trace = capture.session->trace_id;
   uint8_t parent[8];
   const struct ring_head *ring = ring_own();
-  if (ring != NULL && is_recorded(span) && is_mine(span)) { // ring and id: unique in the session, never all zero
-    for (int i = 0; i < 4; i++) {
-      parent[i] = (uint8_t)(ring->number >> (24 - 8 * i));
-      parent[4 + i] = (uint8_t)(span->id >> (24 - 8 * i));
-    }
-    if (capture_thread.remote_id != 0 && remote_is_open(ring))
-      trace = capture_thread.remote_trace;
-  } else {
-    static const uint8_t none[8];
-    memcpy(parent, capture.session->parent_id, sizeof parent);
-    if (memcmp(parent, none, sizeof parent) == 0) // a trace that begins here: its first half stands for its root
-      memcpy(parent, capture.session->trace_id, sizeof parent);
-  }
+  bool is_named = ring != NULL && is_recorded(span) && is_mine(span);
+  uint32_t span_id = is_named ? span->id : ring != NULL ? innermost_open(ring) : 0;
+  if (!public_parent(ring, span_id, parent))
+    return -1;
+  if (span_id != 0 && capture_thread.remote_id != 0 && remote_is_open(ring))
+    trace = capture_thread.remote_trace;
   traceparent_write(header, trace, parent);
   return 0;
 }

@@ -3,6 +3,7 @@
 // order, threads, signals, processes.
 #include "tests/capture/guests.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -330,8 +331,10 @@ static void test_trace_context(void **state)
   assert_memory_equal(&find_about(&result, outer, RECORD_TRACE)->record.start, trace, 16);
   assert_memory_equal(&find_about(&result, outer, RECORD_REMOTE_PARENT)->record.start, parent, 8);
   char expected[64];
-  snprintf(expected, sizeof expected, "-%08x%08x-01", inner->ring, inner->record.id);
-  assert_non_null(strstr(output, expected)); // what other services will name as their parent
+  uint64_t id = session_public_id(result.head.span_base, (uint64_t)inner->ring << 32 | inner->record.id);
+  snprintf(expected, sizeof expected, "-%016" PRIx64 "-01", id);
+  assert_non_null(strstr(output, expected));    // what other services will name as their parent
+  assert_non_null(strstr(output, "no parent")); // outside of spans, without a launcher and a caller
   assert_int_equal(result.misused, 0);
 }
 

@@ -61,13 +61,17 @@ static void fill_session(struct session_head *head)
   head->next_process = 1;
   head->next_ring = 1;
   read_boot_id(head->boot_id);
+  uint64_t random[3];
+  if (getrandom(random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+    random[0] = clock_now_ns(CLOCK_MONOTONIC);
+    random[1] = (uint64_t)getpid();
+    random[2] = (random[0] ^ random[1] << 32) * UINT64_C(0x9e3779b97f4a7c15);
+  }
+  head->span_base = session_span_base(random[2]);
   if (traceparent_read(secure_getenv("TRACEPARENT"), head->trace_id, head->parent_id))
     return;
   memset(head->parent_id, 0, sizeof head->parent_id);
-  if (getrandom(head->trace_id, sizeof head->trace_id, GRND_NONBLOCK) != sizeof head->trace_id) {
-    uint64_t weak[2] = {clock_now_ns(CLOCK_MONOTONIC), (uint64_t)getpid()};
-    memcpy(head->trace_id, weak, sizeof weak);
-  }
+  memcpy(head->trace_id, random, sizeof head->trace_id);
 }
 
 // Gives a finished file its name unless somebody was faster, who then made the same. False: neither worked.

@@ -2,7 +2,7 @@
 // Makes and opens session folders. Called by session.c. The folder is the caller's (place.c), but any program of the
 // caller wrote to it: sizes and magic numbers are checked before a byte is believed. A lock on DIR/session keeps two
 // collectors apart.
-#include "base/clock.h"
+#include "base/hash.h"
 #include "base/small_file.h"
 #include "collect/guard.h"
 #include "collect/place.h"
@@ -78,13 +78,12 @@ static void fill_session(struct session_head *head, const struct collect_options
                                              : session_memory_limit(getenv("XSP_SESSION_LIMIT_BYTES"), directory);
   head->collector_pid = (uint32_t)getpid();
   read_boot_id(head->boot_id);
+  uint64_t random[3] = {hash_new_seed(), hash_new_seed(), hash_new_seed()};
+  head->span_base = session_span_base(random[2]);
   if (traceparent_read(getenv("TRACEPARENT"), head->trace_id, head->parent_id))
     return;
   memset(head->parent_id, 0, sizeof head->parent_id);
-  if (getrandom(head->trace_id, sizeof head->trace_id, 0) != (ssize_t)sizeof head->trace_id) {
-    uint64_t weak[2] = {clock_now_ns(CLOCK_REALTIME), (uint64_t)getpid()};
-    memcpy(head->trace_id, weak, sizeof weak);
-  }
+  memcpy(head->trace_id, random, sizeof head->trace_id);
 }
 
 static enum status make_catalog(struct collect_session *session, struct error *err)

@@ -2,7 +2,6 @@
 // What the collector knows of a session besides its rings: spans that its launcher adds, the processes that joined, how much
 // waits in the rings. Called by the verbs that start programs.
 #include "base/clock.h"
-#include "base/hash.h"
 #include "collect/rows.h"
 #include "format/traceparent.h"
 
@@ -63,10 +62,11 @@ static enum status add_span(struct drain *drain, const struct collect_outside_sp
     return drain->status;
   struct track_entry *entry = main_track(session, drain->run_id, (uint64_t)span->process_id);
   XSP_TRY(publish(session, entry, drain->run_id, span, drain->err));
+  uint64_t number = __atomic_add_fetch(&session->head->outside_spans, 1, __ATOMIC_RELAXED);
   // On the line of the session's first clock reading, like every other time: spans of the program lie inside.
   int64_t start_ns = clock_map_realtime(&session->clock, span->start_ns);
   int64_t end_ns = clock_map_realtime(&session->clock, span->end_ns);
-  struct store_span row = {.span_id = ring_span_id(OUTSIDE_RING, ++session->outside_spans),
+  struct store_span row = {.span_id = ring_span_id(OUTSIDE_RING, number),
                            .start_ns = start_ns,
                            .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
                            .trace_id = session->run_trace,
@@ -94,12 +94,13 @@ enum status collect_add_span(struct collect_session *session, struct store *stor
 void collect_traceparent(struct collect_session *session, char *ret_header)
 {
   uint8_t parent[8];
-  // Sessions of one trace (ranks, executions, an xsp run in an xsp run) must not all have span 1.
-  session->outside_spans = (uint32_t)(hash_new_seed() >> 33);
-  uint64_t id = (uint64_t)ring_span_id(OUTSIDE_RING, session->outside_spans + 1);
+  struct session_head *head = session->head;
+  uint64_t number = __atomic_load_n(&head->outside_spans, __ATOMIC_RELAXED) + 1;
+  uint64_t id = session_public_id(head->span_base, (uint64_t)ring_span_id(OUTSIDE_RING, number));
+  __atomic_store_n(&head->program_span, id, __ATOMIC_RELAXED); // partner: xsp_traceparent_out
   for (size_t i = 0; i < sizeof parent; i++)
     parent[i] = (uint8_t)(id >> (56 - 8 * i));
-  traceparent_write(ret_header, session->head->trace_id, parent);
+  traceparent_write(ret_header, head->trace_id, parent);
 }
 
 // ---- processes ----------------------------------------------------------------------------------------------------------

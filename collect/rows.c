@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/sorted.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -320,26 +321,34 @@ void rows_fact(void *context, int64_t span_id, const struct record *record)
     drain->session->counts.malformed++;
 }
 
-// The span that called this session (TRACEPARENT): the parent of the run's topmost spans. Once in a run.
-static enum status note_caller(struct drain *drain)
+static enum status note_once(struct drain *drain, const char *key, const char *text)
 {
-  static const uint8_t none[8];
-  const struct session_head *head = drain->session->head;
   struct arena arena = {0};
   struct store_note *notes;
   size_t count = 0;
   bool is_noted = false;
-  if (memcmp(head->parent_id, none, sizeof none) == 0)
-    return STATUS_OK;
   enum status status = store_notes(drain->store, drain->run_id, &arena, &notes, &count, drain->err);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    is_noted |= notes[i].run_id == drain->run_id && strcmp(notes[i].key, "remote_parent") == 0;
+    is_noted |= notes[i].run_id == drain->run_id && strcmp(notes[i].key, key) == 0;
   arena_done(&arena);
-  char text[17];
+  return status == STATUS_OK && !is_noted ? store_add_note(drain->store, drain->run_id, key, text, drain->err) : status;
+}
+
+// What other traces' files need to find this run's spans, and the span that called this session (TRACEPARENT): the parent
+// of the run's topmost spans.
+static enum status note_trace(struct drain *drain)
+{
+  static const uint8_t none[8];
+  const struct session_head *head = drain->session->head;
+  char text[17], boot[33];
+  snprintf(text, sizeof text, "%016" PRIx64, head->span_base);
+  XSP_TRY(note_once(drain, "span_id_base", text));
+  *hex_encode(boot, head->boot_id, sizeof head->boot_id) = '\0';
+  XSP_TRY(note_once(drain, "boot_id", boot)); // which clock its times are of
+  if (memcmp(head->parent_id, none, sizeof none) == 0)
+    return STATUS_OK;
   *hex_encode(text, head->parent_id, sizeof head->parent_id) = '\0';
-  return status == STATUS_OK && !is_noted
-             ? store_add_note(drain->store, drain->run_id, "remote_parent", text, drain->err)
-             : status;
+  return note_once(drain, "remote_parent", text);
 }
 
 // Strings, trace and track rows belong to one run of one store.
@@ -358,6 +367,6 @@ void rows_begin(struct drain *drain)
   session->run_id = drain->run_id;
   drain->status = store_add_trace(drain->store, drain->run_id, session->trace_text, &session->run_trace, drain->err);
   if (!rows_failed(drain))
-    drain->status = note_caller(drain);
+    drain->status = note_trace(drain);
   session_write_origin(session);
 }

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define SESSION_VERSION 4u
+#define SESSION_VERSION 5u
 #define SESSION_MAGIC UINT64_C(0x314e534553505358) // "XSPSESN1"
 #define CATALOG_MAGIC UINT64_C(0x31544c4143505358) // "XSPCALT1"
 #define PROCESS_MAGIC UINT64_C(0x31434f5250505358) // "XSPPROC1"
@@ -54,16 +54,29 @@ struct session_head { // offset 0 of DIR/session
   uint32_t next_ring;
   uint32_t collector_pid; // 0: nobody drains
   // A writer with much to collect wakes the collector: clears `waits`, raises `wakes`, which the collector sleeps on (futex).
-  uint32_t waits; // atomic
-  uint32_t wakes; // atomic
-  uint32_t reserved;
+  uint32_t waits;             // atomic
+  uint32_t wakes;             // atomic
+  uint32_t outside_spans;     // ids given to spans of the launcher
   uint64_t memory_limit;      // bytes of all rings together; beyond it records are dropped and counted
   uint64_t memory;            // atomic: bytes of all rings that are there
   uint64_t lost;              // atomic: records lost where no ring could be had (memory full)
   uint64_t calibration_count; // atomic: triples ever written
   struct session_calibration
       calibration[SESSION_CALIBRATIONS]; // slot = sequence-1 while it fits, then 1 + (sequence-2) % (N-1)
+  uint64_t span_base;                    // random: see session_public_id
+  uint64_t program_span;                 // W3C id of the span that the launcher will publish for the program; 0: none
 };
+
+// Ids of spans count up from 1 in each session. Outside a session's files they have the session's base added, so that they are
+// unique among all spans of a trace, whichever sessions it has.
+static inline uint64_t session_span_base(uint64_t random)
+{
+  return random >> 2 | 1;
+}
+static inline uint64_t session_public_id(uint64_t span_base, uint64_t span_id)
+{
+  return (span_base + span_id) & INT64_MAX;
+}
 
 struct session_tracer {
   char name[32];    // claimed by CAS on `claimed`, NUL-terminated; slot 0 is "app"

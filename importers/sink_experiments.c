@@ -5,6 +5,7 @@
 #include "importers/sink_private.h"
 
 #include "base/clock.h"
+#include "base/slice.h"
 
 #include <string.h>
 
@@ -153,6 +154,15 @@ static const struct store_system_value *other_system(const struct sink_facts *fa
   return NULL;
 }
 
+// The name of the file, without the ending of a journal, which becomes a file of the same name.
+static const char *own_name(struct sink *sink)
+{
+  struct slice name = slice_of(basename(sink->path));
+  if (slice_ends_with(name, ".journal"))
+    name.length -= strlen(".journal");
+  return arena_copy(&sink->lasting, name.data, name.length);
+}
+
 // The experiment of the file's system; a new one where it is the first file of its system.
 static struct sink_own *find_own(struct sink *sink)
 {
@@ -168,7 +178,7 @@ static struct sink_own *find_own(struct sink *sink)
                 other->key, other->text != NULL ? other->text : "another");
   struct sink_own *own = vector_add(&sink->own);
   own->experiment_id = sink->next_experiment_id++;
-  own->name = lasting(sink, basename(sink->path));
+  own->name = own_name(sink);
   return own;
 }
 

@@ -249,8 +249,7 @@ static enum status start_program(struct capture *capture, const struct chosen_tr
   const struct launch_options *options = capture->options;
   char **environment = NULL;
   char traceparent[XSP_TRACEPARENT_SIZE];
-  if (options->hands_trace)
-    collect_traceparent(capture->session, traceparent);
+  collect_traceparent(capture->session, traceparent);
   executable_look(options->command[0], &capture->program);
   XSP_TRY(environment_make(options, tracers, &capture->program, collect_directory(capture->session),
                            options->hands_trace ? traceparent : NULL, environ, &capture->arena, &environment,

@@ -52,6 +52,7 @@ bool otlp_is_metric(struct slice tag);
 #define OTLP_THREAD_NAME "thread.name"
 #define OTLP_SERVICE_NAME "service.name" // of a resource; what is exported has xsp.experiment's
 #define OTLP_HOST_NAME "host.name"       // of a resource
+#define OTLP_HOST_ID "host.id"           // of a resource
 #define OTLP_PROCESS_PID "process.pid"   // of a resource
 // Tags made of what OTLP has a field for.
 #define OTLP_TAG_SPAN_KIND "span.kind"
@@ -59,6 +60,8 @@ bool otlp_is_metric(struct slice tag);
 #define OTLP_TAG_STATUS_MESSAGE "otel.status_description"
 #define OTLP_TAG_TRACE_STATE "w3c.tracestate"
 #define OTLP_TAG_LINKS "otel.links"
+
+#define OTLP_NOTE_SPAN_BASE "span_id_base" // the note of a run with its OTLP_SPAN_BASE, in hex digits
 
 #define OTLP_EVENT_TIME_NS "xsp.time_ns" // of an event before its epoch
 
@@ -80,6 +83,7 @@ bool otlp_is_metric(struct slice tag);
 #define OTLP_CREATED "xsp.created_ns"
 #define OTLP_XSP_VERSION "xsp.version"
 #define OTLP_TRACE_ID "xsp.trace_id"     // the run's own: spans of this trace name none
+#define OTLP_SPAN_BASE "xsp.span_base"   // what was added to the ids of the run's spans
 #define OTLP_UNIQUE_IDS "xsp.unique_ids" // true: span ids are unique in the run, whatever the trace
 #define OTLP_TRACKS "xsp.tracks"         // tracks without spans
 #define OTLP_LOGS "xsp.logs"             // messages that are no span's

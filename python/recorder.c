@@ -217,15 +217,48 @@ static PyObject *span_tag(PyObject *self, PyObject *const *arguments, intptr_t c
   return put_tag((struct span *)self, arguments, count);
 }
 
-static PyObject *module_tag(PyObject *module, PyObject *const *arguments, intptr_t count)
+// This thread's; NULL: none.
+static struct span *innermost(void)
 {
-  (void)module;
   while (current != NULL && current->span.start == 0) { // ended by another thread
     struct span *over = current;
     current = over->outer;
     Py_DecRef((PyObject *)over);
   }
-  return put_tag(current, arguments, count);
+  return current;
+}
+
+static PyObject *module_tag(PyObject *module, PyObject *const *arguments, intptr_t count)
+{
+  (void)module;
+  return put_tag(innermost(), arguments, count);
+}
+
+// ---- W3C trace context -----------------------------------------------------------------------------------------------
+static PyObject *module_traceparent(PyObject *module, PyObject *nothing)
+{
+  char header[XSP_TRACEPARENT_SIZE];
+  const struct span *span = innermost();
+  (void)module, (void)nothing;
+  if (xsp_traceparent_out(span != NULL ? &span->span : NULL, header) == 0)
+    return PyUnicode_FromString(header);
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
+}
+
+static PyObject *module_set_traceparent(PyObject *module, PyObject *header)
+{
+  const struct span *span = innermost();
+  const char *text = is_text(header) ? PyUnicode_AsUTF8AndSize(header, NULL) : NULL;
+  (void)module;
+  if (text == NULL && PyErr_Occurred() == NULL)
+    PyErr_Format(PyExc_TypeError, "set_traceparent takes a text");
+  if (text == NULL)
+    return NULL;
+  if (xsp_traceparent_in(span != NULL ? &span->span : NULL, text) != 0)
+    return PyErr_Format(PyExc_ValueError, "not a W3C traceparent: %R", header);
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
 }
 
 // ---- the module ------------------------------------------------------------------------------------------------------
@@ -279,6 +312,8 @@ PyObject *PyInit_xsp_python(void)
                                     {"site", (void *)module_site, METH_FASTCALL | METH_KEYWORDS, NULL},
                                     {"span_of", (void *)module_span_of, METH_O, NULL}, // a site's
                                     {"tag", (void *)module_tag, METH_FASTCALL, NULL},
+                                    {"traceparent", (void *)module_traceparent, METH_NOARGS, NULL},
+                                    {"set_traceparent", (void *)module_set_traceparent, METH_O, NULL},
                                     {0}};
   static struct module_definition module = {
       .head = {.references = 1}, .name = "xsp_python", .size = -1, .methods = methods};

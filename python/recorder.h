@@ -67,6 +67,7 @@ void *PyCapsule_GetPointer(PyObject *capsule, const char *name);
 long long PyLong_AsLongLongAndOverflow(PyObject *number, int *ret_overflow);
 double PyFloat_AsDouble(PyObject *number);
 const char *PyUnicode_AsUTF8AndSize(PyObject *text, intptr_t *ret_length); // lives as long as the text
+PyObject *PyUnicode_FromString(const char *text);
 PyObject *PyErr_Format(PyObject *kind, const char *format, ...);
 PyObject *PyErr_Occurred(void);
 void PyErr_Clear(void);

@@ -56,6 +56,18 @@ struct report_otlp_sink {
 enum status report_otlp_requests(struct store *store, bool is_json, const struct report_otlp_sink *sink,
                                  struct error *err) MUST_CHECK;
 
+// Spans of a run that goes on, as they were recorded: they have no parents but recorded ones, and no basis, so that readers
+// find their parents. What is known of the run only at its end comes with the last part, for which run_goes_on is false. It must
+// have a span: servers keep no request without one.
+struct report_otlp_part {
+  int64_t run_id;
+  struct store_place from, to;
+  int64_t step_count; // of the parts before; 0 at first
+  bool run_goes_on;
+};
+enum status report_otlp_part(struct store *store, struct report_otlp_part *part, const struct report_otlp_sink *sink,
+                             struct error *err) MUST_CHECK;
+
 // Folded stacks of both sides: "stack NANOSECONDS_A NANOSECONDS_B", which flamegraph.pl draws as a difference. b's times are as of
 // as many observations as a has. The same file handling as report_export_file.
 enum status report_difference_file(const struct compare_answer *answer, const char *path, bool force,

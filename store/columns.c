@@ -189,8 +189,8 @@ static enum status read_part(struct store *store, const struct series *series, c
   return STATUS_OK;
 }
 
-enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t column_mask, store_visit *visit,
-                             void *context, struct error *err)
+enum status store_walk_spans_from(struct store *store, int64_t run_id, uint32_t column_mask, size_t first, size_t end,
+                                  store_visit *visit, void *context, struct error *err)
 {
   struct series *series;
   struct arena arena = {0};
@@ -202,11 +202,20 @@ enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t colum
           arena_alloc_array(&arena, STORE_CHUNK_ROWS, chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type));
   enum status status = STATUS_OK;
   for (size_t i = 0; series != NULL && i < series->part_count && status == STATUS_OK; i++) {
+    const struct part *part = &series->parts[i];
     struct store_columns columns;
-    status = read_part(store, series, &series->parts[i], column_mask, buffers, &columns, err);
+    if (part->first_row >= end || part->first_row + part->row_count <= first)
+      continue;
+    status = read_part(store, series, part, column_mask, buffers, &columns, err);
     if (status == STATUS_OK)
-      status = visit(context, (size_t)series->parts[i].first_row, &columns.spans, &columns.derived, err);
+      status = visit(context, (size_t)part->first_row, &columns.spans, &columns.derived, err);
   }
   arena_done(&arena);
   return status;
+}
+
+enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t column_mask, store_visit *visit,
+                             void *context, struct error *err)
+{
+  return store_walk_spans_from(store, run_id, column_mask, 0, SIZE_MAX, visit, context, err);
 }

@@ -83,3 +83,9 @@ LIST(store_observations, store_observation, ROWS_OBSERVATION)
 LIST(store_notes, store_note, key < 0 ? ROWS_NOTE_OF_ALL : ROWS_NOTE)
 LIST(store_logs, store_log, ROWS_LOG)
 LIST(store_traces, store_trace, ROWS_TRACE)
+
+enum status store_logs_from(struct store *store, int64_t run_id, size_t first, size_t end, struct arena *arena,
+                            struct store_log **ret, size_t *ret_count, struct error *err)
+{
+  return rows_list_from(store, ROWS_LOG_FROM, run_id, first, end, arena, ret, ret_count, err);
+}

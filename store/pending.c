@@ -265,3 +265,16 @@ enum status store_add_tags(struct store *store, int64_t run_id, const struct sto
     return STATUS_OK;
   return add_rows(store, pending_find(store, run_id), SERIES_TAG, (const char *)tags, count, err);
 }
+
+static size_t row_count(const struct pending_series *series)
+{
+  return (size_t)series->part * STORE_CHUNK_ROWS + series->row_count;
+}
+
+enum status store_place(struct store *store, int64_t run_id, struct store_place *ret_place, struct error *err)
+{
+  const struct pending_run *run = pending_find(store, run_id);
+  *ret_place =
+      (struct store_place){.spans = row_count(&run->series[SERIES_SPAN]), .tags = row_count(&run->series[SERIES_TAG])};
+  return rows_last_log(store, &ret_place->logs, err);
+}

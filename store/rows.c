@@ -121,6 +121,8 @@ static const struct row_kind {
     [ROWS_NOTE_OF_ALL] = {"note", NULL, FIELDS(note_fields), sizeof(struct store_note), "1 ORDER BY rowid"},
     [ROWS_LOG] = {"log", "run_id", FIELDS(log_fields), sizeof(struct store_log),
                   "run_id = ?1 ORDER BY coalesce(span_id, 0), rowid"},
+    [ROWS_LOG_FROM] = {"log", "run_id", FIELDS(log_fields), sizeof(struct store_log),
+                       "run_id = ?1 AND rowid > ?2 AND rowid <= ?3 ORDER BY coalesce(span_id, 0), rowid"},
     [ROWS_TRACE] = {"trace", "run_id", FIELDS(trace_fields), sizeof(struct store_trace),
                     "run_id = ?1 ORDER BY trace_id"},
     [ROWS_FRAME] = {"frame", NULL, FIELDS(frame_fields), sizeof(struct store_frame), "1 ORDER BY frame_id"},
@@ -313,11 +315,29 @@ static void read_field(sqlite3_stmt *row, int column, enum field_type type, stru
 enum status rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena, void *ret_array,
                       size_t *ret_count, struct error *err)
 {
+  return rows_list_from(store, table, key, 0, 0, arena, ret_array, ret_count, err);
+}
+
+enum status rows_last_log(struct store *store, size_t *ret_place, struct error *err)
+{
+  sqlite3_stmt *statement = NULL;
+  sqlite3_prepare_v2(store->db, "SELECT max(rowid) FROM log", -1, &statement, NULL);
+  bool is_read = sqlite3_step(statement) == SQLITE_ROW;
+  *ret_place = is_read ? (size_t)sqlite3_column_int64(statement, 0) : 0;
+  sqlite3_finalize(statement);
+  return is_read ? STATUS_OK : problem_sqlite(err, "cannot read trace", store->path, store->db);
+}
+
+enum status rows_list_from(struct store *store, enum row_table table, int64_t key, size_t first, size_t end,
+                           struct arena *arena, void *ret_array, size_t *ret_count, struct error *err)
+{
   const struct row_kind *kind = &kinds[table];
   sqlite3_stmt *statement = prepare(store->db, kind, false);
   if (statement == NULL)
     return problem_sqlite(err, "cannot read trace", store->path, store->db);
-  sqlite3_bind_int64(statement, 1, key); // fails where no row is left out
+  sqlite3_bind_int64(statement, 1, key); // these fail where no row is left out
+  sqlite3_bind_int64(statement, 2, (int64_t)first);
+  sqlite3_bind_int64(statement, 3, (int64_t)end);
   char *rows = NULL;
   size_t count = 0, capacity = 0;
   int code;

@@ -241,6 +241,12 @@ enum status store_name_parents(struct store *store, int64_t run_id, struct store
 enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_ns, struct error *err) MUST_CHECK;
 // Flushes open chunks and commits: all handed over so far survives a kill. Cheap enough for a few times a second.
 enum status store_commit(struct store *store, struct error *err) MUST_CHECK;
+// How much was handed over so far: spans and tags of a run, logs of the file.
+struct store_place {
+  size_t spans, tags, logs;
+};
+enum status store_place(struct store *store, int64_t run_id, struct store_place *ret_place,
+                        struct error *err) MUST_CHECK;
 // Derived columns and observations of a run (replaces earlier ones). Works on a file open for writing only.
 enum status store_put_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
                               const struct store_observation *observations, size_t observation_count,
@@ -312,8 +318,14 @@ typedef enum status store_visit(void *context, size_t first_row, const struct st
                                 const struct store_derived *derived, struct error *err);
 enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t column_mask, store_visit *visit,
                              void *context, struct error *err) MUST_CHECK;
+// Only parts that have some of the rows between two places, each as a whole.
+enum status store_walk_spans_from(struct store *store, int64_t run_id, uint32_t column_mask, size_t first, size_t end,
+                                  store_visit *visit, void *context, struct error *err) MUST_CHECK;
 enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags,
                             size_t *ret_count, struct error *err) MUST_CHECK; // in file order
+// Of parts that have some of the rows between two places.
+enum status store_load_tags_from(struct store *store, int64_t run_id, size_t first, size_t end, struct arena *arena,
+                                 struct store_tag **ret_tags, size_t *ret_count, struct error *err) MUST_CHECK;
 // Only those of these keys (string ids; 0 and repeated ones are fine), in file order: a run may have many millions of tags.
 enum status store_load_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
                                struct arena *arena, struct store_tag **ret_tags, size_t *ret_count,
@@ -332,6 +344,9 @@ enum status store_notes(struct store *store, int64_t run_id, struct arena *arena
 // By span, then in the order they were made.
 enum status store_logs(struct store *store, int64_t run_id, struct arena *arena, struct store_log **ret,
                        size_t *ret_count, struct error *err) MUST_CHECK;
+// Those of a run that came between two places (store_place).
+enum status store_logs_from(struct store *store, int64_t run_id, size_t first, size_t end, struct arena *arena,
+                            struct store_log **ret, size_t *ret_count, struct error *err) MUST_CHECK;
 // All call paths of the file. frames[id - 1], contexts[id - 1]: every parent comes before, every frame exists, no path has more
 // than XSP_CALL_PATH_FRAMES frames (else STATUS_INPUT), and no span has a higher context_id than there are contexts.
 struct store_call_paths {

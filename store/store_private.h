@@ -44,6 +44,7 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_NOTE,
   ROWS_NOTE_OF_ALL,
   ROWS_LOG,
+  ROWS_LOG_FROM,
   ROWS_TRACE,
   ROWS_FRAME,
   ROWS_CONTEXT,
@@ -122,6 +123,10 @@ enum status rows_insert(struct store *store, enum row_table table, int64_t key, 
 // Rows as an array of the table's structs in `arena`; its address goes to *ret_array.
 enum status rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena, void *ret_array,
                       size_t *ret_count, struct error *err) MUST_CHECK;
+// The same where the table's rows are those between two places; rows_last_log: the last one of the logs.
+enum status rows_list_from(struct store *store, enum row_table table, int64_t key, size_t first, size_t end,
+                           struct arena *arena, void *ret_array, size_t *ret_count, struct error *err) MUST_CHECK;
+enum status rows_last_log(struct store *store, size_t *ret_place, struct error *err) MUST_CHECK;
 
 // table_kinds.c: the virtual tables
 int table_register(sqlite3 *db, struct reader *reader);

@@ -19,6 +19,7 @@ struct tag_reading {
   const uint32_t *keys; // those that are wanted; NULL: all
   size_t key_count;
   uint32_t least, most; // of keys
+  uint64_t first, end;  // only parts with some of these rows
   struct tag_rows *rows;
 };
 
@@ -35,6 +36,9 @@ static enum status count_part(struct tag_reading *reading, const struct part *pa
                               struct error *err)
 {
   const struct slot *slot = &part->slot[TAG_KEY];
+  *ret_count = 0;
+  if (part->first_row >= reading->end || part->first_row + part->row_count <= reading->first)
+    return STATUS_OK;
   *ret_count = reading->keys == NULL ? part->row_count : 0;
   if (reading->keys != NULL && (slot->minimum > reading->most || slot->maximum < reading->least))
     return STATUS_OK;
@@ -111,14 +115,20 @@ static enum status load_tags(struct store *store, int64_t run_id, struct tag_rea
 enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags,
                             size_t *ret_count, struct error *err)
 {
-  struct tag_reading all = {.keys = NULL};
-  return load_tags(store, run_id, &all, arena, ret_tags, ret_count, err);
+  return store_load_tags_from(store, run_id, 0, SIZE_MAX, arena, ret_tags, ret_count, err);
+}
+
+enum status store_load_tags_from(struct store *store, int64_t run_id, size_t first, size_t end, struct arena *arena,
+                                 struct store_tag **ret_tags, size_t *ret_count, struct error *err)
+{
+  struct tag_reading some = {.first = first, .end = end};
+  return load_tags(store, run_id, &some, arena, ret_tags, ret_count, err);
 }
 
 enum status store_load_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
                                struct arena *arena, struct store_tag **ret_tags, size_t *ret_count, struct error *err)
 {
-  struct tag_reading some = {.keys = keys, .key_count = key_count, .least = UINT32_MAX};
+  struct tag_reading some = {.keys = keys, .key_count = key_count, .least = UINT32_MAX, .end = UINT64_MAX};
   *ret_tags = NULL;
   *ret_count = 0;
   for (size_t i = 0; i < key_count; i++)

@@ -2,10 +2,12 @@
 // The journals of `xsp serve` (otlp/journal.h): requests in either encoding, one after the other, one file of any size. Each was
 // checked when it was received. A part that is refused nevertheless, by a limit on files, is left out and reported:
 // nothing that a client sends may keep the others' spans from being stored.
-#include "importers/otlp/model.h"
+#include "importers/otlp/join.h"
 #include "otlp/journal.h"
 #include "otlp/json_request.h"
 #include "otlp/proto.h"
+
+#include <sys/stat.h>
 
 struct reader {
   struct import *import;
@@ -15,7 +17,8 @@ struct reader {
   struct buf text;    // a request in JSON with zeros after it
   struct error first; // why the first part was left out
   uint64_t left_out;
-  bool is_resource_left_out;
+  uint64_t records, most_records; // read; to be read: the file may be growing
+  bool is_resource_left_out, is_torn;
 };
 
 // ---- the model, but what it refuses is left out ----------------------------------------------------------------------
@@ -48,6 +51,8 @@ static enum status take_span(void *context, const struct otlp_span *span, struct
 {
   struct reader *reader = context;
   struct error why = {0};
+  if (reader->is_resource_left_out && reader->model.is_survey)
+    return STATUS_OK;
   if (reader->is_resource_left_out) {
     import_skip(reader->import, "refused resource");
     return STATUS_OK;
@@ -115,14 +120,40 @@ static enum status read_records(struct reader *reader, struct error *err)
   struct otlp_journal_head head = {0};
   struct slice body = {0};
   bool has_record = true;
-  for (;;) {
+  input->at += OTLP_JOURNAL_MAGIC_BYTES;
+  for (reader->records = 0; reader->records < reader->most_records; reader->records++) {
     XSP_TRY(next_record(reader, &head, &body, &has_record, err));
     if (!has_record)
       break;
     XSP_TRY(decode(reader, &head, body, err));
     input->at = body.data + body.length;
   }
-  if (input->at < input->end)
+  reader->is_torn |= input->at < input->end && reader->records < reader->most_records;
+  return STATUS_OK;
+}
+
+// Which runs call each other, before anything is stored.
+static enum status survey(struct reader *reader, struct error *err)
+{
+  struct stat facts;
+  if (stat(reader->import->input->path, &facts) != 0 || !S_ISREG(facts.st_mode)) // cannot be read twice
+    return STATUS_OK;
+  reader->model.join = otlp_join_new();
+  reader->model.is_survey = true;
+  XSP_TRY(read_records(reader, err));
+  otlp_join_runs(reader->model.join, &reader->model);
+  reader->model.is_survey = false;
+  reader->model.trace = (struct otlp_trace_cache){0}; // its numbers are the survey's
+  reader->most_records = reader->records;
+  reader->left_out = 0;
+  return input_rewind(reader->import->input, err);
+}
+
+static enum status read_all(struct reader *reader, struct error *err)
+{
+  XSP_TRY(survey(reader, err));
+  XSP_TRY(read_records(reader, err));
+  if (reader->is_torn)
     import_note(reader->import, "it ends within a request, which was never acknowledged");
   if (reader->left_out > 0)
     import_note(reader->import, "%llu resources or spans were left out; the first: %s",
@@ -139,12 +170,11 @@ static int recognize(struct slice head, bool is_all)
 
 static enum status read_file(struct import *import, struct error *err)
 {
-  struct reader reader = {.import = import};
+  struct reader reader = {.import = import, .most_records = UINT64_MAX};
   if (recognize(input_head(import->input), import->input->is_last) == 0)
     return import_broken(import, err, 0, "it is not a journal of xsp serve");
-  import->input->at += OTLP_JOURNAL_MAGIC_BYTES;
   otlp_model_start(&reader.model, import);
-  enum status status = read_records(&reader, err);
+  enum status status = read_all(&reader, err);
   otlp_model_done(&reader.model);
   otlp_proto_done(&reader.proto);
   otlp_json_done(&reader.json);

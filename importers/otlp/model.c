@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of the model: what is known of runs and experiments only when the whole file has been read.
-#include "importers/otlp/model.h"
+#include "importers/otlp/join.h"
 
 #include <string.h>
 
@@ -41,6 +41,8 @@ static void finish_experiments(struct otlp_model *model)
 {
   for (size_t i = 0; i < model->all_experiments.count; i++) {
     struct otlp_experiment *experiment = model->all_experiments.items[i];
+    if (!experiment->is_used)
+      continue;
     if (is_plain(experiment)) {
       import_framework(model->import, experiment->row.framework, experiment->row.framework_version);
       continue;
@@ -59,12 +61,17 @@ void otlp_model_finish(struct otlp_model *model)
   finish_experiments(model);
   for (size_t i = 0; i < model->all_runs.count; i++) {
     struct otlp_run *run = model->all_runs.items[i];
+    if (run->run_id == 0) // it joined another
+      continue;
     run->row.experiment_id = run->experiment->experiment_id; // 0: that of the call
     if (run->row.levels.mask == 0)
       run->row.levels =
           (struct level_set){.mask = run->level_mask, .metrics = run->has_metric || run->row.levels.metrics};
+    if (run->has_joined)
+      run->row.levels.mask |= run->level_mask;
     import_use_run(model->import, run->run_id);
     import_run_set(model->import, &run->row);
+    import_run_own_pct(model->import, run->own_pct);
     absent += run->ids.absent_count;
   }
   if (absent > 0)
@@ -74,6 +81,7 @@ void otlp_model_finish(struct otlp_model *model)
 
 void otlp_model_done(struct otlp_model *model)
 {
+  otlp_join_free(model->join);
   for (size_t i = 0; i < model->all_runs.count; i++)
     otlp_ids_done(&model->all_runs.items[i]->ids);
   interner_done(&model->resource_texts);
@@ -81,6 +89,7 @@ void otlp_model_done(struct otlp_model *model)
   interner_done(&model->run_texts);
   interner_done(&model->track_texts);
   interner_done(&model->key_texts);
+  interner_done(&model->note_texts);
   vector_done(&model->resources);
   vector_done(&model->experiments);
   vector_done(&model->runs);

@@ -17,6 +17,8 @@
 #define OTLP_LOOK_AHEAD_BYTES (64 << 20) // how far after the first span a resource or a scope is searched
 #define OTLP_TRACE_TEXT_MOST ((size_t)256)
 
+struct otlp_join;
+struct otlp_join_shift;
 struct otlp_experiment { // texts live in the import's arena
   struct store_experiment row;
   struct store_system_value *system; // by key
@@ -25,14 +27,25 @@ struct otlp_experiment { // texts live in the import's arena
   size_t workload_count;
   int64_t experiment_id; // set at the file's end
   bool has_name;
+  bool is_used; // has a run in the file
 };
 struct otlp_run {
-  int64_t run_id;
+  int64_t run_id;   // 0: not begun
+  uint32_t number;  // its place in all_runs
+  bool has_begun;   // its notes are taken
+  bool is_numbered; // by xsp.run
+  bool has_joined;  // another run joined it
+  double own_pct;
+  const char *clock;                   // what names its machine; NULL: not recorded
+  const char *name;                    // service.name; NULL: not recorded
+  struct otlp_run *joined;             // where its spans go: itself, or a run that called it (join.h)
+  const struct otlp_join_shift *shift; // of its times; NULL: none
   struct otlp_experiment *experiment;
   struct store_run row;
   uint32_t level_mask; // of its spans
   bool has_metric;
   bool ids_are_unique; // whatever the trace
+  uint64_t span_base;  // to be taken off the ids of its spans
   const char *trace;   // its own; NULL: not recorded
   uint32_t next_track;
   struct otlp_ids ids;
@@ -41,14 +54,18 @@ struct otlp_run {
 struct otlp_description {
   struct otlp_experiment experiment;
   const char *experiment_id, *run, *levels, *trace;
+  const char *clock, *host_id, *host, *service;
   struct store_run row;
   double own_pct;
+  uint64_t span_base;
   bool ids_are_unique;
 };
 struct otlp_resource {
-  struct otlp_run *run;
-  const char *host; // NULL: not recorded
-  uint32_t host_id; // equal hosts, equal numbers: a text in every key of a track would be kept as often
+  struct otlp_run *run;    // where its spans go
+  struct otlp_run *source; // as the file has them
+  bool has_told;           // its notes are taken
+  const char *host;        // NULL: not recorded
+  uint32_t host_id;        // equal hosts, equal numbers: a text in every key of a track would be kept as often
   int64_t process_id;
 };
 struct otlp_key { // of a span's attribute
@@ -66,7 +83,9 @@ struct otlp_tag {
 struct otlp_model { // by otlp_model_start
   struct import *import;
   struct otlp_visitor visitor;
-  struct interner resource_texts, experiment_texts, run_texts, track_texts, key_texts;
+  struct otlp_join *join; // NULL: runs stay apart
+  bool is_survey;         // nothing is stored
+  struct interner resource_texts, experiment_texts, run_texts, track_texts, key_texts, note_texts;
   VECTOR(struct otlp_resource *) resources; // by id of their text
   VECTOR(struct otlp_experiment *) experiments;
   VECTOR(struct otlp_run *) runs;
@@ -134,7 +153,8 @@ enum status otlp_put_parts(struct otlp_model *model, int64_t span_id, const stru
 static inline enum status otlp_check_texts(const struct otlp_model *model, struct error *err)
 {
   uint64_t bytes = model->resource_texts.arena.used_bytes + model->track_texts.arena.used_bytes +
-                   model->key_texts.arena.used_bytes + model->import->arena->used_bytes;
+                   model->key_texts.arena.used_bytes + model->note_texts.arena.used_bytes +
+                   model->import->arena->used_bytes;
   return bytes <= import_text_bytes_most(model->import) ? STATUS_OK : import_too_many_texts(model->import, err);
 }
 // Makes a vector reach to the id that interner_at gave its item; new items are zeroed.

@@ -69,6 +69,10 @@ static enum status read_text_attribute(struct otlp_model *model, const struct ot
       {OTLP_COMMAND, &description->experiment.row.command},
       {OTLP_XSP_VERSION, &description->experiment.row.xsp_version},
       {OTLP_TRACE_ID, &description->trace},
+      {OTLP_NOTE_PREFIX "boot_id", &description->clock},
+      {OTLP_HOST_ID, &description->host_id},
+      {OTLP_HOST_NAME, &description->host},
+      {OTLP_SERVICE_NAME, &description->service},
   };
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     if (slice_is(attribute->key, texts[i].key)) {
@@ -95,6 +99,8 @@ static void read_number_attribute(const struct otlp_attribute *attribute, struct
     description->row.misused_count = number > 0 ? number : 0;
   else if (slice_is(attribute->key, OTLP_CREATED))
     description->experiment.row.created_ns = number;
+  else if (slice_is(attribute->key, OTLP_SPAN_BASE))
+    description->span_base = number > 0 ? (uint64_t)number : 0;
   else if (slice_is(attribute->key, OTLP_UNIQUE_IDS))
     description->ids_are_unique = number != 0;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resources of OTLP as experiments and runs: one run per xsp.run within its experiment, else per distinct resource. The
 // first resource of a run says what it is. Called by the decoders, once per group of spans.
-#include "importers/otlp/model.h"
+#include "importers/otlp/join_clocks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ static struct otlp_experiment **experiment_slot(struct otlp_model *model, const 
   buf_clear(&model->text);
   put_part(&model->text, description->experiment.row.name);
   put_part(&model->text, description->experiment_id);
+  buf_put(&model->text, &description->experiment.row.created_ns, sizeof description->experiment.row.created_ns);
   for (size_t i = 0; i < description->experiment.system_count && with_system; i++) {
     const struct store_system_value *value = &description->experiment.system[i];
     put_part(&model->text, value->key);
@@ -89,6 +91,17 @@ static enum status find_experiment(struct otlp_model *model, const struct otlp_d
 }
 
 // ---- runs ------------------------------------------------------------------------------------------------------------
+// Of a note that several resources of a run have, the first counts.
+static bool is_new_note(struct otlp_model *model, const struct otlp_run *run, int64_t of_run, struct slice key)
+{
+  uint32_t known = interner_count(&model->note_texts);
+  buf_clear(&model->text);
+  buf_put(&model->text, &run->number, sizeof run->number);
+  buf_put(&model->text, &of_run, sizeof of_run);
+  buf_put(&model->text, key.data, key.length);
+  return interner_at(&model->note_texts, model->text.data, model->text.length) == known;
+}
+
 // What a run's first resource says next to the numbers of its row. Attributes that are not xsp's are kept as notes.
 static enum status take_notes(struct otlp_model *model, struct otlp_run *run, const struct otlp_attribute *attributes,
                               size_t count, struct error *err)
@@ -97,7 +110,7 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
   for (size_t i = 0; i < count; i++) {
     struct slice key = attributes[i].key;
     const struct otlp_value *value = &attributes[i].value;
-    int64_t of_run = run->run_id;
+    int64_t of_run = run->joined->run_id;
     bool are_tracks = slice_is(key, OTLP_TRACKS);
     if (otlp_key_begins(key, OTLP_FILE_NOTE_PREFIX)) {
       key = slice_after(key, strlen(OTLP_FILE_NOTE_PREFIX));
@@ -110,6 +123,10 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     } else if (otlp_key_begins(key, "xsp.") || key.length == 0) {
       continue;
     }
+    if (run->joined != run && !slice_is(key, "joined")) // facts about one process of several
+      continue;
+    if (!is_new_note(model, run, of_run, key))
+      continue;
     const char *text;
     XSP_TRY(otlp_model_text(model, value, &text, err));
     if (slice_is(key, OTLP_SERVICE_NAME) && experiment != NULL && strcmp(text, experiment) == 0)
@@ -139,19 +156,74 @@ static enum status add_run(struct otlp_model *model, const struct otlp_descripti
   struct otlp_run *run = arena_alloc(model->import->arena, sizeof *run);
   run->row = description->row;
   run->row.experiment_id = IMPORT_EXPERIMENT_LATER;
+  run->number = (uint32_t)model->all_runs.count;
+  run->is_numbered = description->run != NULL;
+  run->own_pct = description->own_pct;
+  run->clock = description->clock != NULL     ? description->clock
+               : description->host_id != NULL ? description->host_id
+                                              : description->host;
+  run->name = description->service;
+  run->joined = run;
   run->experiment = experiment;
   run->ids_are_unique = description->ids_are_unique;
+  run->span_base = description->span_base;
   run->trace = description->trace;
   set_levels(model, description->levels, &run->row);
   const char *layer = description->row.layer;
   bool is_layer = layer != NULL &&
                   (strcmp(layer, "outermost") == 0 || strcmp(layer, "innermost") == 0 || strcmp(layer, "module") == 0);
   run->row.layer = is_layer ? layer : NULL;
-  run->run_id = import_run(model->import, &run->row);
-  import_run_own_pct(model->import, description->own_pct);
   *vector_add(&model->all_runs) = run;
   *ret_run = run;
   return STATUS_OK;
+}
+
+// What a later resource of a run says: of a run that was sent while it went on, the first ones lack what its end shows.
+static void learn_run(struct otlp_model *model, const struct otlp_description *description, struct otlp_run *run)
+{
+  struct store_run *row = &run->row;
+  if (row->levels.mask == 0)
+    set_levels(model, description->levels, row);
+  if (row->dropped_count == 0)
+    row->dropped_count = description->row.dropped_count;
+  if (row->misused_count == 0)
+    row->misused_count = description->row.misused_count;
+  if (isnan(run->own_pct))
+    run->own_pct = description->own_pct;
+}
+
+// What is known of a run that joined another, as a note of that.
+static void note_joined(struct otlp_model *model, const struct otlp_run *source)
+{
+  struct arena *arena = model->import->arena;
+  const struct otlp_experiment *experiment = source->experiment;
+  const char *clock = otlp_join_clock_text(source, arena);
+  const char *name = experiment->has_name ? experiment->row.name : source->name != NULL ? source->name : "a process";
+  const char *text = arena_format(arena, "%s%s%s%s%s", name, experiment->row.framework != NULL ? ", " : "",
+                                  experiment->row.framework != NULL ? experiment->row.framework : "",
+                                  clock != NULL ? "; " : "", clock != NULL ? clock : "");
+  import_run_note(model->import, source->joined->run_id, "joined", text);
+  if (otlp_join_needs_word(source))
+    import_note(model->import, "%s", text);
+}
+
+// The first resource of a run comes: begins the run that its spans go to, where that has not begun.
+static enum status begin_run(struct otlp_model *model, struct otlp_run *source, const struct otlp_attribute *attributes,
+                             size_t count, struct error *err)
+{
+  struct otlp_run *run = source->joined;
+  source->has_begun = true;
+  if (run->run_id == 0) {
+    run->run_id = import_run(model->import, &run->row);
+    run->experiment->is_used = true;
+    if (run->span_base != 0)
+      import_run_note(model->import, run->run_id, OTLP_NOTE_SPAN_BASE,
+                      arena_format(model->import->arena, "%016" PRIx64, run->span_base));
+  }
+  import_use_run(model->import, run->run_id);
+  if (source != run)
+    note_joined(model, source);
+  return take_notes(model, source, attributes, count, err);
 }
 
 // The slot of the run that a resource belongs to.
@@ -180,12 +252,11 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
   XSP_TRY(find_experiment(model, &description, &experiment, err));
   struct otlp_resource *resource = arena_alloc(model->import->arena, sizeof *resource);
   struct otlp_run **slot = run_slot(model, &description, experiment, id);
-  *resource = (struct otlp_resource){.run = *slot, .process_id = STORE_NONE};
-  if (*slot == NULL) {
-    XSP_TRY(add_run(model, &description, experiment, &resource->run, err));
-    *slot = resource->run;
-    XSP_TRY(take_notes(model, resource->run, attributes, count, err));
-  }
+  if (*slot == NULL)
+    XSP_TRY(add_run(model, &description, experiment, slot, err));
+  else
+    learn_run(model, &description, *slot);
+  *resource = (struct otlp_resource){.run = (*slot)->joined, .source = *slot, .process_id = STORE_NONE};
   for (size_t i = 0; i < count; i++)
     if (slice_is(attributes[i].key, OTLP_HOST_NAME))
       XSP_TRY(otlp_copy_text(model, &attributes[i].value, &resource->host, err));
@@ -250,6 +321,14 @@ enum status otlp_take_resource(void *context, const struct otlp_attribute *attri
   if (*resource == NULL)
     XSP_TRY(new_resource(model, id, attributes, count, resource, err));
   model->resource = *resource;
+  if (model->join != NULL && model->is_survey)
+    return STATUS_OK;
+  struct otlp_resource *known = *resource;
+  if (!known->source->has_begun)
+    XSP_TRY(begin_run(model, known->source, attributes, count, err));
+  else if (!known->has_told)
+    XSP_TRY(take_notes(model, known->source, attributes, count, err));
+  known->has_told = true;
   import_use_run(model->import, model->resource->run->run_id);
   return STATUS_OK;
 }

@@ -3,7 +3,7 @@
 // sense is skipped and counted by reason. Called by the decoders for every span: the hot path of the model.
 #include "format/level.h"
 #include "format/range.h"
-#include "importers/otlp/model.h"
+#include "importers/otlp/join.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -262,16 +262,27 @@ static void take_level(struct otlp_model *model, const struct otlp_span *span, s
     row->flags |= STORE_FLAG_BASIS((unsigned)facts->basis);
 }
 
-static void take_ids(struct otlp_run *run, const struct otlp_span *span, bool has_remote_parent, struct store_span *row,
-                     const char **ret_problem)
+// The number of an id within its run: what its session added is taken off. A file that was exported lacks the top bit of ids.
+static uint64_t own_number(const struct otlp_run *run, uint64_t id)
 {
+  if (run->has_joined)
+    return id & INT64_MAX;
+  return run->span_base != 0 ? (id - run->span_base) & INT64_MAX : id;
+}
+
+static void take_ids(const struct otlp_model *model, const struct otlp_span *span, bool has_remote_parent,
+                     struct store_span *row, const char **ret_problem)
+{
+  struct otlp_run *run = model->resource->run;
+  if (has_remote_parent && model->join != NULL)
+    has_remote_parent = !otlp_join_is_caller(model->join, span->parent_id.number & INT64_MAX);
   uint32_t trace = run->ids_are_unique ? 0 : row->trace_id;
   bool is_repeated = false, ignored;
-  row->span_id = otlp_ids_find(&run->ids, trace, span->span_id.number, true, &is_repeated);
+  row->span_id = otlp_ids_find(&run->ids, trace, own_number(run, span->span_id.number), true, &is_repeated);
   if (is_repeated)
     *ret_problem = "duplicate id";
   else if (span->parent_id.state == OTLP_ID_GIVEN && !has_remote_parent)
-    row->recorded_parent_id = otlp_ids_find(&run->ids, trace, span->parent_id.number, false, &ignored);
+    row->recorded_parent_id = otlp_ids_find(&run->ids, trace, own_number(run, span->parent_id.number), false, &ignored);
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
@@ -281,6 +292,63 @@ static const char *check_ids(const struct otlp_span *span)
          : span->span_id.state == OTLP_ID_BAD   ? "bad span id"
          : span->parent_id.state == OTLP_ID_BAD ? "bad parent id"
                                                 : NULL;
+}
+
+// Ids of a run that joined another must not meet that run's.
+static int64_t correlation_in(const struct otlp_resource *resource, int64_t id)
+{
+  if (id == 0 || resource->run == resource->source)
+    return id;
+  uint64_t mixed = ((uint64_t)id ^ ((uint64_t)resource->source->number + 1) << 40) * UINT64_C(0x9e3779b97f4a7c15);
+  return (int64_t)((mixed ^ mixed >> 29) >> 2 | UINT64_C(1) << 62);
+}
+
+static void move_times(const struct otlp_run *source, struct store_span *row)
+{
+  int64_t end_ns = otlp_join_time(source, row->start_ns + row->duration_ns);
+  row->start_ns = otlp_join_time(source, row->start_ns);
+  row->duration_ns = end_ns > row->start_ns ? end_ns - row->start_ns : 0;
+}
+
+// False: it has none. Neighbours are mostly of one trace; in both encodings a trace is the same text.
+static bool survey_trace(struct otlp_model *model, const struct otlp_span *span, const struct facts *facts,
+                         uint32_t *ret_trace)
+{
+  struct otlp_trace_cache *cache = &model->trace;
+  if (facts->trace.data != NULL) {
+    *ret_trace = otlp_join_trace(model->join, facts->trace);
+    return true;
+  }
+  if (cache->length != span->trace_id.length || cache->run != model->resource->source ||
+      memcmp(cache->text, span->trace_id.data, cache->length) != 0) {
+    if (span->trace_id.length == 0 || !trace_text(span, &model->text) || model->text.length == 0)
+      return false;
+    memcpy(cache->text, span->trace_id.data, span->trace_id.length);
+    cache->run = model->resource->source;
+    cache->length = span->trace_id.length;
+    cache->trace_id = otlp_join_trace(model->join, (struct slice){model->text.data, model->text.length});
+  }
+  *ret_trace = cache->trace_id;
+  return true;
+}
+
+static enum status survey_span(struct otlp_model *model, const struct otlp_span *span, const struct facts *facts,
+                               const struct store_span *row)
+{
+  enum { OTLP_KIND_CONSUMER = 5 };
+  struct otlp_run *run = model->resource->source;
+  struct otlp_join_span surveyed = {
+      .number = span->span_id.number & INT64_MAX,
+      .parent = span->parent_id.state == OTLP_ID_GIVEN ? span->parent_id.number & INT64_MAX : 0,
+      .start_ns = row->start_ns,
+      .end_ns = row->start_ns + row->duration_ns,
+      .may_outlive = span->kind == OTLP_KIND_CONSUMER || (row->flags & STORE_SPAN_OPEN) != 0,
+      .name = span->name};
+  if (run->clock == NULL && facts->place.host.length > 0)
+    run->clock = arena_copy(model->import->arena, facts->place.host.data, facts->place.host.length);
+  if (survey_trace(model, span, facts, &surveyed.trace))
+    otlp_join_span(model->join, run, &surveyed);
+  return STATUS_OK;
 }
 
 enum status otlp_take_span(void *context, const struct otlp_span *span, struct error *err)
@@ -300,16 +368,22 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
     facts.problem = check_ids(span);
   if (facts.problem == NULL)
     take_times(span, &facts, &row, &facts.problem);
+  if (facts.problem == NULL && model->is_survey)
+    return survey_span(model, span, &facts, &row);
+  if (facts.problem == NULL && resource->source->shift != NULL)
+    move_times(resource->source, &row);
   if (facts.problem == NULL)
     XSP_TRY(find_trace(model, run, span, &facts, &row.trace_id, &facts.problem, err));
   if (facts.problem == NULL)
-    take_ids(run, span, facts.has_remote_parent, &row, &facts.problem);
+    take_ids(model, span, facts.has_remote_parent, &row, &facts.problem);
   if (facts.problem != NULL) {
+    if (model->is_survey)
+      return STATUS_OK;
     import_skip(model->import, facts.problem);
     return STATUS_OK;
   }
   take_level(model, span, &facts, &row);
-  row.correlation_id = facts.correlation_id;
+  row.correlation_id = correlation_in(resource, facts.correlation_id);
   row.name = import_slice(model->import, span->name);
   row.tracer = facts.tracer.data == NULL  ? model->scope_tracer
                : facts.tracer.length == 0 ? IMPORT_NO_TRACER

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a span that are not columns: attributes and fields without a column become tags, links one tag, events
 // messages. Called by spans.c for every span.
-#include "importers/otlp/model.h"
+#include "importers/otlp/join.h"
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
 static void tag_text(struct otlp_model *model, int64_t span_id, const char *key, struct slice text)
@@ -105,6 +105,7 @@ static enum status put_events(struct otlp_model *model, int64_t span_id, const s
       time_ns = first->value.integer;
       count = 0;
     }
+    time_ns = otlp_join_time(model->resource->source, time_ns);
     buf_clear(out);
     buf_put(out, event->name.data, event->name.length);
     if (count > 0) {

@@ -60,9 +60,11 @@ static void write_key(struct otlp_model *model, const struct otlp_resource *reso
   struct buf *out = &model->text;
   if (place->has_track && place->track.type == OTLP_TEXT) {
     begin_key(model, resource->run, 's');
+    buf_put(out, &resource->source->number, sizeof resource->source->number); // numbers and names are the source's
     put_text(out, place->track.text);
   } else if (place->has_track) {
     begin_key(model, resource->run, 'i');
+    buf_put(out, &resource->source->number, sizeof resource->source->number);
     buf_put(out, &number, sizeof number);
   } else {
     const int64_t numbers[] = {resource->process_id, place->process_id, place->thread_id,
@@ -191,14 +193,14 @@ static bool next_listed(struct otlp_model *model, struct json_reader *json, stru
 static enum status take_track(struct otlp_model *model, struct otlp_run *run, struct store_track *track,
                               struct error *err)
 {
-  const struct otlp_resource resource = {.run = run, .process_id = STORE_NONE};
+  const struct otlp_resource resource = {.run = run->joined, .source = run, .process_id = STORE_NONE};
   const struct otlp_place place = {.has_track = true};
   const int64_t wanted = track->track_id;
   write_key(model, &resource, &place, wanted);
   uint32_t id = find_place(model);
   if (model->tracks.items[id] != 0)
     return STATUS_OK;
-  enum status status = add_track(model, run, wanted, track, err);
+  enum status status = add_track(model, run->joined, wanted, track, err);
   model->tracks.items[id] = (uint32_t)track->track_id;
   return status;
 }

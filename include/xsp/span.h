@@ -187,8 +187,9 @@ XSP_API uint32_t xsp_session_levels(void); // levels that may be switched on; 0 
 
 // ---- W3C trace context ----
 #define XSP_TRACEPARENT_SIZE 56 // "00-<32 hex>-<16 hex>-<2 hex>" and a NUL
-// Writes the header that makes other services children of `span` (of the process's trace where span is NULL or not
-// recorded). Returns 0, or -1 without a session.
+// Writes the header that makes other services children of `span`. Where span is NULL or not recorded: of the thread's
+// innermost open span, else of the span of the program that xsp started, else of the span that called the program.
+// Returns 0, or -1: no session, or no such span.
 XSP_API int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRACEPARENT_SIZE]);
 // Makes the remote span named by `header` the parent of `span`, its trace id the trace of `span`. 0, or -1: malformed.
 XSP_API int xsp_traceparent_in(const struct xsp_span *span, const char *header);

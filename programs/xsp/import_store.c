@@ -53,27 +53,38 @@ enum status import_store_fill(const char *const *paths, size_t count, struct imp
   return store_commit(store, err); // what is left for store_finish hardly fails
 }
 
-enum status import_store_open(const char *path, struct store **ret_store, struct error *err)
+static enum status open_as(const char *path, const char *shown, bool is_announced, struct store **ret_store,
+                           struct error *err)
 {
   struct arena arena = {0};
   struct import_options options = {0};
   struct import_report report = {0};
   struct store *store = NULL;
   import_catch_signals();
-  enum status status = store_create_temporary(path, &store, err);
+  enum status status = store_create_temporary(shown, &store, err);
   if (status == STATUS_OK)
     status = import_store_fill(&path, 1, &options, store, &arena, &report, err);
   if (status == STATUS_OK)
     status = store_finish(store, err);
-  if (status == STATUS_OK)
+  if (status != STATUS_OK)
+    store_discard(store);
+  else if (is_announced)
     output_message("xsp: %s: %s, imported into a temporary file: %" PRIu64 " events, %" PRIu64
                    " kept; xsp import %s -o OUT.xsp keeps it",
                    path, report.files[0].format, report.files[0].events, report.files[0].kept, path);
-  else
-    store_discard(store);
   arena_done(&arena);
   output_catch_signals(output_remove_unfinished);
   import_leave_interrupted();
   *ret_store = status == STATUS_OK ? store : NULL;
   return status;
+}
+
+enum status import_store_open(const char *path, struct store **ret_store, struct error *err)
+{
+  return open_as(path, path, true, ret_store, err);
+}
+
+enum status import_store_open_as(const char *path, const char *shown, struct store **ret_store, struct error *err)
+{
+  return open_as(path, shown, false, ret_store, err);
 }

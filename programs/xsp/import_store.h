@@ -16,7 +16,10 @@ enum status import_store_fill(const char *const *paths, size_t count, struct imp
                               struct store *store, struct arena *arena, struct import_report *ret_report,
                               struct error *err) MUST_CHECK;
 
-// Imports one file, with the defaults, into a file without a name that ends with *ret_store, and says so on stderr.
+// Imports one file, with the defaults, into a file without a name that ends with *ret_store. `shown`: its name in messages.
+enum status import_store_open_as(const char *path, const char *shown, struct store **ret_store,
+                                 struct error *err) MUST_CHECK;
+// The same, and says so on stderr.
 enum status import_store_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
 
 #endif

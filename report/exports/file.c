@@ -63,12 +63,17 @@ enum status export_file_open(const char *path, struct export_file *ret_file, str
   return ret_file->stream != NULL ? STATUS_OK : failed(ret_file);
 }
 
+static void write_bytes(struct export_file *file, const void *bytes, size_t length)
+{
+  if (file->status == STATUS_OK && length > 0 && fwrite(bytes, 1, length, file->stream) != length)
+    (void)failed(file);
+}
+
 static void write_buf(struct export_file *file, struct buf *buf)
 {
   if (file->status == STATUS_OK && buf->failed)
     file->status = error_set(file->err, STATUS_INPUT, "cannot write", file->path, NULL, "a part is larger than 1 GiB");
-  if (file->status == STATUS_OK && buf->length > 0 && fwrite(buf->data, 1, buf->length, file->stream) != buf->length)
-    (void)failed(file);
+  write_bytes(file, buf->data, buf->length);
   buf_clear(buf);
 }
 
@@ -84,6 +89,12 @@ void export_file_put(struct export_file *file, struct buf *buf)
   write_buf(file, buf);
 }
 
+void export_file_put_bytes(struct export_file *file, const void *bytes, size_t length)
+{
+  write_buf(file, &file->out);
+  write_bytes(file, bytes, length);
+}
+
 enum status export_file_close(struct export_file *file, enum status status)
 {
   if (file->status == STATUS_OK)
@@ -92,7 +103,8 @@ enum status export_file_close(struct export_file *file, enum status status)
     write_buf(file, &file->out);
     // A pipe or a device cannot be synced (EINVAL); a full disk shows in the flush or in the close.
     if (file->status == STATUS_OK &&
-        (fflush(file->stream) != 0 || (fsync(fileno(file->stream)) != 0 && errno != EINVAL && errno != EROFS)))
+        (fflush(file->stream) != 0 ||
+         (!file->is_scratch && fsync(fileno(file->stream)) != 0 && errno != EINVAL && errno != EROFS)))
       (void)failed(file);
     if (fclose(file->stream) != 0 && file->status == STATUS_OK)
       (void)failed(file);

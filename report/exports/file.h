@@ -14,6 +14,7 @@ struct export_file {
   FILE *stream;
   enum status status; // of the first write that failed; later ones do nothing
   struct error *err;  // borrowed, gets that failure
+  bool is_scratch;    // it can be made again: it need not be on the disk
 };
 
 // Makes the new file `path`, or writes to stdout where it is "-". *ret_file needs export_file_close even after an error.
@@ -24,6 +25,8 @@ enum status export_file_make(const char *path, struct error *err) MUST_CHECK;
 void export_file_flush(struct export_file *file);
 // Writes what `out` holds, then `buf`; clears both.
 void export_file_put(struct export_file *file, struct buf *buf);
+// Writes what `out` holds, then these bytes.
+void export_file_put_bytes(struct export_file *file, const void *bytes, size_t length);
 // Closes the file. Where `status` is STATUS_OK and no write failed, everything is on the disk before. Returns
 // `status` or the first failure.
 enum status export_file_close(struct export_file *file, enum status status) MUST_CHECK;

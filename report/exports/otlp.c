@@ -5,9 +5,8 @@
 // complete, except for what only the run's first one has: notes, and tracks and messages without spans.
 #include "otlp/attributes.h"
 #include "otlp/encode.h"
-#include "report/exports/exports.h"
-#include "report/exports/file.h"
 #include "report/exports/otlp_facts.h"
+#include "report/report.h"
 
 #include <string.h>
 
@@ -21,10 +20,13 @@ struct writer {
   enum status status; // of the first request that the sink refused
   struct error *err;
   struct otlp_out out;
-  struct otlp_facts facts; // of the current run
-  bool has_file_notes;     // they have been written
-  bool is_first;           // no request of the run has been written
-  size_t span_count;       // in the open request; 0 and no request open: see is_open
+  struct otlp_facts facts;   // of the current run
+  bool has_file_notes;       // they have been written
+  bool is_first;             // no request of the run has been written
+  bool is_recorded;          // parents are those that the source recorded; correlate has not run
+  size_t first_row, end_row; // that are written
+  int64_t step_count;        // is_recorded: steps so far
+  size_t span_count;         // in the open request; 0 and no request open: see is_open
   bool is_open;
   size_t resource_spans, scope_spans; // places in protobuf
 };
@@ -144,17 +146,39 @@ static void put_messages(struct writer *writer, int64_t span_id)
   otlp_out_list_end(out);
 }
 
-static void put_id(struct writer *writer, enum otlp_field_id field, int64_t id)
+static void put_id(struct writer *writer, enum otlp_field_id field, int64_t span_id)
 {
   uint8_t bytes[8];
+  uint64_t id = (writer->facts.span_base + (uint64_t)span_id) & INT64_MAX;
   for (size_t i = 0; i < sizeof bytes; i++)
-    bytes[i] = (uint8_t)((uint64_t)id >> (56 - 8 * i));
+    bytes[i] = (uint8_t)(id >> (56 - 8 * i));
   otlp_out_id(&writer->out, field, bytes, sizeof bytes);
 }
 
+struct link { // to a span's parent
+  int64_t parent_id;
+  int basis; // enum basis; -1: the reader finds the parent
+};
+
+static struct link link_of(const struct writer *writer, const struct store_spans *spans,
+                           const struct store_derived *derived, size_t row)
+{
+  return writer->is_recorded ? (struct link){spans->recorded_parent_id[row], STORE_BASIS_OF_FLAGS(spans->flags[row])}
+                             : (struct link){derived->parent_id[row], derived->basis[row]};
+}
+
+// Of a model span: which observation it is; -1: none.
+static int64_t observation_of(struct writer *writer, const struct store_spans *spans, size_t row)
+{
+  if (!writer->is_recorded)
+    return otlp_facts_observation(&writer->facts, spans->span_id[row]);
+  bool is_step = spans->level[row] == XSP_LEVEL_MODEL && (spans->flags[row] & STORE_SPAN_STEP) != 0;
+  return is_step ? writer->step_count++ : -1;
+}
+
 // Where it ran, when, and what it belongs to; then its tags.
-static void put_attributes(struct writer *writer, const struct store_spans *spans, const struct store_derived *derived,
-                           size_t row, int64_t end_ns, const char *trace, bool has_remote_parent)
+static void put_attributes(struct writer *writer, const struct store_spans *spans, int basis, size_t row,
+                           int64_t end_ns, const char *trace, bool has_remote_parent)
 {
   otlp_out_list(&writer->out, SPAN);
   otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_LEVEL), level_name(spans->level[row]));
@@ -164,12 +188,13 @@ static void put_attributes(struct writer *writer, const struct store_spans *span
   if (spans->correlation_id[row] != 0)
     otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_CORRELATION), spans->correlation_id[row]);
   put_string(writer, OTLP_IS_TRACER, spans->tracer[row]);
-  otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_BASIS), basis_name(derived->basis[row]));
+  if (basis >= 0)
+    otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_BASIS), basis_name((unsigned)basis));
   if (has_remote_parent)
     otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(OTLP_IS_REMOTE_PARENT)),
                        otlp_value_of_bool(true));
   put_track(writer, spans->track_id[row]);
-  int64_t observation = otlp_facts_observation(&writer->facts, spans->span_id[row]);
+  int64_t observation = observation_of(writer, spans, row);
   if (observation >= 0)
     otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_OBSERVATION), observation);
   if ((spans->flags[row] & STORE_SPAN_OPEN) != 0)
@@ -198,17 +223,18 @@ static void put_span(struct writer *writer, const struct store_spans *spans, con
   size_t span = otlp_out_message(out, OTLP_SCOPE_SPANS_SPANS);
   otlp_out_id(out, OTLP_SPAN_TRACE_ID, trace, sizeof trace);
   put_id(writer, OTLP_SPAN_ID, spans->span_id[row]);
-  bool has_remote_parent = derived->parent_id[row] == 0 && derived->basis[row] == BASIS_EXPLICIT &&
+  struct link link = link_of(writer, spans, derived, row);
+  bool has_remote_parent = link.parent_id == 0 && link.basis == BASIS_EXPLICIT &&
                            otlp_facts_remote_parent(writer->store, &writer->facts, spans->span_id[row], remote);
   if (has_remote_parent)
     otlp_out_id(out, OTLP_SPAN_PARENT_ID, remote, sizeof remote);
-  else if (derived->parent_id[row] != 0)
-    put_id(writer, OTLP_SPAN_PARENT_ID, derived->parent_id[row]);
+  else if (link.parent_id != 0)
+    put_id(writer, OTLP_SPAN_PARENT_ID, link.parent_id);
   otlp_out_text(out, OTLP_SPAN_NAME, name, length);
   otlp_out_enum(out, OTLP_SPAN_KIND, OTLP_SPAN_KIND_INTERNAL);
   otlp_out_time(out, OTLP_SPAN_START, spans->start_ns[row] > 0 ? (uint64_t)spans->start_ns[row] : 0);
   otlp_out_time(out, OTLP_SPAN_END, end_ns > 0 ? (uint64_t)end_ns : 0);
-  put_attributes(writer, spans, derived, row, end_ns, trace_text, has_remote_parent);
+  put_attributes(writer, spans, link.basis, row, end_ns, trace_text, has_remote_parent);
   put_messages(writer, spans->span_id[row]);
   otlp_out_message_end(out, span);
 }
@@ -217,7 +243,8 @@ static enum status put_rows(void *context, size_t first_row, const struct store_
                             const struct store_derived *derived, struct error *err)
 {
   struct writer *writer = context;
-  for (size_t row = 0; row < spans->count; row++) {
+  size_t end = writer->end_row - first_row < spans->count ? writer->end_row - first_row : spans->count;
+  for (size_t row = writer->first_row > first_row ? writer->first_row - first_row : 0; row < end; row++) {
     if (writer->span_count == SPANS_A_REQUEST || writer->request.length >= REQUEST_BYTES)
       close_request(writer);
     if (!writer->is_open)
@@ -229,12 +256,27 @@ static enum status put_rows(void *context, size_t first_row, const struct store_
 }
 
 // ---- runs ------------------------------------------------------------------------------------------------------------
+static void begin(struct writer *writer, struct store *store, bool is_json, const struct report_otlp_sink *sink,
+                  struct error *err)
+{
+  *writer = (struct writer){.store = store, .sink = sink, .err = err};
+  buf_init(&writer->request, BUF_MAXIMUM_DEFAULT);
+  otlp_out_init(&writer->out, is_json, &writer->request);
+}
+
+static void end(struct writer *writer)
+{
+  otlp_out_done(&writer->out);
+  buf_done(&writer->request);
+}
+
 static enum status write_run(struct writer *writer, struct arena *arena, struct error *err)
 {
   const uint32_t mask = STORE_ALL_BASE | STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS);
   XSP_TRY(otlp_facts_load(writer->store, &writer->facts, arena, err));
   writer->is_first = true;
   writer->span_count = 0;
+  writer->end_row = SIZE_MAX;
   XSP_TRY(store_walk_spans(writer->store, writer->facts.run->run_id, mask, put_rows, writer, err));
   if (writer->is_first) // a run without spans is a run
     open_request(writer);
@@ -266,52 +308,60 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
 enum status report_otlp_requests(struct store *store, bool is_json, const struct report_otlp_sink *sink,
                                  struct error *err)
 {
-  struct writer writer = {.store = store, .sink = sink, .err = err};
+  struct writer writer;
   struct arena arena = {0};
-  buf_init(&writer.request, BUF_MAXIMUM_DEFAULT);
-  otlp_out_init(&writer.out, is_json, &writer.request);
+  begin(&writer, store, is_json, sink, err);
   enum status status = write_runs(&writer, &arena, err);
-  otlp_out_done(&writer.out);
-  buf_done(&writer.request);
+  end(&writer);
   arena_done(&arena);
   return status;
 }
 
-// ---- as a file -------------------------------------------------------------------------------------------------------
-static enum status put_into_file(void *context, struct buf *request, size_t span_count, struct error *err)
+// ---- of a run that goes on -------------------------------------------------------------------------------------------
+static enum status find_run(struct store *store, int64_t run_id, struct arena *arena, struct otlp_facts *facts,
+                            struct error *err)
 {
-  struct export_file *file = context;
-  export_file_put(file, request);
-  return file->status;
+  struct store_run *runs;
+  struct store_experiment *experiments;
+  size_t run_count, experiment_count;
+  XSP_TRY(store_runs(store, arena, &runs, &run_count, err));
+  XSP_TRY(store_experiments(store, arena, &experiments, &experiment_count, err));
+  for (size_t i = 0; i < run_count; i++)
+    if (runs[i].run_id == run_id)
+      facts->run = &runs[i];
+  for (size_t i = 0; i < experiment_count; i++)
+    if (experiments[i].experiment_id == facts->run->experiment_id)
+      facts->experiment = &experiments[i];
+  return STATUS_OK;
 }
 
-static enum status write_file(struct store *store, const char *path, bool is_json, struct error *err)
+static enum status write_part(struct writer *writer, struct report_otlp_part *part, struct arena *arena,
+                              struct error *err)
 {
-  struct export_file file;
-  const struct report_otlp_sink sink = {put_into_file, &file};
-  enum status status = export_file_open(path, &file, err);
-  if (status == STATUS_OK)
-    status = report_otlp_requests(store, is_json, &sink, err);
-  return export_file_close(&file, status);
+  writer->is_recorded = true;
+  writer->has_file_notes = part->run_goes_on;
+  writer->is_first = !part->run_goes_on;
+  writer->first_row = part->from.spans;
+  writer->end_row = part->to.spans;
+  writer->step_count = part->step_count;
+  XSP_TRY(find_run(writer->store, part->run_id, arena, &writer->facts, err));
+  XSP_TRY(part->run_goes_on ? otlp_facts_load_part(writer->store, &writer->facts, &part->from, &part->to, arena, err)
+                            : otlp_facts_load(writer->store, &writer->facts, arena, err));
+  XSP_TRY(store_walk_spans_from(writer->store, part->run_id, STORE_ALL_BASE | STORE_KIND_AS_STORED, part->from.spans,
+                                part->to.spans, put_rows, writer, err));
+  part->step_count = writer->step_count;
+  close_request(writer);
+  return writer->status;
 }
 
-static enum status write_json(struct store *store, const char *path, struct error *err)
+enum status report_otlp_part(struct store *store, struct report_otlp_part *part, const struct report_otlp_sink *sink,
+                             struct error *err)
 {
-  return write_file(store, path, true, err);
+  struct writer writer;
+  struct arena arena = {0};
+  begin(&writer, store, false, sink, err);
+  enum status status = write_part(&writer, part, &arena, err);
+  end(&writer);
+  arena_done(&arena);
+  return status;
 }
-
-static enum status write_proto(struct store *store, const char *path, struct error *err)
-{
-  return write_file(store, path, false, err);
-}
-
-const struct report_export report_export_otlp = {
-    .name = "otlp",
-    .extension = "jsonl",
-    .write = write_json,
-};
-const struct report_export report_export_otlp_proto = {
-    .name = "otlp-proto",
-    .extension = "pb",
-    .write = write_proto,
-};

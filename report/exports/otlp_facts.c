@@ -4,6 +4,7 @@
 
 #include "base/hex.h"
 #include "base/sorted.h"
+#include "otlp/attributes.h"
 #include "report/exports/timeline.h"
 
 #include <stdlib.h>
@@ -128,11 +129,20 @@ bool otlp_facts_remote_parent(struct store *store, const struct otlp_facts *fact
   return facts->caller != NULL && read_span_id(facts->caller, strlen(facts->caller), ret_bytes);
 }
 
-// ---- all of it -------------------------------------------------------------------------------------------------------
-enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena, struct error *err)
+// What the run's notes say about its place in a trace.
+static void take_note(struct otlp_facts *facts, const struct store_note *note)
 {
-  const uint32_t mask = STORE_BIT(STORE_TRACE_ID) | STORE_BIT(STORE_TRACK_ID);
-  struct survey survey = {.facts = facts};
+  if (note->run_id != facts->run->run_id || note->value == NULL)
+    return;
+  if (strcmp(note->key, "remote_parent") == 0)
+    facts->caller = note->value;
+  else if (strcmp(note->key, OTLP_NOTE_SPAN_BASE) == 0)
+    facts->span_base = strtoull(note->value, NULL, 16) & INT64_MAX;
+}
+
+// ---- all of it -------------------------------------------------------------------------------------------------------
+static enum status load_run(struct store *store, struct otlp_facts *facts, struct arena *arena, struct error *err)
+{
   int64_t run_id = facts->run->run_id;
   if (facts->experiment != NULL) {
     XSP_TRY(store_system(store, facts->experiment->system_id, arena, &facts->system, &facts->system_count, err));
@@ -140,19 +150,39 @@ enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struc
         store_workload(store, facts->experiment->experiment_id, arena, &facts->workload, &facts->workload_count, err));
   }
   XSP_TRY(store_traces(store, run_id, arena, &facts->traces, &facts->trace_count, err));
-  XSP_TRY(store_logs(store, run_id, arena, &facts->logs, &facts->log_count, err));
   XSP_TRY(store_notes(store, run_id, arena, &facts->notes, &facts->note_count, err));
   for (size_t i = 0; i < facts->note_count; i++)
-    if (facts->notes[i].run_id == run_id && strcmp(facts->notes[i].key, "remote_parent") == 0)
-      facts->caller = facts->notes[i].value;
-  XSP_TRY(store_load_tags(store, run_id, arena, &facts->tags, &facts->tag_count, err));
-  timeline_sort_tags(facts->tags, facts->tag_count);
-  XSP_TRY(load_observations(store, facts, arena, err));
+    take_note(facts, &facts->notes[i]);
   XSP_TRY(store_tracks(store, run_id, arena, &facts->tracks, &facts->track_count, err));
   facts->track_is_used = arena_alloc_array(arena, facts->track_count, sizeof *facts->track_is_used);
   const char *name = facts->experiment != NULL && facts->experiment->name != NULL ? facts->experiment->name : "";
   int64_t salt = run_id ^ (facts->experiment != NULL ? facts->experiment->created_ns : 0);
   hash_text(name, strlen(name), salt, facts->own_trace);
+  return STATUS_OK;
+}
+
+enum status otlp_facts_load_part(struct store *store, struct otlp_facts *facts, const struct store_place *from,
+                                 const struct store_place *to, struct arena *arena, struct error *err)
+{
+  int64_t run_id = facts->run->run_id;
+  XSP_TRY(load_run(store, facts, arena, err));
+  XSP_TRY(store_logs_from(store, run_id, from->logs, to->logs, arena, &facts->logs, &facts->log_count, err));
+  XSP_TRY(store_load_tags_from(store, run_id, from->tags, to->tags, arena, &facts->tags, &facts->tag_count, err));
+  timeline_sort_tags(facts->tags, facts->tag_count);
+  facts->run_goes_on = facts->has_own_trace = facts->has_many_traces = true;
+  return STATUS_OK;
+}
+
+enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena, struct error *err)
+{
+  const uint32_t mask = STORE_BIT(STORE_TRACE_ID) | STORE_BIT(STORE_TRACK_ID);
+  struct survey survey = {.facts = facts};
+  int64_t run_id = facts->run->run_id;
+  XSP_TRY(load_run(store, facts, arena, err));
+  XSP_TRY(store_logs(store, run_id, arena, &facts->logs, &facts->log_count, err));
+  XSP_TRY(store_load_tags(store, run_id, arena, &facts->tags, &facts->tag_count, err));
+  timeline_sort_tags(facts->tags, facts->tag_count);
+  XSP_TRY(load_observations(store, facts, arena, err));
   return store_walk_spans(store, run_id, mask, survey_rows, &survey, err);
 }
 

@@ -26,15 +26,20 @@ struct otlp_facts {
   size_t log_count;
   struct store_note *notes; // of the run and of the file
   size_t note_count;
+  uint64_t span_base;   // span_id_base of the run's notes, added to ids; 0: none
   const char *caller;   // remote_parent of the run's notes: the parent of topmost spans; NULL: none
   bool has_own_trace;   // spans without a trace
   bool has_many_traces; // two spans have different ones, or one has none and one does
+  bool run_goes_on;     // what is known only at its end is missing
   uint8_t own_trace[16];
 };
 
 // Into `arena`. The caller sets run and experiment.
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena,
                             struct error *err) MUST_CHECK;
+// The same of a run that goes on, with the tags and logs of its spans between two places.
+enum status otlp_facts_load_part(struct store *store, struct otlp_facts *facts, const struct store_place *from,
+                                 const struct store_place *to, struct arena *arena, struct error *err) MUST_CHECK;
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id); // NULL: not known
 // The position of a span's first tag or message; where it has none, of the next span's.
 size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id);

@@ -16,12 +16,26 @@ static void put_values(struct otlp_out *out, const char *prefix, const struct st
                                            : otlp_value_of_text(slice_of(values[i].text)));
 }
 
+static bool is_service_name(const struct otlp_facts *facts, const struct store_note *note)
+{
+  return note->run_id == facts->run->run_id && strcmp(note->key, OTLP_SERVICE_NAME) == 0 && note->value != NULL;
+}
+
+// The name that spans came with, else the experiment's. Keys of attributes are unique.
+static const char *service_name(const struct otlp_facts *facts)
+{
+  for (size_t i = 0; i < facts->note_count; i++)
+    if (is_service_name(facts, &facts->notes[i]))
+      return facts->notes[i].value;
+  return facts->experiment != NULL ? facts->experiment->name : NULL;
+}
+
 static void put_experiment(struct otlp_out *out, const struct otlp_facts *facts)
 {
   const struct store_experiment *experiment = facts->experiment;
+  otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_SERVICE_NAME, service_name(facts));
   if (experiment == NULL)
     return;
-  otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_SERVICE_NAME, experiment->name);
   otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_EXPERIMENT, experiment->name);
   otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_EXPERIMENT_ID, experiment->experiment_id);
   otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_WORKLOAD, experiment->workload);
@@ -40,10 +54,12 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
   char levels[LEVEL_SET_TEXT_SIZE];
   level_set_format(run->levels, levels);
   otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_RUN, run->run_id);
-  otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_LEVELS, levels);
+  if (!facts->run_goes_on)
+    otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_LEVELS, levels);
   if (run->batch_size > 0)
     otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_BATCH_SIZE, run->batch_size);
-  otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_DROPPED, run->dropped_count);
+  if (!facts->run_goes_on)
+    otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_DROPPED, run->dropped_count);
   if (run->misused_count != 0)
     otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_MISUSED, run->misused_count);
   if (!isnan(run->own_pct))
@@ -55,11 +71,13 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
     *hex_encode(hex, facts->own_trace, sizeof facts->own_trace) = 0;
     otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_TRACE_ID, hex);
   }
+  if (facts->span_base != 0)
+    otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_SPAN_BASE, (int64_t)facts->span_base);
   if (facts->has_many_traces)
     otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, "", slice_of(OTLP_UNIQUE_IDS), otlp_value_of_bool(true));
 }
 
-// ---- what only the first request of a run has ------------------------------------------------------------------------
+// ---- what only the first request of a run has, and notes of one that goes on -------------------------------------------
 static void put_notes(struct otlp_out *out, const struct otlp_facts *facts, bool with_file_notes)
 {
   for (size_t i = 0; i < facts->note_count; i++) {
@@ -68,7 +86,8 @@ static void put_notes(struct otlp_out *out, const struct otlp_facts *facts, bool
     const char *prefix = note->run_id == 0 ? OTLP_FILE_NOTE_PREFIX : is_foreign ? "" : OTLP_NOTE_PREFIX;
     bool is_repeated = note->run_id == 0 && !with_file_notes;
     bool is_of_this_file = strcmp(note->key, "import") == 0; // its origin, which another file does not share
-    if (!is_repeated && !is_of_this_file)
+    bool is_attribute = note->run_id != 0 && strcmp(note->key, OTLP_NOTE_SPAN_BASE) == 0; // put_run has it
+    if (!is_repeated && !is_of_this_file && !is_attribute && !is_service_name(facts, note))
       otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, prefix, slice_of(note->key),
                          otlp_value_of_text(slice_of(note->value != NULL ? note->value : "")));
   }
@@ -137,9 +156,9 @@ void otlp_put_resource(struct otlp_out *out, const struct otlp_facts *facts, boo
   otlp_out_list(out, OTLP_RESOURCE_ATTRIBUTES);
   put_experiment(out, facts);
   put_run(out, facts);
-  if (is_first) {
+  if (is_first || facts->run_goes_on)
     put_notes(out, facts, with_file_notes);
+  if (is_first)
     put_tracks_and_messages(out, facts);
-  }
   otlp_out_list_end(out);
 }

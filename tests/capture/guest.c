@@ -586,13 +586,11 @@ static int mode_trace_context(void)
     return 2;
   struct xsp_span child = xsp_span_start(&inner);
   if (xsp_traceparent_out(&child, header) != 0 || strncmp(header, remote, 36) != 0 ||
-      xsp_traceparent_in(NULL, header) != 0)
+      xsp_traceparent_in(NULL, header) != 0 || xsp_traceparent_out(NULL, again) != 0 || strcmp(again, header) != 0)
     return 2;
   xsp_span_finish(&child);
   xsp_span_finish(&span);
-  if (xsp_traceparent_out(NULL, again) != 0 || strncmp(again, remote, 36) == 0 || strlen(again) != 55)
-    return 2;
-  printf("%s\n%s\n", header, again);
+  printf("%s\n%s\n", header, xsp_traceparent_out(NULL, again) == 0 ? again : "no parent");
   return 0;
 }
 

@@ -57,6 +57,14 @@ class Caller(unittest.TestCase):
         self.assertEqual(exported["predict"]["parentSpanId"], exported["annotated"]["spanId"])
         self.round_trip()
 
+    def test_two_sessions_of_one_trace_share_no_id(self):
+        ids = []
+        for _ in range(2):
+            spans = self.run_it(BUILD / "examples/annotated")
+            self.assertLess(min(row["span_id"] for row in spans.values()), 1 << 33)  # in the file they count up
+            ids.append({span["spanId"] for span in self.exported_spans().values()})
+        self.assertEqual((len(ids[0]), ids[0] & ids[1]), (5, set()))
+
     def test_no_caller(self):
         spans = self.run_it(BUILD / "examples/annotated", header="")
         self.assertEqual((spans["annotated"]["parent"], spans["annotated"]["basis"]), (None, "none"))

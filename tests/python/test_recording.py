@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spans that package xsp records, in every CPython 3.10 to 3.14 of this machine."""
+import json
 import shutil
 import sys
 import unittest
@@ -35,6 +36,31 @@ class Recording(package_case.PackageTest):
                                 "('number', 'text', 'half', 'big') order by s.start_ns, key", "--json")
                 self.assertEqual([(tag["key"], tag["value"]) for tag in tags[:3]], [("number", 0), ("half", 0.5), ("text", "x")])
                 self.assertEqual(tags[-1]["value"], str(1 << 70))
+
+    def test_trace_context(self):
+        """Within a span, outside of spans, of a caller; a header that is none."""
+        out, caller = self.folder / "context.xsp", f"00-{'a' * 32}-{'b' * 16}-01"
+        done = run(XSP, "run", "-o", out, "--", sys.executable, "-c", f"""
+import xsp
+print(xsp.traceparent())
+with xsp.span("outer") as outer:
+    print(xsp.traceparent())
+    xsp.set_traceparent({caller!r})
+    print(xsp.traceparent())
+    try:
+        xsp.set_traceparent("00-0")
+    except ValueError:
+        print("refused")
+""", environment={**ENVIRONMENT, "PYTHONPATH": str(PACKAGE / "src")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program, outer, called, refused = done.stdout.split()
+        self.assertEqual(refused, "refused")
+        self.assertEqual((called.split("-")[1], called.split("-")[2]), ("a" * 32, outer.split("-")[2]))
+        run(XSP, "export", out, "--to", "otlp", "-o", self.folder / "context.jsonl")
+        spans = {span["name"]: span for line in (self.folder / "context.jsonl").read_text().splitlines()
+                 for group in json.loads(line)["resourceSpans"] for scope in group["scopeSpans"] for span in scope["spans"]}
+        self.assertEqual((spans["outer"]["spanId"], spans["outer"]["parentSpanId"]), (outer.split("-")[2], "b" * 16))
+        self.assertIn(program.split("-")[2], {span["spanId"] for span in spans.values()})
 
     def test_finds_the_recorder_of_the_xsp_that_runs_it(self):
         """The package from somewhere else, without xsp in PATH."""

@@ -89,6 +89,7 @@ class Openers(unittest.TestCase):
         "launch/executable.c",     # the program that is started
         "launch/streams.c",        # its own copy, by /proc/self/fd
         "manifests/package.c",     # of installed packages
+        "programs/xsp/verb_merge.c", # its own file, in a new folder of TMPDIR
         "publish/spool.c",         # its own files, in a folder of the caller's
         "report/exports/file.c",   # outputs
         "report/exports/sqlite.c", # an output

@@ -146,17 +146,11 @@ static struct xsp_site *make_site(const struct annotation_text *text, unsigned l
   return site;
 }
 
-static bool has_session(void)
-{
-  char header[XSP_TRACEPARENT_SIZE];
-  return xsp_traceparent_out(NULL, header) == 0;
-}
-
 // NULL: no room, or no session (then it is asked for again next time).
 static const struct annotation_text *make(const struct key *key, const struct range *range, uint32_t texts_most)
 {
   struct mapping *all = texts();
-  if (all == NULL || __atomic_load_n(&count, __ATOMIC_RELAXED) >= texts_most || !has_session())
+  if (all == NULL || __atomic_load_n(&count, __ATOMIC_RELAXED) >= texts_most || xsp_session_levels() == 0)
     return NULL;
   size_t category_bytes = key->category == NULL ? 0 : strlen(key->category) + 1;
   // The last eighth is for texts that many share.
@@ -207,7 +201,7 @@ static const struct annotation *find_or_make(struct key *key, const struct range
     found = make(key, range, EXACT_MOST);
   if (found != NULL)
     return &found->annotation;
-  if (!has_session())
+  if (xsp_session_levels() == 0)
     return &not_recorded;
   char reduced[512];
   struct key shared = *key;

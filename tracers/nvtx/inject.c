@@ -13,9 +13,8 @@ EXPORTED int InitializeInjectionNvtxExtension(struct nvtx_extension *module);
 
 static bool begin(void)
 {
-  char header[XSP_TRACEPARENT_SIZE];
   xsp_attach(NULL); // the session of the environment; joined already as a rule
-  if (xsp_traceparent_out(NULL, header) != 0)
+  if (xsp_session_levels() == 0)
     return false; // no session: NVTX works as without a tool
   annotations_start("nvtx");
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));

@@ -3,9 +3,9 @@
 from ._library import Error
 from .file import Span, Trace, open
 from .flags import flag_hotspot, flag_issue
-from .recording import span, tag, trace
+from .recording import set_traceparent, span, tag, trace, traceparent
 from .table import Table
 from .tree import UNKNOWN, Node, Time, Tree, bfs, hotspot_analysis, topk
 
 __all__ = ["Error", "Node", "Span", "Table", "Time", "Trace", "Tree", "UNKNOWN", "bfs", "flag_hotspot", "flag_issue",
-           "hotspot_analysis", "open", "span", "tag", "topk", "trace"]
+           "hotspot_analysis", "open", "set_traceparent", "span", "tag", "topk", "trace", "traceparent"]

@@ -44,6 +44,7 @@ _NOTHING = _Nothing()
 _recorder = _load()
 if _recorder is not None:
     span, tag, _site, _span_of = _recorder.span, _recorder.tag, _recorder.site, _recorder.span_of
+    traceparent, set_traceparent = _recorder.traceparent, _recorder.set_traceparent
 else:
     def span(name, level=None, category=None):
         """A context manager that makes its block a span."""
@@ -51,6 +52,12 @@ else:
 
     def tag(key, value):
         """Tags the innermost span of this thread."""
+
+    def traceparent():
+        """The W3C header that makes another service's spans children of this thread's innermost span; None: not recorded."""
+
+    def set_traceparent(header):
+        """Makes the caller's span that the W3C header names the parent of this thread's innermost span."""
 
     _site, _span_of = span, lambda site: site
 

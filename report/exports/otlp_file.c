@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exports otlp and otlp-proto: requests one after the other in a file. Called through report_exports.
+#include "report/exports/exports.h"
+#include "report/exports/file.h"
+
+static enum status put_into_file(void *context, struct buf *request, size_t span_count, struct error *err)
+{
+  struct export_file *file = context;
+  export_file_put(file, request);
+  return file->status;
+}
+
+static enum status write_file(struct store *store, const char *path, bool is_json, struct error *err)
+{
+  struct export_file file;
+  const struct report_otlp_sink sink = {put_into_file, &file};
+  enum status status = export_file_open(path, &file, err);
+  if (status == STATUS_OK)
+    status = report_otlp_requests(store, is_json, &sink, err);
+  return export_file_close(&file, status);
+}
+
+static enum status write_json(struct store *store, const char *path, struct error *err)
+{
+  return write_file(store, path, true, err);
+}
+
+static enum status write_proto(struct store *store, const char *path, struct error *err)
+{
+  return write_file(store, path, false, err);
+}
+
+const struct report_export report_export_otlp = {
+    .name = "otlp",
+    .extension = "jsonl",
+    .write = write_json,
+};
+const struct report_export report_export_otlp_proto = {
+    .name = "otlp-proto",
+    .extension = "pb",
+    .write = write_proto,
+};
