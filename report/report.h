@@ -100,6 +100,7 @@ struct report_page_options {
   const int64_t *run_ids;         // only these runs' spans
   size_t run_count;               // 0: of all runs
   const struct page_range *range; // only spans that overlap it, and their ancestors; NULL: all
+  bool is_of_server;              // instead of the page a file of its parts, for report_parts_open
 };
 struct page_range {       // from each run's first start
   int64_t from_ns, to_ns; // 0 <= from_ns <= to_ns
@@ -107,6 +108,39 @@ struct page_range {       // from each run's first start
 // Writes one HTML file that opens offline from disk. `path` is temporary, next to the output; the caller renames.
 enum status report_page(const struct report_page_file *files, size_t count, const struct report_page_options *options,
                         const char *path, struct error *err) MUST_CHECK;
+// ---- the page of a server, which gives out its parts one by one
+// The file of parts is of one .xsp file and this machine; it is not synced. Of runs with more than max_spans it has all spans,
+// by time, for windows.
+#define REPORT_SERVED_SPANS 300000 // that a browser gets at once
+// Appends the page without data: its script asks the server for "parts/ID" and the queries below, relative to the page's address
+// and a slash. `about`: "" or "live".
+void report_page_served(const char *about, struct buf *out);
+
+struct report_parts; // nothing in it changes: any thread may read
+enum status report_parts_open(const char *path, struct report_parts **ret_parts, struct error *err) MUST_CHECK;
+void report_parts_close(struct report_parts *parts); // NULL is fine
+// A part, as gzip. False: there is none with this id.
+bool report_parts_get(const struct report_parts *parts, const char *id, struct slice *ret_bytes);
+
+struct report_window {
+  size_t run;             // its place in the document
+  int64_t from_ns, to_ns; // from the run's first start
+  size_t most;            // with more spans: rectangles of merged ones, as few or as in the document
+};
+// Appends the spans of a range of time, as JSON: facts and columns as in the document. False: there is no such run, or the
+// document has all its spans.
+bool report_parts_window(const struct report_parts *parts, const struct report_window *window, struct buf *out);
+struct report_find {
+  size_t run;
+  const char *names;      // numbers of names, "3-7,9"
+  int64_t at_ns, place;   // from here on; `place` -1: before all that start at at_ns
+  bool backwards;         // the one before instead of the next one
+  int64_t from_ns, to_ns; // only spans that overlap this range
+};
+// Appends the next span with one of the names, as JSON: how many there are, its number among them, where it is. At the end
+// it begins again. False: as above, or `names` is malformed.
+bool report_parts_find(const struct report_parts *parts, const struct report_find *find, struct buf *out);
+
 // The same as report_export_file does it.
 enum status report_page_write(const struct report_page_file *files, size_t count,
                               const struct report_page_options *options, const char *path, bool force,

@@ -46,7 +46,7 @@ const policy = {
     const styles = hashes(/<style[^>]*>([\s\S]*?)<\/style>/g);
     html = html.replace(
       "__POLICY__",
-      `default-src 'none'; script-src ${scripts}; style-src ${styles}; style-src-attr 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'`,
+      `default-src 'none'; script-src ${scripts}; style-src ${styles}; style-src-attr 'none'; connect-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'`,
     );
     html = html.replace("__LICENCES__", () => licences());
     fs.writeFileSync(template, html);

@@ -116,6 +116,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
         .run_ids = runs,
         .run_count = run_count,
         .range = range_text != NULL ? &range : NULL,
+        .is_of_server = invocation_has(invocation, "parts"),
     };
     status = write_page(invocation, path, &options, err);
   }
@@ -140,6 +141,9 @@ static const struct option_description options[] = {
     {"range", 0, "FROM-TO", NULL, false,
      "Holds the spans that overlap this range only, and what is above them: 1.2s-1.5s, 300ms-, -40us; times count from "
      "each run's first start. Tables stay those of the whole file."},
+    {"parts", 0, NULL, NULL, false,
+     "Write a file of the page's parts instead of the page, as xsp serve keeps it: runs of more than --max-spans have "
+     "all spans there, by time."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {0},
 };

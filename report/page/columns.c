@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes the page's columns. Called by run.c; takes 16 bytes per span for the call.
+// Encodes the page's columns. Called by run.c and window.c; takes 16 bytes per span for the call.
 #include "base/base64.h"
 #include "report/page/spans.h"
 
@@ -100,7 +100,7 @@ static unsigned width_of(const uint64_t *values, size_t count)
   return width;
 }
 
-void page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out)
+void page_put_packed(const void *bytes, size_t length, enum page_pack pack, bool as_text, struct buf *out)
 {
   z_stream stream = {0};
   if (deflateInit2(&stream, pack, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -114,14 +114,23 @@ void page_put_packed(const void *bytes, size_t length, enum page_pack pack, stru
     stream.next_out = packed;
     stream.avail_out = (uInt)bound;
     (void)deflate(&stream, Z_FINISH); // ends: there is room
-    base64_put(out, packed, stream.total_out);
+    if (as_text)
+      base64_put(out, packed, stream.total_out);
+    else
+      buf_put(out, packed, stream.total_out);
     free(packed);
   }
   deflateEnd(&stream);
 }
 
-unsigned page_column_encode(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                            enum page_column column, struct buf *out)
+bool page_column_is_there(const struct page_spans *spans, enum page_column column)
+{
+  bool is_of_merged = column == PAGE_MERGED || column == PAGE_IDLE;
+  return is_of_merged ? spans->merged != NULL : column != PAGE_CONTEXT || spans->context != NULL;
+}
+
+unsigned page_column_planes(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
+                            enum page_column column, uint8_t **ret_planes)
 {
   size_t count = spans->count;
   uint64_t *values = memory_new(count, sizeof *values);
@@ -131,8 +140,7 @@ unsigned page_column_encode(const struct page_spans *spans, const struct page_ro
   for (unsigned plane = 0; plane < width; plane++)
     for (size_t i = 0; i < count; i++)
       planes[plane * count + i] = (uint8_t)(values[i] >> (8 * plane));
-  page_put_packed(planes, count * width, PAGE_PACK_SMALL, out);
-  free(planes);
   free(values);
+  *ret_planes = planes;
   return width;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Overviews: neighbours of a row that are too close to be drawn apart become one rectangle, which has the number and
-// the time of its spans. Sums over rectangles are exactly those over spans. Called by run.c. Pure.
+// the time of its spans. Sums over rectangles are exactly those over spans. Rectangles can be merged again. Called by
+// run.c. Pure.
 #include "base/saturate.h"
 #include "report/page/page.h"
 
 #include <string.h>
 
-// Rectangles of a row, one after the other: spans first … first + count.
+// Rectangles of a row, one after the other: spans first … first + count. "Span" also means a rectangle of earlier merging.
 struct group {
   size_t first, count;
 };
@@ -70,6 +71,11 @@ struct merge {
   uint32_t *others;    // by name: the number of "NAME and others" + 1, 0: none yet
 };
 
+static int64_t busy_of(const struct page_spans *spans, size_t i)
+{
+  return spans->busy_ns != NULL ? spans->busy_ns[i] : spans->duration_ns[i];
+}
+
 // Level, kind and name are those of the name with the most time.
 static void name_group(struct merge *merge, const struct group *group, size_t at)
 {
@@ -77,7 +83,7 @@ static void name_group(struct merge *merge, const struct group *group, size_t at
   size_t chosen = group->first;
   bool has_others = false;
   for (size_t i = group->first; i < group->first + group->count; i++)
-    merge->time_ns[from->name[i]] = saturate_add(merge->time_ns[from->name[i]], from->duration_ns[i]);
+    merge->time_ns[from->name[i]] = saturate_add(merge->time_ns[from->name[i]], busy_of(from, i));
   for (size_t i = group->first; i < group->first + group->count; i++) {
     has_others = has_others || from->name[i] != from->name[group->first];
     if (merge->time_ns[from->name[i]] > merge->time_ns[from->name[chosen]])
@@ -102,12 +108,12 @@ static void put_group(struct merge *merge, const struct group *group, size_t at)
   to->start_ns[at] = from->start_ns[group->first];
   to->duration_ns[at] =
       saturate_subtract(saturate_add(from->start_ns[last], from->duration_ns[last]), to->start_ns[at]);
-  to->merged[at] = (uint32_t)group->count;
   to->id[at] = group->count == 1 ? from->id[last] : 0;
   if (group->count == 1)
     to->duration_ns[at] = from->duration_ns[last];
   for (size_t i = group->first; i <= last; i++) {
-    to->busy_ns[at] = saturate_add(to->busy_ns[at], from->duration_ns[i]);
+    to->merged[at] += from->merged != NULL ? from->merged[i] : 1;
+    to->busy_ns[at] = saturate_add(to->busy_ns[at], busy_of(from, i));
     merge->rectangle[i] = (uint32_t)at;
   }
   name_group(merge, group, at);

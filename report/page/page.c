@@ -2,6 +2,7 @@
 // The page: a fixed template with the data inserted at its mark, so that the hashes of its Content-Security-Policy
 // remain valid. Data of traces is packed (gzip, base64) and can never be taken for markup.
 #include "report/page/page.h"
+#include "report/page/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,23 +19,25 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char report_page_template[], report_page_template_end[];
 static const char data_mark[] = "<!--xsp-data-->";
+static const char no_connection[] = "connect-src 'none'"; // of its policy: a served page asks its server
 
-void page_part_begin(struct buf *out, const char *id)
+void page_put_part(const struct page *page, struct buf *out, const char *id, enum page_pack pack, struct slice bytes)
 {
+  if (page->options->is_of_server) {
+    size_t place = parts_begin(out, id);
+    page_put_packed(bytes.data, bytes.length, pack, false, out);
+    parts_end(out, place);
+    return;
+  }
   buf_format(out, "<script type=\"application/octet-stream\" id=\"xsp-%s\">", id);
-}
-
-void page_part_end(struct buf *out)
-{
+  page_put_packed(bytes.data, bytes.length, pack, true, out);
   buf_text(out, "</script>\n");
 }
 
-void page_put_part(struct buf *out, const char *id, enum page_pack pack, struct buf *text)
+void page_put_text(const struct page *page, struct buf *out, const char *id, enum page_pack pack, struct buf *text)
 {
-  page_part_begin(out, id);
   out->failed |= text->failed;
-  page_put_packed(text->data, text->length, pack, out);
-  page_part_end(out);
+  page_put_part(page, out, id, pack, (struct slice){text->data, text->length});
   buf_done(text);
 }
 
@@ -172,16 +175,32 @@ static enum status put_document(struct page *page, struct error *err)
     json_object_end(&json);
   }
   if (status == STATUS_OK) // packed, it is a seventh of its size, and its texts cannot be taken for markup
-    page_put_part(&page->file.out, "document", PAGE_PACK_SMALL, &text);
+    page_put_text(page, &page->file.out, "document", PAGE_PACK_SMALL, &text);
   buf_done(&text);
   return status;
 }
 
 // ---- the file
+// The template's place of this text. NULL: it has none.
+static const char *find_mark(const char *mark)
+{
+  return memmem(report_page_template, (size_t)(report_page_template_end - report_page_template), mark, strlen(mark));
+}
+
+static enum status write_parts(struct page *page, const char *path, struct error *err)
+{
+  XSP_TRY(page_choose(page, err));
+  XSP_TRY(export_file_open(path, &page->file, err));
+  page->file.is_scratch = true;
+  buf_text(&page->file.out, PARTS_MAGIC);
+  XSP_TRY(put_document(page, err));
+  export_file_put(&page->file, &page->tags);
+  return STATUS_OK;
+}
+
 static enum status write_page(struct page *page, const char *path, struct error *err)
 {
-  const char *mark = memmem(report_page_template, (size_t)(report_page_template_end - report_page_template), data_mark,
-                            sizeof data_mark - 1);
+  const char *mark = find_mark(data_mark);
   if (mark == NULL)
     return error_set(err, STATUS_SYSTEM, "cannot make the page", path, "build xsp again",
                      "its template has no place for data");
@@ -238,7 +257,7 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
   buf_init(&page.tags, BUF_MAXIMUM_DEFAULT);
   enum status status = open_files(&page, files, count, err);
   if (status == STATUS_OK)
-    status = write_page(&page, path, err);
+    status = options->is_of_server ? write_parts(&page, path, err) : write_page(&page, path, err);
   status = export_file_close(&page.file, status);
   buf_done(&page.tags);
   page_names_done(&page.names);
@@ -249,4 +268,16 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
   }
   arena_done(&page.arena);
   return status;
+}
+
+void report_page_served(const char *about, struct buf *out)
+{
+  const char *policy = find_mark(no_connection), *mark = find_mark(data_mark);
+  buf_put(out, report_page_template, (size_t)(policy - report_page_template));
+  policy += strlen(no_connection);
+  buf_text(out, "connect-src 'self'");
+  buf_put(out, policy, (size_t)(mark - policy));
+  buf_format(out, "<script type=\"text/plain\" id=\"xsp-served\">%s</script>\n", about);
+  mark += strlen(data_mark);
+  buf_put(out, mark, (size_t)(report_page_template_end - mark));
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's parts, written by report_page: the document (JSON), each run's columns, contexts and tags. Inside this
-// room only.
+// The page's parts, written by report_page: the document (JSON), each run's columns, contexts and tags. They go into the
+// page itself, or into a file of parts for a server (parts.h). Inside this room only.
 #ifndef XSP_REPORT_PAGE_PAGE_H
 #define XSP_REPORT_PAGE_PAGE_H
 
 #include "base/json_write.h"
+#include "base/slice.h"
 #include "report/exports/file.h"
 #include "report/exports/stacks.h"
 #include "report/page/spans.h"
@@ -13,6 +14,7 @@
 #define PAGE_VERSION 3 // of the document; web/src/data.ts reads this one
 #define PAGE_TAG_BLOCK 4096
 #define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; further ones are counted
+#define PAGE_OVERVIEW_SPANS 40000u      // rectangles of a run whose spans a server has
 
 struct page_file {
   const char *name;
@@ -44,11 +46,10 @@ static inline struct timeline *page_timeline(const struct page *page, const stru
 {
   return &page->files[run->file].timeline;
 }
-// Writes one part: an element of no executable type, "xsp-<id>".
-void page_part_begin(struct buf *out, const char *id);
-void page_part_end(struct buf *out);
-// A whole part with this text, which is freed.
-void page_put_part(struct buf *out, const char *id, enum page_pack pack, struct buf *text);
+// Appends one part, packed: in the page an element of no executable type, "xsp-<id>".
+void page_put_part(const struct page *page, struct buf *out, const char *id, enum page_pack pack, struct slice bytes);
+// The same of a text, which is freed.
+void page_put_text(const struct page *page, struct buf *out, const char *id, enum page_pack pack, struct buf *text);
 
 // choose.c: how many rectangles each run gets.
 enum status page_choose(struct page *page, struct error *err) MUST_CHECK;

@@ -3,9 +3,11 @@
 // page.c for one run after the other: memory is bounded by the largest.
 #include "base/saturate.h"
 #include "report/page/page.h"
+#include "report/page/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 // What the page holds of a run's spans.
 struct shown {
@@ -16,6 +18,7 @@ struct shown {
   bool is_shown;
   int64_t merged_below_ns; // 0: each span is there
   bool has_contexts;       // the page gets them: it cannot compute them from spans
+  bool has_levels;         // the file has all spans for queries
   size_t kept;             // spans in the columns or, where merged, in their rectangles
   size_t tags_left_out;
   unsigned widths[PAGE_COLUMNS]; // bytes a value; 0: the column is not there
@@ -35,7 +38,7 @@ static void put_lane(struct json_writer *json, const struct timeline *timeline, 
   json_object_end(json);
 }
 
-static void put_rows(struct json_writer *json, const struct page_rows *rows)
+void page_put_rows(struct json_writer *json, const struct page_rows *rows)
 {
   json_member_array(json, "rows");
   for (size_t i = 0; i < rows->row_count; i++) {
@@ -96,17 +99,19 @@ static void put_run_facts(struct json_writer *json, const struct store_run *run)
 static void put_parts(struct page *page, struct shown *shown, const struct timeline_run *run)
 {
   for (enum page_column column = 0; column < PAGE_COLUMNS; column++) {
-    bool is_of_merged = column == PAGE_MERGED || column == PAGE_IDLE;
-    if ((is_of_merged && shown->spans.merged == NULL) || (column == PAGE_CONTEXT && shown->spans.context == NULL))
+    if (!page_column_is_there(&shown->spans, column))
       continue;
     char id[48];
+    uint8_t *planes;
     snprintf(id, sizeof id, "%zu-%s", shown->run, page_column_names[column]);
-    page_part_begin(&page->file.out, id);
-    shown->widths[column] = page_column_encode(&shown->spans, &shown->rows, shown->first_ns, column, &page->file.out);
-    page_part_end(&page->file.out);
+    shown->widths[column] = page_column_planes(&shown->spans, &shown->rows, shown->first_ns, column, &planes);
+    page_put_part(page, &page->file.out, id, PAGE_PACK_SMALL,
+                  (struct slice){(const char *)planes, shown->spans.count * shown->widths[column]});
+    free(planes);
     export_file_flush(&page->file);
   }
-  shown->tags_left_out = page_put_tags(page, shown->run, run, &shown->spans);
+  if (!shown->has_levels)
+    shown->tags_left_out = page_put_tags(page, shown->run, run, &shown->spans);
 }
 
 static void put_contexts(struct page *page, const struct shown *shown, const struct timeline_run *run)
@@ -121,20 +126,46 @@ static void put_contexts(struct page *page, const struct shown *shown, const str
     page_put_folded(&file->stacks, run->run->run_id, paths, &text);
   else
     page_put_contexts(run, &shown->spans, &shown->rows, paths, shown->first_ns, &page->names, &text);
-  page_put_part(&page->file.out, id, PAGE_PACK_SMALL, &text);
+  page_put_text(page, &page->file.out, id, PAGE_PACK_SMALL, &text);
+}
+
+// One step of merging: the spans shown become at most `room` rectangles.
+static bool merge_once(struct page *page, struct shown *shown, size_t room, struct arena *arena)
+{
+  size_t count = 0;
+  const struct page_spans spans = shown->spans;
+  const struct page_rows rows = shown->rows;
+  if (!page_merge_resolution(&spans, &rows, room, &shown->merged_below_ns, &count))
+    return false;
+  page_merge(&spans, &rows, shown->merged_below_ns, count, &page->names, arena, &shown->spans, &shown->rows);
+  return true;
+}
+
+// For a server all spans, then ever fewer rectangles: it answers for a range of time from one of these levels.
+static bool merge_by_levels(struct page *page, struct shown *shown, size_t room, struct arena *arena)
+{
+  unsigned level = 0;
+  shown->has_levels = true;
+  parts_put_level(&page->file, shown->run, level++, &shown->spans, &shown->rows, shown->first_ns, 0);
+  for (size_t next = shown->spans.count / 4; shown->spans.count > room; next /= 2) {
+    if (!merge_once(page, shown, next > room ? next : room, arena))
+      return false;
+    parts_put_level(&page->file, shown->run, level++, &shown->spans, &shown->rows, shown->first_ns,
+                    shown->merged_below_ns);
+  }
+  return true;
 }
 
 // Replaces the spans by an overview of as many rectangles as there is room for. False: even that has no room.
 static bool merge(struct page *page, struct shown *shown, const struct timeline_run *run, struct arena *arena)
 {
-  size_t room = page->runs[shown->run].room, count = 0;
-  const struct page_spans spans = shown->spans;
-  const struct page_rows rows = shown->rows;
-  if (!page_merge_resolution(&spans, &rows, room, &shown->merged_below_ns, &count))
+  size_t room = page->runs[shown->run].room;
+  if (page->options->is_of_server && room > PAGE_OVERVIEW_SPANS)
+    room = PAGE_OVERVIEW_SPANS;
+  if (shown->rows.row_count > room)
     return false;
   put_contexts(page, shown, run);
-  page_merge(&spans, &rows, shown->merged_below_ns, count, &page->names, arena, &shown->spans, &shown->rows);
-  return true;
+  return page->options->is_of_server ? merge_by_levels(page, shown, room, arena) : merge_once(page, shown, room, arena);
 }
 
 static void lay(struct page *page, struct shown *shown, const struct timeline_run *run, struct arena *arena)
@@ -176,7 +207,8 @@ static void put_shown(struct json_writer *json, const struct shown *shown, const
   json_member_int(json, "kept", (int64_t)shown->kept);
   json_member_int(json, "spans", (int64_t)(shown->is_shown ? shown->spans.count : 0));
   json_member_int(json, "spans_of_other_clocks", (int64_t)(run->spans.count - placed));
-  json_member_int(json, "tag_block", PAGE_TAG_BLOCK);
+  json_member_bool(json, "has_windows", shown->has_levels);
+  json_member_int(json, "tag_block", shown->has_levels ? 0 : PAGE_TAG_BLOCK);
   json_member_int(json, "tags_left_out", (int64_t)shown->tags_left_out);
 }
 
@@ -213,7 +245,7 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
   for (size_t i = 0; i < run->lane_count; i++)
     put_lane(json, timeline, run, i);
   json_array_end(json);
-  put_rows(json, &shown->rows);
+  page_put_rows(json, &shown->rows);
   put_samples(json, &page->files[page->runs[shown->run].file].stacks.metric, run->run->run_id);
   XSP_TRY(put_observations(json, timeline->store, run, shown->first_ns, arena, err));
   json_member_object(json, "columns");

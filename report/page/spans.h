@@ -61,7 +61,7 @@ void page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct 
 void page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
                      struct page_names *names, struct arena *arena, struct page_spans *ret_spans);
 
-// ---- columns: one value a span, each cut into planes of bytes, gzip, base64; web/src/data.ts reads them
+// ---- columns: one value a span, each cut into planes of bytes; web/src/data.ts reads them
 enum page_column {
   PAGE_GAP,        // start, from the end of the span before it in its row; the row's first: from the run's first start
   PAGE_DURATION,   // ns
@@ -76,12 +76,14 @@ enum page_column {
   PAGE_COLUMNS,
 };
 extern const char *const page_column_names[PAGE_COLUMNS];
-// Appends a column as base64 of gzip of its planes. Returns how many planes there are: bytes a value.
-unsigned page_column_encode(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                            enum page_column column, struct buf *out);
+// Whether these spans have such a column.
+bool page_column_is_there(const struct page_spans *spans, enum page_column column);
+// The planes of a column, one after the other; owned by the caller. Returns how many there are: bytes a value.
+unsigned page_column_planes(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
+                            enum page_column column, uint8_t **ret_planes);
 
-enum page_pack { PAGE_PACK_FAST = 3, PAGE_PACK_SMALL = 6 }; // levels of zlib
-// Appends base64 of gzip of `length` bytes. Sets out->failed where they are 4 GiB or more.
-void page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out);
+enum page_pack { PAGE_PACK_QUICK = 1, PAGE_PACK_FAST = 3, PAGE_PACK_SMALL = 6 }; // levels of zlib
+// Appends gzip of `length` bytes, `as_text` in base64. Sets out->failed where they are 4 GiB or more.
+void page_put_packed(const void *bytes, size_t length, enum page_pack pack, bool as_text, struct buf *out);
 
 #endif

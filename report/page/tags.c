@@ -143,7 +143,7 @@ static void put_part(struct page *page, size_t run, size_t number, const struct 
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   put_block(block, page_timeline(page, &page->runs[run])->store, &text);
   snprintf(id, sizeof id, "%zu-tags-%zu", run, number);
-  page_put_part(&page->tags, id, PAGE_PACK_FAST, &text);
+  page_put_text(page, &page->tags, id, PAGE_PACK_FAST, &text);
   page->tag_bytes += page->tags.length - before;
 }
 

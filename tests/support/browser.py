@@ -103,10 +103,11 @@ CUT_OFF = """() => {
 
 
 class Shown:
-    """A report in a window of its own."""
+    """A report in a window of its own: a file, or the address of a server's page, which asks its server for parts."""
 
     def __init__(self, path, fragment="", size=(1280, 800), scheme="light", offline=False, **context):
-        self.path, self.url = pathlib.Path(path), pathlib.Path(path).resolve().as_uri()
+        self.is_served = str(path).startswith("http://")
+        self.path, self.url = (None, path) if self.is_served else (pathlib.Path(path), pathlib.Path(path).resolve().as_uri())
         self.problems, self.requests = [], []
         self.context = chromium().new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,
                                               offline=offline, **context)
@@ -129,7 +130,8 @@ class Shown:
 
     def on_request(self, request):
         self.requests.append(request.url)
-        if request.url.split("#")[0] != self.url and not re.match(r"data:|blob:", request.url):
+        is_part = self.is_served and request.url.startswith(f"{self.url}/")
+        if request.url.split("#")[0] != self.url and not is_part and not re.match(r"data:|blob:", request.url):
             self.problems.append(f"request: {request.url}")
 
     def close(self):

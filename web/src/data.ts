@@ -2,6 +2,7 @@
 // The data that `xsp report` appended to the page: the document (facts, tables) and each run's spans as columns.
 // Format: report/page/spans.h and docs/internals/page.md. A run's columns are unpacked at first use. The page may be
 // truncated or damaged: every count is checked before memory of its size is allocated.
+import { ask, broken, fromBase64, loadJson, loadJsonOrNull, unpackExactly, unpackPart } from "./parts";
 
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
@@ -40,7 +41,7 @@ export interface Lane {
 }
 // One run. The page identifies it by its place in the document's runs, since several files may have a run 1.
 export interface RunFacts {
-  run: number; // its place in runs; its parts are the elements "xsp-<run>-<part>"
+  run: number; // its place in runs; its parts are "<run>-<part>"
   file: number; // place in files
   run_id: number; // in its file
   experiment_id: number; // in its file
@@ -68,6 +69,7 @@ export interface RunFacts {
   observed: string | null; // name of the first observation's span; null: the run is the only one
   observations: [start: number, duration: number, warmup: number][]; // start from first_ns
   columns: Record<string, number>; // bytes a value
+  has_windows?: boolean; // the server has all spans of the run; here is an overview
   tag_block: number; // places a block of tags; 0: no tags here
   tags_left_out: number;
 }
@@ -134,6 +136,7 @@ export interface Spans {
   end: number; // latest end
   merged: Uint32Array | null; // spans in a rectangle; null: each is one
   busy: Float64Array | null; // their durations in all; null: the rectangle's own
+  id: Float64Array | null; // span_id; 0: a rectangle of several; of runs with windows, when all else is there
 }
 export const countOf = (spans: Spans, i: number) => (spans.merged === null ? 1 : spans.merged[i]);
 export const busyOf = (spans: Spans, i: number) => (spans.busy === null ? spans.duration[i] : spans.busy[i]);
@@ -165,103 +168,8 @@ export const levelOf = (spans: Spans, i: number) => spans.attributes[i] & 7;
 export const kindOf = (spans: Spans, i: number) => (spans.attributes[i] >> 3) & 3;
 export const basisOf = (spans: Spans, i: number) => spans.attributes[i] >> 5;
 
-// ---- parts of the page
-const SPANS_MOST = 1 << 26; // more than any page has: the numbers are wrong
-const GZIP_MOST = 1040; // bytes that one packed byte can become
-const broken = (what: string) => new Error(`this report is damaged: ${what}; write it again with xsp report`);
-
-// Scripts run while the page is still loading: columns come first, then the document, then tags. A part is complete
-// once an element follows it.
-const isRead = () => document.readyState !== "loading";
-const hasArrived = (id: string) => isRead() || (document.getElementById(id)?.nextSibling ?? null) !== null;
-function arrival(isThere: () => boolean): Promise<void> {
-  return new Promise((done) => {
-    if (isThere()) return done();
-    const look = () => {
-      if (!isThere()) return;
-      watching.disconnect();
-      document.removeEventListener("readystatechange", look);
-      done();
-    };
-    const watching = new MutationObserver(look);
-    watching.observe(document, { childList: true, subtree: true });
-    document.addEventListener("readystatechange", look);
-  });
-}
-// Fails if the page ends before its end.
-export async function checkEnd() {
-  await arrival(isRead);
-  if (document.getElementById("xsp-end") === null) throw broken("it was cut short");
-}
-
-// The bytes of a part. Its text is removed, so that memory holds a large page once.
-function packed(id: string, isKept = false): Uint8Array {
-  const element = document.getElementById(id);
-  if (element === null) throw broken(`its part "${id}" is missing`);
-  const text = element.textContent ?? "";
-  if (!isKept) element.remove();
-  try {
-    const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
-    if (native !== undefined) return native(text);
-    const binary = atob(text);
-    const bytes = new Uint8Array(binary.length);
-    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-    return bytes;
-  } catch {
-    throw broken(`its part "${id}" is not base64`);
-  }
-}
-
-// Unpacks into exactly `length` bytes: a damaged part may claim terabytes.
-async function unpackExactly(id: string, length: number): Promise<Uint8Array> {
-  const source = packed(id);
-  if (length > source.length * GZIP_MOST) throw broken(`its part "${id}" is shorter than it should be`);
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  await unpackInto(id, source, (chunk) => {
-    if (at + chunk.length > length) throw broken(`its part "${id}" is longer than its ${length} bytes`);
-    bytes.set(chunk, at);
-    at += chunk.length;
-  });
-  if (at !== length) throw broken(`its part "${id}" has ${at} bytes instead of ${length}`);
-  return bytes;
-}
-
-async function unpackInto(id: string, source: Uint8Array, put: (chunk: Uint8Array) => void) {
-  const whole = new ReadableStream<Uint8Array>({
-    start: (to) => {
-      to.enqueue(source);
-      to.close();
-    },
-  });
-  const reader = whole.pipeThrough(new DecompressionStream("gzip") as TransformStream<Uint8Array>).getReader();
-  for (;;) {
-    const { done, value } = await reader.read().catch(() => {
-      throw broken(`its part "${id}" cannot be unpacked`);
-    });
-    if (done) return;
-    put(value);
-  }
-}
-
-const JSON_MOST = 1 << 29;
-async function unpackJson(id: string, isKept = false): Promise<unknown> {
-  const decoder = new TextDecoder();
-  let text = "",
-    length = 0;
-  await unpackInto(id, packed(id, isKept), (chunk) => {
-    length += chunk.length;
-    if (length > JSON_MOST) throw broken(`its part "${id}" is larger than 512 MiB`);
-    text += decoder.decode(chunk, { stream: true });
-  });
-  try {
-    return JSON.parse(text + decoder.decode());
-  } catch {
-    throw broken(`its part "${id}" is not JSON`);
-  }
-}
-
 // ---- the document
+const SPANS_MOST = 1 << 26; // more than any page has: the numbers are wrong
 const isCount = (value: unknown, most = SPANS_MOST) =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most;
 
@@ -315,8 +223,11 @@ function checkSamples({ run, file, samples }: RunFacts) {
   if (isBroken) throw broken(`the samples of run ${run} are malformed`);
 }
 export async function loadDocument(): Promise<Document_> {
-  await arrival(() => hasArrived("xsp-document"));
-  const document_ = (await unpackJson("xsp-document")) as Document_;
+  return checkDocument((await loadJson("document")) as Document_);
+}
+const versions = new WeakMap<RunFacts, string>(); // of a live page's parts
+const versionOf = (facts: RunFacts) => versions.get(facts) ?? "";
+export function checkDocument(document_: Document_, version = ""): Document_ {
   if (document_?.page_version !== PAGE_VERSION)
     throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_?.page_version}`);
   for (const key of ["files", "experiments", "runs", "names", "notes", "analyses", "short_names"] as const)
@@ -335,6 +246,7 @@ export async function loadDocument(): Promise<Document_> {
   checkSources(document_.sources ?? {}, namesKnown);
   pathsKnown = document_.files.map(({ call_paths }) => checkCallPaths(call_paths, namesKnown));
   document_.runs.forEach(checkSamples);
+  for (const facts of document_.runs) versions.set(facts, version);
   return document_;
 }
 
@@ -368,10 +280,38 @@ const unzigzag = (value: number) => {
   return half * 2 === value ? half : -half - 1;
 };
 
+// ---- windows: spans of a range of time, which a server answers
+export interface WindowAnswer {
+  detail: "spans" | "merged";
+  merged_below_ns: number | null;
+  spans: number;
+  rows: RunFacts["rows"]; // the same as the run's, with other places
+  columns: Record<string, number>;
+  parts: Record<string, string>; // by column, base64
+}
+const windowParts = new WeakMap<RunFacts, Record<string, string>>();
+// Facts of the run, as if the page had the window's spans only.
+export function windowFacts(facts: RunFacts, answer: WindowAnswer, document_: Document_): RunFacts {
+  const { detail, merged_below_ns, spans, rows, columns, parts } = answer,
+    made = { ...facts, detail, merged_below_ns, spans, rows, columns };
+  checkRun(made, facts.run, document_);
+  if (rows.length !== facts.rows.length) throw broken(`a window of run ${facts.run} has other rows`);
+  windowParts.set(made, parts ?? {});
+  return made;
+}
+
+// ---- columns of a run
 async function planesOf(facts: RunFacts, name: string, widest: number) {
   const width = facts.columns[name];
   if (width === undefined || width > widest) throw broken(`run ${facts.run} has no column "${name}"`);
-  return { planes: await unpackExactly(`xsp-${facts.run}-${name}`, width * facts.spans), width };
+  const id = `${facts.run}-${name}`,
+    text = windowParts.get(facts)?.[name],
+    length = width * facts.spans;
+  const planes =
+    text === undefined
+      ? await unpackPart(id, versionOf(facts), length)
+      : await unpackExactly(id, fromBase64(id, text), length);
+  return { planes, width };
 }
 async function column32(facts: RunFacts, name: string): Promise<Uint32Array> {
   const { planes, width } = await planesOf(facts, name, 4),
@@ -485,18 +425,20 @@ async function unpackDrawable(facts: RunFacts): Promise<Spans> {
     context: new Uint32Array(0),
     merged,
     busy: idle === null ? null : idle.map((free, i) => time.duration[i] - free),
+    id: null,
   };
 }
 
 // Into the same object, so that references to the spans stay valid.
 async function unpackRest(facts: RunFacts): Promise<Spans> {
   const spans = await loadDrawable(facts);
-  const [parent, link, context] = await Promise.all([
+  const [parent, link, context, id] = await Promise.all([
     references(facts, "parent", false),
     references(facts, "link", true),
     callPathsOf(facts),
+    facts.has_windows ? idsOf(facts) : null,
   ]);
-  return Object.assign(spans, { parent: checkParents(facts, parent), ...splitLinks(spans, link), context });
+  return Object.assign(spans, { parent: checkParents(facts, parent), ...splitLinks(spans, link), context, id });
 }
 
 // Links of executions lead to their launches, those of other spans to forward operators.
@@ -512,12 +454,12 @@ function splitLinks(spans: Spans, link: Int32Array): { launch: Int32Array; forwa
   };
 }
 
-const once = (unpack: (facts: RunFacts) => Promise<Spans>) => {
-  const made = new Map<number, Promise<Spans>>();
-  return (facts: RunFacts): Promise<Spans> => {
-    let spans = made.get(facts.run);
-    if (spans === undefined) made.set(facts.run, (spans = unpack(facts)));
-    return spans;
+const once = <T>(unpack: (facts: RunFacts) => Promise<T>) => {
+  const made = new WeakMap<RunFacts, Promise<T>>();
+  return (facts: RunFacts): Promise<T> => {
+    let found = made.get(facts);
+    if (found === undefined) made.set(facts, (found = unpack(facts)));
+    return found;
   };
 };
 // The columns that frames need: start, duration, name. Parents and launches, nearly half of the work, come next.
@@ -568,39 +510,53 @@ function tagsOf(groups: TagGroup[]): Map<number, Tags> {
   }
   return found;
 }
-const tagBlocks = remembered(8, async (id) => tagsOf((await unpackJson(id, true)) as TagGroup[]));
+// None of a block's spans may have tags: then there is no such part.
+const tagBlocks = (facts: RunFacts) =>
+  remembered(8, async (id) => {
+    const groups = await loadJsonOrNull(`${facts.run}-tags-${id}`, versionOf(facts));
+    return tagsOf((groups ?? []) as TagGroup[]);
+  });
+const tagsOfRun = new WeakMap<RunFacts, ReturnType<typeof tagBlocks>>();
+
+async function askForTags(facts: RunFacts, place: number): Promise<Tags> {
+  const id = await loadSpanId(facts, place);
+  if (id === null) return {};
+  const reply = await ask("tags", { run_id: facts.run_id, span_id: id });
+  const pairs = reply === null ? [] : ((await reply.json()) as [string, Cell][]),
+    tags = Object.create(null) as Tags;
+  for (const [key, value] of pairs) {
+    let name = key;
+    for (let again = 2; name in tags; again++) name = `${key} #${again}`;
+    tags[name] = value;
+  }
+  return tags;
+}
 
 // Tags of a span, from its block. A merged rectangle has none.
 export async function loadTags(facts: RunFacts, place: number): Promise<Tags> {
-  if (!isCount(place, facts.spans - 1) || !(facts.tag_block > 0)) return {};
-  const id = `xsp-${facts.run}-tags-${Math.floor(place / facts.tag_block)}`;
-  await arrival(() => hasArrived(id));
-  if (document.getElementById(id) === null) return {}; // none of its spans has tags
-  return (await tagBlocks(id)).get(place % facts.tag_block) ?? {};
+  if (!isCount(place, facts.spans - 1)) return {};
+  if (facts.has_windows) return askForTags(facts, place);
+  if (!(facts.tag_block > 0)) return {};
+  let blocks = tagsOfRun.get(facts);
+  if (blocks === undefined) tagsOfRun.set(facts, (blocks = tagBlocks(facts)));
+  return (await blocks(String(Math.floor(place / facts.tag_block)))).get(place % facts.tag_block) ?? {};
 }
 
-const idColumns = new Map<number, Promise<Float64Array>>();
 async function unpackIds(facts: RunFacts): Promise<Float64Array> {
   const ids = await column64(facts, "id");
   let id = 0;
   for (let i = 0; i < ids.length; i++) ids[i] = id += unzigzag(ids[i]);
   return ids;
 }
+const idsOf = once(unpackIds);
 // The span's number in its file: `select * from span where run_id = … and span_id = …`. Null: a merged rectangle, or a
 // number beyond 2^53.
 export async function loadSpanId(facts: RunFacts, place: number): Promise<number | null> {
   if (!isCount(place, facts.spans - 1) || facts.columns.id > 6) return null;
-  let ids = idColumns.get(facts.run);
-  if (ids === undefined) idColumns.set(facts.run, (ids = unpackIds(facts)));
-  return (await ids)[place] || null;
+  return (await idsOf(facts))[place] || null;
 }
 
-const contexts = new Map<number, Promise<Contexts>>();
+const contextsOf = once((facts) => loadJson(`${facts.run}-contexts`, versionOf(facts)) as Promise<Contexts>);
 // Null: the run's spans are complete, contexts are computed from them.
-export async function loadContexts(facts: RunFacts): Promise<Contexts | null> {
-  if (!facts.has_contexts) return null;
-  let made = contexts.get(facts.run);
-  if (made === undefined)
-    contexts.set(facts.run, (made = unpackJson(`xsp-${facts.run}-contexts`) as Promise<Contexts>));
-  return made;
-}
+export const loadContexts = async (facts: RunFacts): Promise<Contexts | null> =>
+  facts.has_contexts ? contextsOf(facts) : null;

@@ -4,7 +4,7 @@
 import { computed } from "@preact/signals";
 import { busyOf, countOf, levelOf, type Spans } from "./data";
 import { tracksOf, unionOf } from "./flame/own_time";
-import { documentData, search, selection, spans, type Range } from "./state";
+import { documentData, figured, search, selection, spans, type Range } from "./state";
 
 const KIND_MASK = 31; // level | kind << 3
 const LAUNCH = 1;
@@ -130,7 +130,7 @@ function group(data: Spans, range: Range | null, nameCount: number): Group[] {
 
 // All spans of the selected range, without the search.
 const everything = computed<Group[]>(() => {
-  const data = spans.value;
+  const data = figured.value;
   return data === null ? [] : group(data, selection.value, documentData.value!.names.length);
 });
 // Spans of the selected range by name, level and kind that match the search; time is the part inside the range.
@@ -222,7 +222,7 @@ function outermost(data: Spans): Uint8Array {
   return known;
 }
 export const busy = computed<Busy[]>(() => {
-  const data = spans.value,
+  const data = figured.value,
     range = selection.value;
   if (data === null) return [];
   const isOuter = outermost(data),

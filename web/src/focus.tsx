@@ -10,13 +10,13 @@ import {
   fragment,
   page,
   run,
-  selected,
   shortKernel,
   shortOperator,
   view,
   type Focus,
   type Page,
 } from "./state";
+import { select } from "./windows";
 import { shownBatch } from "./widgets/parts";
 
 const LAYER = 2;
@@ -158,7 +158,7 @@ export function showOnTimeline({ facts, data }: Occurrences, place: number) {
   const room = Math.max(data.duration[place] * 2, 1000);
   together(() => {
     if (run.value !== facts) chooseRun(facts.run);
-    selected.value = place;
+    select(data, place);
     view.value = {
       from: Math.max(0, data.start[place] - room),
       to: data.start[place] + data.duration[place] + room,

@@ -3,13 +3,14 @@
 import { render } from "preact";
 import "./style.css";
 import "./frame/frame.css";
-import { checkEnd, loadDocument } from "./data";
+import { loadDocument } from "./data";
 import { keepPlace, restorePlace } from "./editor";
 import { Header } from "./frame/header";
 import { Help } from "./frame/help";
 import { startKeys } from "./frame/keys";
 import { startSourceSwitch } from "./frame/source_switch";
 import { startTheme } from "./frame/theme";
+import { firstDocument, followLive, isLive } from "./live";
 import { Flame } from "./pages/flame";
 import { Batch } from "./pages/batch";
 import { Kernels } from "./pages/kernels";
@@ -19,7 +20,9 @@ import { Overview } from "./pages/overview";
 import { RooflinePage } from "./pages/roofline";
 import { Runs } from "./pages/runs";
 import { documentData, experiment, failure, isUnpacking, page, pageTitle, run, startState, type Page } from "./state";
+import { checkEnd, findSource, served } from "./parts";
 import { Timeline } from "./timeline/timeline";
+import { startWindows } from "./windows";
 
 const VIEWS: Record<Page, () => preact.JSX.Element> = {
   overview: Overview,
@@ -54,7 +57,11 @@ function App() {
       <footer>
         <span>{data.files[run.value?.file ?? 0].name}</span>
         <span>xsp {experiment.value?.xsp_version ?? ""}</span>
-        <span>One file: it loads nothing and sends nothing.</span>
+        <span>
+          {served === null
+            ? "One file: it loads nothing and sends nothing."
+            : "From xsp serve: it loads from this server and sends nothing elsewhere."}
+        </span>
       </footer>
       <Help />
     </>
@@ -74,11 +81,14 @@ if (typeof DecompressionStream === "undefined") {
   );
   await end;
 } else {
-  await loadDocument().then((data) => {
+  await findSource();
+  await (isLive() ? firstDocument() : loadDocument()).then((data) => {
     restorePlace();
     startState(data);
+    startWindows();
     keepPlace();
     document.title = `${experiment.value?.name ?? data.files[0].name} · xsp`;
+    if (isLive()) void followLive();
   }, fail);
 }
 const place = document.getElementById("app")!;

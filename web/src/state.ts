@@ -3,6 +3,7 @@
 import { batch as together, computed, effect, signal } from "@preact/signals";
 import type { Document_, Experiment, RunFacts, Spans } from "./data";
 import { loadDrawable, loadRun } from "./data";
+import { served } from "./parts";
 
 export const PAGES = [
   "overview",
@@ -27,7 +28,14 @@ export const page = signal<Page>("overview");
 export const runAt = signal<number>(0); // place in the document's runs
 export const view = signal<Range | null>(null); // what the timeline shows; null: all
 export const selection = signal<Range | null>(null); // filters the other pages
-export const selected = signal<number>(-1); // place of a span
+export const selected = signal<number>(-1); // place of a span, in what the timeline draws
+// Of a run with windows, where places change with the range in view: the selected span by its row and start.
+export interface Anchor {
+  row: number;
+  start: number;
+  id: number; // 0: not known, or a rectangle
+}
+export const anchor = signal<Anchor | null>(null);
 export const search = signal("");
 export const theme = signal<"" | "light" | "dark">(""); // "": as the system has it
 export const batch = signal<number | null>(null);
@@ -48,7 +56,18 @@ export const sorts = signal<Record<string, string>>({}); // by table: "key" or "
 export const flameMode = signal<"top-down" | "bottom-up" | "left-heavy" | "time">("top-down");
 export const helpIsOpen = signal(false);
 export const spans = signal<Spans | null>(null);
-export const drawable = signal<Spans | null>(null); // the same, earlier: without parents and launches
+const early = signal<Spans | null>(null); // the same, earlier: without parents and launches
+// Spans of the range in view, where `spans` is an overview (windows.ts).
+export const windowSpans = signal<{ range: Range; spans: Spans } | null>(null);
+export const drawable = computed<Spans | null>(() => windowSpans.value?.spans ?? early.value); // by the timeline
+export const overview = computed<Spans | null>(() => early.value); // the whole run
+// What has the most of the selected range: a window around it, else the whole run.
+export const figured = computed<Spans | null>(() => {
+  const within = windowSpans.value,
+    range = selection.value;
+  const isIn = within !== null && range !== null && range.from >= within.range.from && range.to <= within.range.to;
+  return isIn ? within.spans : spans.value;
+});
 export const failure = signal("");
 
 export const run = computed<RunFacts | undefined>(() =>
@@ -103,6 +122,8 @@ function read() {
   view.value = numbers(hash.get("view"));
   selection.value = numbers(hash.get("select"));
   selected.value = /^\d+$/.test(hash.get("span") ?? "") ? Number(hash.get("span")) : -1;
+  const [, row, start] = /^(\d+)\.(-?\d+)$/.exec(hash.get("span") ?? "") ?? [];
+  anchor.value = start === undefined ? null : { row: Number(row), start: Number(start), id: 0 };
   search.value = hash.get("find") ?? "";
   batch.value = hash.has("batch") ? Number(hash.get("batch")) : null;
   const wantedTheme = hash.get("theme");
@@ -158,7 +179,8 @@ export function fragment(at: Page = page.value): string {
   if (runAt.value !== (firstRun ?? 0)) hash.set("run", String(runAt.value));
   if (view.value !== null) hash.set("view", span(view.value));
   if (selection.value !== null) hash.set("select", span(selection.value));
-  if (selected.value >= 0) hash.set("span", String(selected.value));
+  if (anchor.value !== null) hash.set("span", `${anchor.value.row}.${anchor.value.start}`);
+  else if (selected.value >= 0) hash.set("span", String(selected.value));
   if (search.value !== "") hash.set("find", search.value);
   if (batch.value !== null) hash.set("batch", String(batch.value));
   if (theme.value !== "") hash.set("theme", theme.value);
@@ -204,9 +226,13 @@ export function startState(document_: Document_) {
   });
   effect(() => {
     const facts = run.value;
-    spans.value = drawable.value = null;
+    if (facts === spans.peek()?.facts) return; // it came with new data
+    spans.value = early.value = null;
+    windowSpans.value = null;
     if (facts !== undefined && facts.detail !== "none")
-      showRun(facts).catch((error) => (failure.value = String(error.message ?? error)));
+      showRun(facts).catch((error) => {
+        if (served !== "live") failure.value = String(error.message ?? error); // else a later version has its spans
+      });
   });
 }
 // A hidden tab draws no frames, so do not wait for one.
@@ -219,15 +245,22 @@ const framePainted = () =>
 async function showRun(facts: RunFacts) {
   const isShown = () => run.peek() === facts;
   if (page.peek() !== "timeline") await framePainted();
-  const early = await loadDrawable(facts);
-  if (isShown()) drawable.value = early;
+  const first = await loadDrawable(facts);
+  if (isShown()) early.value = first;
   if (page.peek() === "timeline") await framePainted();
   const whole = await loadRun(facts);
   if (isShown()) spans.value = whole;
 }
+// Shows newer data of the same kind (live.ts).
+export function takeDocument(document_: Document_, at: number, whole: Spans | null) {
+  runAt.value = at;
+  spans.value = early.value = whole;
+  documentData.value = document_;
+}
 export function chooseRun(id: number) {
   view.value = selection.value = null;
   selected.value = -1;
+  anchor.value = null;
   runAt.value = id;
   batch.value = run.value?.batch_size ?? null;
 }

@@ -7,7 +7,8 @@ import { matching } from "../find";
 import { count, plural } from "../format";
 import { keyOf, useKeysOfPage } from "../frame/key_of";
 import { leastOf } from "../timeline/geometry";
-import { page, selected, selection, view, type Range } from "../state";
+import { page, selection, view, type Range } from "../state";
+import { select } from "../windows";
 import { linesOf, paint, placeAt, neighbourOf } from "./time_paint";
 
 export interface Spot {
@@ -77,7 +78,7 @@ export function TimeOrder({
     if (data.start[place] > shown.to || data.start[place] + data.duration[place] < shown.from) zoomTo(place);
   };
   const jump = (place: number) => {
-    selected.value = place;
+    select(data, place);
     page.value = "timeline";
   };
   const pan = (part: number) =>

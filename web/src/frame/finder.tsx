@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search field of the head: highlights and counts spans by name on every page, Enter goes through them on the timeline.
 import { useState } from "preact/hooks";
-import { found, matching, nextMatch, wanted } from "../find";
+import { found, matching, wanted } from "../find";
 import { count, digits, plural, time } from "../format";
-import { page, search, selected, selection, spans } from "../state";
+import { failure, page, search } from "../state";
+import { goToMatch } from "../windows";
 import { SearchIcon } from "./icons";
 
 export function Finder() {
@@ -11,14 +12,13 @@ export function Finder() {
     { error } = wanted.value,
     [number, setNumber] = useState(0); // of the match last visited
   const go = (by: 1 | -1) => {
-    const data = spans.value,
-      names = matching.value;
-    if (data === null || names === null) return;
-    const next = nextMatch(data, names, selection.value, selected.value, by);
-    if (next === null) return;
-    setNumber(next.number);
-    page.value = "timeline";
-    selected.value = next.span;
+    const names = matching.value;
+    if (names === null) return;
+    const fail = (error: Error) => (failure.value ||= error.message);
+    goToMatch(names, by).then((next) => {
+      setNumber(next);
+      if (next > 0) page.value = "timeline";
+    }, fail);
   };
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLInputElement }) => {
     if (event.key === "Enter") go(event.shiftKey ? -1 : 1);

@@ -22,6 +22,7 @@ import { BatchChooser, RunChooser } from "../widgets/parts";
 import { Chips } from "./chips";
 import { Finder } from "./finder";
 import { Mark, MoonIcon, SunIcon } from "./icons";
+import { LiveBar } from "./live_bar";
 import { themeWanted, toggleTheme } from "./theme";
 
 // Experiments of one name in a file are distinguished as in `xsp analyze`: by framework and version, else by id.
@@ -153,6 +154,7 @@ export function Header() {
       </div>
       <div class="nav-line">
         <Pages />
+        <LiveBar />
         <Chips />
       </div>
     </header>

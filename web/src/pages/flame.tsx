@@ -32,18 +32,8 @@ import { count, digits, plural, time } from "../format";
 import { findingsAnswer, forgetFinding, foundNode, marksOf, NO_MARKS, type Marks } from "../findings";
 import { host } from "../editor";
 import { openSource, shortFrame } from "../source";
-import {
-  details,
-  documentData,
-  flameMode,
-  page,
-  search,
-  selected,
-  selection,
-  setDetail,
-  view,
-  type Range,
-} from "../state";
+import { details, documentData, flameMode, page, search, selection, setDetail, view, type Range } from "../state";
+import { select } from "../windows";
 import { clamp, wholeOf } from "../timeline/geometry";
 import { runLabel, Unpacked } from "../widgets/parts";
 import "../flame/flame.css";
@@ -262,7 +252,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
     const nameOf = (span: number) => nameIn(steps, data.name[span], levelOf(data, span));
     const place = findSpan(data, mode === "bottom-up" ? path : path.reverse(), range(), isCollapsed, nameOf);
     if (place < 0) return;
-    selected.value = place;
+    select(data, place);
     const room = Math.max(1000, data.duration[place]);
     view.value = clamp(
       { from: data.start[place] - room, to: data.start[place] + data.duration[place] + room },

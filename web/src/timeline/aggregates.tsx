@@ -2,10 +2,11 @@
 // Figures of the selection on the timeline, else of the whole run: busy times of levels and tracks, spans by name.
 import { useMemo } from "preact/hooks";
 import { KINDS, LEVELS, loadContexts, type Contexts, type Spans } from "../data";
-import { busy, groups, matching, nextMatch, type Busy, type Group } from "../find";
+import { busy, groups, matching, type Busy, type Group } from "../find";
 import { digits, plural, time } from "../format";
-import { details, documentData, search, selected, selection, setDetail, view, type Range } from "../state";
+import { details, documentData, search, selection, setDetail, view, type Range } from "../state";
 import { DataTable } from "../widgets/table";
+import { goToMatch } from "../windows";
 import { widened } from "./geometry";
 import { useLoaded } from "./loaded";
 import { trackLabels } from "./tracks";
@@ -133,8 +134,7 @@ function ByName({ data, names }: { data: Spans; names: string[] }) {
           names.forEach((name, i) => {
             if (i === group.name || (data.merged !== null && name === `${names[group.name]} and others`)) only[i] = 1;
           });
-          const next = nextMatch(data, only, range, selected.value, 1);
-          if (next !== null) selected.value = next.span;
+          void goToMatch(only, 1);
         }}
       />
       {leftOut > 0 && <p class="quiet">{plural(leftOut, "span")} of further names are not on this page.</p>}

@@ -6,6 +6,7 @@ import { palette } from "../colors";
 import { busyOf, levelOf, LEVELS, type Spans } from "../data";
 import { selection, view, type Range } from "../state";
 import { clamp, panned, sideOf, wholeOf } from "./geometry";
+import { observationsIn } from "./ruler";
 
 const LINE = 7,
   TOP = 7, // observations
@@ -57,11 +58,12 @@ function paintStrip(data: Spans, width: number, ratio: number, style: CSSStyleDe
   context.globalAlpha = 1;
   context.fillStyle = style.getPropertyValue("--quiet");
   const perPixel = (whole.to - whole.from) / wide;
-  for (const [start, duration, warmup] of data.facts.observations) {
+  observationsIn(data.facts.observations, whole, perPixel, (i) => {
+    const [start, duration, warmup] = data.facts.observations[i];
     context.globalAlpha = warmup === 0 ? 1 : 0.45;
     const left = (start - whole.from) / perPixel;
     context.fillRect(left, ratio, Math.max(1, duration / perPixel - ratio), 3 * ratio);
-  }
+  });
   return strip;
 }
 

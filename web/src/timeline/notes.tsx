@@ -44,10 +44,17 @@ function Merged({ data }: { data: Spans }) {
         ? ""
         : `: shorter ones that start within ${time(facts.merged_below_ns)} of each other are one rectangle`}
       . {plural(data.count - alone, "hatched rectangle")} show their number of spans; {plural(alone, "span")}{" "}
-      {alone === 1 ? "is" : "are"} drawn separately. To get all spans in view:{" "}
-      <code>
-        xsp report {fileOf(facts)} --run {facts.run_id} --range {seconds(from)}-{seconds(to)} -o part.html
-      </code>
+      {alone === 1 ? "is" : "are"} drawn separately.{" "}
+      {facts.has_windows ? (
+        "Zoom in to see each."
+      ) : (
+        <>
+          To get all spans in view:{" "}
+          <code>
+            xsp report {fileOf(facts)} --run {facts.run_id} --range {seconds(from)}-{seconds(to)} -o part.html
+          </code>
+        </>
+      )}
     </p>
   );
 }

@@ -53,6 +53,16 @@ export class Painter {
     this.widths = new Float32Array(names.length);
   }
 
+  take(data: Spans, names: string[]) {
+    if (names !== this.names) {
+      this.widths = new Float32Array(names.length);
+      this.inks = null;
+    }
+    if (data !== this.data) this.hits = this.before = null;
+    this.data = data;
+    this.names = names;
+  }
+
   // The theme changed: compute all colours again.
   forget() {
     this.inks = this.hatching = null;

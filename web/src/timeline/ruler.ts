@@ -2,6 +2,7 @@
 // The head over the tracks: times, and the run's observations as a band with their numbers, warm-ups hatched.
 import type { Spans } from "../data";
 import { time } from "../format";
+import type { Range } from "../state";
 import { OBSERVATIONS, RULER, ticks } from "./geometry";
 import { coveredInRuler, type Marks } from "./marks";
 import type { Frame } from "./painter";
@@ -17,22 +18,53 @@ export function observationNumbers(observations: [number, number, number][]): nu
   return observations.map(([, , warmup]) => ++counts[warmup === 0 ? 0 : 1]);
 }
 
-const numbered = new WeakMap<Spans, number[]>();
-function numbersOf(data: Spans): number[] {
-  let numbers = numbered.get(data);
-  if (numbers === undefined) numbered.set(data, (numbers = observationNumbers(data.facts.observations)));
-  return numbers;
+type Observations = Spans["facts"]["observations"]; // by start
+const known = new WeakMap<Observations, { numbers: number[]; longest: number }>();
+function knownOf(observations: Observations) {
+  let found = known.get(observations);
+  if (found === undefined) {
+    const longest = observations.reduce((most, [, duration]) => Math.max(most, duration), 0);
+    known.set(observations, (found = { numbers: observationNumbers(observations), longest }));
+  }
+  return found;
+}
+// The first that starts at `time` or later.
+function firstFrom(observations: Observations, time: number): number {
+  let low = 0,
+    high = observations.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (observations[middle][0] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+// Visits those in the range of time; of many that share a pixel one.
+export function observationsIn(
+  observations: Observations,
+  { from, to }: Range,
+  perPixel: number,
+  visit: (i: number) => void,
+) {
+  const { longest } = knownOf(observations);
+  let i = firstFrom(observations, from - longest);
+  while (i < observations.length && observations[i][0] < to) {
+    visit(i);
+    i = longest < perPixel ? Math.max(i + 1, firstFrom(observations, observations[i][0] + perPixel)) : i + 1;
+  }
 }
 
 function paintObservations(frame: Frame) {
-  const { context, data, inks, side, width } = frame,
+  const { context, data, inks, range, side, width } = frame,
+    { observations } = data.facts,
     top = RULER,
-    numbers = numbersOf(data);
+    { numbers } = knownOf(observations);
   let covered = -1; // thousands of observations may share a pixel
   context.font = "10px system-ui, sans-serif";
   context.textBaseline = "middle";
-  data.facts.observations.forEach(([start, duration, warmup], i) => {
-    const left = Math.max(side, frame.x(start)),
+  observationsIn(observations, range, (range.to - range.from) / width, (i) => {
+    const [start, duration, warmup] = observations[i],
+      left = Math.max(side, frame.x(start)),
       right = Math.min(side + width, frame.x(start + duration));
     if (right <= side || left >= side + width) return;
     if (right < covered) return;

@@ -11,6 +11,7 @@ import { spanAt } from "./lane_draw";
 import { linesIn, type Layout } from "./layout";
 import { Motion } from "./motion";
 import { Painter } from "./painter";
+import { isFoundAgain } from "../windows";
 
 const LEAST_VISIBLE = 120; // pixels of the tracks that must be visible when a span is selected elsewhere
 
@@ -28,7 +29,7 @@ export const markAt = (): number | null => {
 };
 
 export class Stage {
-  readonly whole: Range;
+  whole: Range;
   readonly motion = new Motion();
   readonly head: number;
   pointer: number | null = null; // x on the canvas
@@ -39,13 +40,24 @@ export class Stage {
   constructor(
     readonly canvas: HTMLCanvasElement,
     readonly box: HTMLElement,
-    readonly data: Spans,
+    public data: Spans,
+    whole: Spans, // the run's, where `data` is a window
     names: string[],
     public layout: Layout,
   ) {
     this.painter = new Painter(canvas, data, names);
-    this.whole = wholeOf(data);
+    this.whole = wholeOf(whole);
     this.head = headOf(data);
+  }
+
+  // Other spans of the same run, which it draws from now on.
+  take(data: Spans, whole: Spans, names: string[], layout: Layout) {
+    if (data !== this.data) hover.value = null; // a place in other spans
+    this.data = data;
+    this.whole = wholeOf(whole);
+    this.layout = layout;
+    this.painter.take(data, names);
+    this.later();
   }
 
   get side() {
@@ -153,7 +165,7 @@ export class Stage {
     const stops = [view, selection, matching, hover, details, spans].map((signal_) => signal_.subscribe(this.later));
     stops.push(
       selected.subscribe((span) => {
-        if (span >= 0 && span < this.data.count) this.reveal(span);
+        if (span >= 0 && span < this.data.count && !isFoundAgain()) this.reveal(span);
         this.later();
       }),
     );

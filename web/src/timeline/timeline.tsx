@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of all tracks of a run over time: tools, overview strip, tracks, figures.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./timeline.css";
 import type { Spans } from "../data";
 import { plural } from "../format";
-import { documentData, drawable, run, selected, setDetail, spans, view } from "../state";
+import { documentData, drawable, overview, run, selected, setDetail, spans, view, windowSpans } from "../state";
 import { Aggregates } from "./aggregates";
 import { rowsWithLinks } from "./arrows";
 import { SpanDetails } from "./details";
@@ -21,31 +21,34 @@ import { trackGroups } from "./tracks";
 const LANES_PLAIN = 3; // with more there is a filter
 const MOST_HEIGHT = "max(260px, 58vh)";
 
-function Tracks({ data, names }: { data: Spans; names: string[] }) {
+// The range that the data is of; undefined: the whole run.
+function windowText(data: Spans): string | undefined {
+  const within = windowSpans.value;
+  return within?.spans === data ? `${within.range.from}_${within.range.to}` : undefined;
+}
+
+// `data` is a window of the run, or `whole`.
+function Tracks({ data, whole, names }: { data: Spans; whole: Spans; names: string[] }) {
   const canvas = useRef<HTMLCanvasElement>(null),
     box = useRef<HTMLDivElement>(null),
     [stage, setStage] = useState<Stage | null>(null);
-  const groups = useMemo(() => trackGroups(data), [data]);
+  const groups = useMemo(() => trackGroups(whole), [whole]);
   const arranged = arrangement.value,
     layout = useMemo(() => lay(data, groups, arranged), [data, groups, arranged]);
   useLayoutEffect(() => {
-    const made = new Stage(canvas.current!, box.current!, data, names, layout);
+    const made = new Stage(canvas.current!, box.current!, data, whole, names, layout);
     const stops = [made.start(), pointerOn(made), keysOn(made)];
     setStage(made);
     return () => {
       stops.forEach((stop) => stop());
       setStage(null);
     };
-  }, [data]);
-  useEffect(() => {
-    if (stage === null) return;
-    stage.layout = layout;
-    stage.later();
-  }, [stage, layout]);
+  }, []);
+  useLayoutEffect(() => stage?.take(data, whole, names, layout), [stage, data, whole, names, layout]);
   return (
     <div class="timeline-frame">
       <div class="timeline-top">
-        <Minimap data={data} />
+        <Minimap data={whole} />
         <Tools data={data} />
       </div>
       <div
@@ -60,6 +63,7 @@ function Tracks({ data, names }: { data: Spans; names: string[] }) {
           <canvas
             ref={canvas}
             role="img"
+            data-window={windowText(data)}
             aria-label={`${plural(data.count, data.merged === null ? "span" : "rectangle")} on ${plural(data.facts.lanes.length, "track")}`}
           />
           <Side data={data} layout={layout} stage={stage} />
@@ -112,21 +116,22 @@ function Tools({ data }: { data: Spans }) {
 // Tracks first; parts that count spans or follow links come later.
 export function Timeline() {
   const data = drawable.value,
+    whole = overview.value,
     isWhole = spans.value !== null,
     names = documentData.value!.names,
     facts = run.value;
   return (
     <div class="timeline-page">
       {facts !== undefined && facts.detail === "none" && <NoSpans facts={facts} />}
-      {data !== null && (
+      {data !== null && whole !== null && (
         <>
-          <Tracks key={data.facts.run} data={data} names={names} />
+          <Tracks key={data.facts.run} data={data} whole={whole} names={names} />
           {isWhole && (
             <>
               <Tip data={data} names={names} />
               <Notes data={data} />
               <Selected data={data} names={names} />
-              <Aggregates data={data} names={names} />
+              <Aggregates data={whole} names={names} />
             </>
           )}
         </>
