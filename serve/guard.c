@@ -2,23 +2,37 @@
 // Checks of the headers that say who asks. Called by request.c for each request, before anything else of it is looked at.
 #include "serve/guard.h"
 
+#include "base/base64.h"
 #include "base/slice.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
+// No early end: how long it takes must not depend on what is equal.
+static bool is_secret(struct slice given, const char *secret)
+{
+  size_t length = strlen(secret);
+  volatile unsigned difference = length != given.length;
+  for (size_t i = 0; i < length; i++)
+    difference |= (unsigned char)secret[i] ^ (unsigned char)(given.length > 0 ? given.data[i % given.length] : 0);
+  return difference == 0;
+}
+
 bool guard_is_token(const char *authorization, const char *token)
 {
-  static const char scheme[] = "Bearer ";
-  if (authorization == NULL || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
+  static const char bearer[] = "Bearer ", basic[] = "Basic ";
+  uint8_t text[4096];
+  if (authorization == NULL)
     return false;
-  const char *given = authorization + sizeof scheme - 1;
-  size_t length = strlen(token), given_length = strlen(given);
-  volatile unsigned difference = length != given_length;
-  for (size_t i = 0; i < length; i++) // no early end: how long it takes must not depend on what is equal
-    difference |= (unsigned char)token[i] ^ (unsigned char)(given_length > 0 ? given[i % given_length] : 0);
-  return difference == 0;
+  if (strncasecmp(authorization, bearer, sizeof bearer - 1) == 0)
+    return is_secret(slice_of(authorization + sizeof bearer - 1), token);
+  if (strncasecmp(authorization, basic, sizeof basic - 1) != 0)
+    return false;
+  int length = base64_decode(slice_of(authorization + sizeof basic - 1), text, sizeof text);
+  struct slice user, password = {(const char *)text, length > 0 ? (size_t)length : 0};
+  return slice_cut(&password, ':', &user) && password.data != NULL &&
+         is_secret(password, token); // the user's name is any
 }
 
 // The host of "host:port", "[host]:port" or "host". False: what follows the host is no port.
@@ -55,4 +69,9 @@ bool guard_is_own_origin(const char *origin, const char *host)
     return true;
   const char *authority = strstr(origin, "://");
   return authority != NULL && host != NULL && strcasecmp(authority + 3, host) == 0;
+}
+
+bool guard_is_own_fetch(const char *site)
+{
+  return site == NULL || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 }

@@ -20,6 +20,13 @@ static void test_tokens(void **state)
   assert_false(guard_is_token("Bearer s3crets3cret", "s3cret")); // the token, repeated
   assert_false(guard_is_token("Bearer S3cret", "s3cret"));
   assert_false(guard_is_token("Basic s3cret", "s3cret"));
+  assert_true(guard_is_token("Basic dXNlcjpzM2NyZXQ=", "s3cret")); // user:s3cret
+  assert_true(guard_is_token("basic OnMzY3JldA==", "s3cret"));     // :s3cret
+  assert_true(guard_is_token("Basic dTphOmI=", "a:b"));            // u:a:b
+  assert_false(guard_is_token("Basic czNjcmV0", "s3cret"));        // s3cret
+  assert_false(guard_is_token("Basic czNjcmV0Og==", "s3cret"));    // s3cret:
+  assert_false(guard_is_token("Basic dXNlcjpzM2NyZXQ", "s3cret")); // without its padding
+  assert_false(guard_is_token("Basic ", "s3cret"));
 }
 
 static void test_hosts(void **state)
@@ -56,12 +63,24 @@ static void test_origins(void **state)
   assert_false(guard_is_own_origin("http://localhost:4318", NULL));
 }
 
+static void test_fetches(void **state)
+{
+  (void)state;
+  assert_true(guard_is_own_fetch(NULL));
+  assert_true(guard_is_own_fetch("same-origin"));
+  assert_true(guard_is_own_fetch("none"));
+  assert_false(guard_is_own_fetch("same-site"));
+  assert_false(guard_is_own_fetch("cross-site"));
+  assert_false(guard_is_own_fetch(""));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tokens),
       cmocka_unit_test(test_hosts),
       cmocka_unit_test(test_origins),
+      cmocka_unit_test(test_fetches),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

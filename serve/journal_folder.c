@@ -58,6 +58,12 @@ static enum status list_journals(struct journal *journal, struct error *err)
     struct slice name = slice_of(entry->d_name);
     if (!slice_starts_with(name, PREFIX) || !slice_ends_with(name, JOURNAL) || name.length >= JOURNAL_NAME_SIZE)
       continue;
+    struct stat facts;
+    if (fstatat(journal->folder, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(facts.st_mode) &&
+        facts.st_size == 0) { // its server was killed while it made it
+      unlinkat(journal->folder, entry->d_name, 0);
+      continue;
+    }
     struct journal_name *found = vector_add(&journal->closed);
     memcpy(found->text, name.data, name.length - strlen(JOURNAL));
   }

@@ -13,6 +13,7 @@
   X(MHD_quiesce_daemon)                                                                                                \
   X(MHD_is_feature_supported)                                                                                          \
   X(MHD_create_response_from_buffer)                                                                                   \
+  X(MHD_create_response_from_fd_at_offset64)                                                                           \
   X(MHD_add_response_header)                                                                                           \
   X(MHD_queue_response)                                                                                                \
   X(MHD_destroy_response)                                                                                              \

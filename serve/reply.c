@@ -8,8 +8,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { PARTIAL_SUCCESS = 1, REJECTED_SPANS = 1, ERROR_MESSAGE = 2, STATUS_CODE = 1, STATUS_MESSAGE = 2 };
+
+enum otlp_encoding reply_encoding(const char *type)
+{
+  if (type == NULL)
+    return OTLP_NO_ENCODING;
+  size_t length = strcspn(type, "; \t");
+  if (length == strlen("application/json") && strncasecmp(type, "application/json", length) == 0)
+    return OTLP_JSON;
+  bool is_protobuf =
+      length == strlen("application/x-protobuf") && strncasecmp(type, "application/x-protobuf", length) == 0;
+  return is_protobuf ? OTLP_PROTOBUF : OTLP_NO_ENCODING;
+}
 
 const char *reply_type(enum otlp_encoding encoding)
 {
@@ -58,7 +71,7 @@ static unsigned code_of(unsigned http_status)
 {
   static const struct {
     unsigned http, code;
-  } codes[] = {{400, 3}, {401, 16}, {403, 7}, {404, 5}, {405, 12}, {411, 3}, {413, 8}, {415, 3}, {503, 14}};
+  } codes[] = {{400, 3}, {401, 16}, {403, 7}, {404, 5}, {405, 12}, {411, 3}, {413, 8}, {414, 3}, {415, 3}, {503, 14}};
   for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
     if (codes[i].http == http_status)
       return codes[i].code;

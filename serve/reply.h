@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "serve/request_check.h"
 
+enum otlp_encoding reply_encoding(const char *type); // that the request's Content-Type names; NULL: absent
 const char *reply_type(enum otlp_encoding encoding); // the header Content-Type; of no encoding: plain text
 // ExportTraceServiceResponse: empty, or how many spans were rejected and why.
 void reply_success(enum otlp_encoding encoding, const struct request_verdict *verdict, struct buf *out);

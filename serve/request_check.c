@@ -109,6 +109,8 @@ static enum status check_span(void *context, const struct otlp_span *span, struc
   struct check *check = context;
   (void)err;
   check->verdict->spans++;
+  if (span->end_ns > check->verdict->last_end_ns)
+    check->verdict->last_end_ns = span->end_ns;
   enum request_reason reason = judge(span);
   if (reason != REQUEST_REASONS)
     check->verdict->rejected[reason]++;

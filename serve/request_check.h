@@ -25,6 +25,7 @@ extern const char *const request_reasons[REQUEST_REASONS]; // as the importer co
 
 struct request_verdict {
   uint64_t spans;                     // of the request
+  int64_t last_end_ns;                // latest end of a span; 0: unknown
   uint64_t rejected[REQUEST_REASONS]; // of them
   const char *problem;                // static text: why the request is refused as a whole; NULL: it is not
   size_t resource_count;

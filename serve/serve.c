@@ -5,6 +5,7 @@
 #include "base/debug.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "serve/kept.h"
 #include "serve/serve_private.h"
 
 #include <fcntl.h>
@@ -41,9 +42,11 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 {
   struct serve *serve = context;
   static const int on = 1;
+  unsigned stalled_ms = serve->options.timeout_s * 1000;
   if (code == MHD_CONNECTION_NOTIFY_STARTED) {
     int socket = serve->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &stalled_ms, sizeof stalled_ms); // who takes no more of a reply
     *state = connections_add(&serve->connections, socket);
   } else if (*state != NULL) {
     connections_remove(&serve->connections, *state);
@@ -81,10 +84,11 @@ static enum status start_http(struct serve *serve, struct error *err)
   // The options' order is theirs: the logger must be the first one.
   struct MHD_Daemon *daemon = serve->http.MHD_start_daemon(
       flags, 0, NULL, NULL, request_take, serve, MHD_OPTION_EXTERNAL_LOGGER, on_log, serve, MHD_OPTION_LISTEN_SOCKET,
-      serve->listening, MHD_OPTION_NOTIFY_COMPLETED, request_end, serve, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-      serve, MHD_OPTION_CONNECTION_LIMIT, options->limit_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      CONNECTION_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE,
-      THREAD_BYTES, MHD_OPTION_ARRAY, options->key != NULL ? tls : tls + 2, MHD_OPTION_END);
+      serve->listening, MHD_OPTION_URI_LOG_CALLBACK, request_begin, serve, MHD_OPTION_NOTIFY_COMPLETED, request_end,
+      serve, MHD_OPTION_NOTIFY_CONNECTION, on_connection, serve, MHD_OPTION_CONNECTION_LIMIT,
+      options->limit_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
+      MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE, THREAD_BYTES,
+      MHD_OPTION_ARRAY, options->key != NULL ? tls : tls + 2, MHD_OPTION_END);
   if (daemon == NULL)
     return error_set(err, options->key != NULL ? STATUS_INPUT : STATUS_SYSTEM, "cannot serve", serve->address.text,
                      options->key != NULL ? "a certificate and its key as PEM" : NULL, "%s",
@@ -105,6 +109,14 @@ static enum status start(struct serve *serve, struct error *err)
   XSP_TRY(address_listen(options->listen, options->token == NULL, &serve->address, err));
   snprintf(serve->url, sizeof serve->url, "%s://%s", options->key != NULL ? "https" : "http", serve->address.text);
   XSP_TRY(journal_open(&journal, &serve->journal, err));
+  XSP_TRY(kept_folder_open(options->folder, &serve->folder, err));
+  const struct retention_options retention = {.path = options->folder,
+                                              .folder = serve->folder,
+                                              .age_s = options->retention_s,
+                                              .bytes = options->retention_bytes,
+                                              .uses = &serve->uses,
+                                              .message = options->message};
+  XSP_TRY(retention_start(&retention, &serve->retention, err));
   XSP_TRY(keeper_start(serve->journal, options->folder, options->message, &serve->keeper, err));
   XSP_TRY(connections_start(&serve->connections, options->timeout_s, err));
   return start_http(serve, err);
@@ -114,8 +126,11 @@ enum status serve_start(const struct serve_options *options, struct serve **ret_
 {
   struct serve *serve = memory_new(1, sizeof *serve);
   *serve = (struct serve){
-      .options = *options, .address = {.socket = -1}, .seed = hash_new_seed(), .starter = pthread_self()};
+      .options = *options, .address = {.socket = -1}, .folder = -1, .seed = hash_new_seed(), .starter = pthread_self()};
   sem_init(&serve->expansions, 0, EXPANSIONS_MOST);
+  sem_init(&serve->turns, 0, options->limit_analyses);
+  pthread_mutex_init(&serve->uses.lock, NULL);
+  catalogue_init(&serve->catalogue);
   enum status status = start(serve, err);
   if (status != STATUS_OK) {
     enum status ignored = serve_stop(serve, NULL); // the first error counts
@@ -153,6 +168,13 @@ enum status serve_stop(struct serve *serve, struct error *err)
     journal_end(serve->journal);
   enum status status = keeper_stop(serve->keeper, err);
   journal_free(serve->journal);
+  retention_stop(serve->retention);
+  catalogue_done(&serve->catalogue);
+  vector_done(&serve->uses.names);
+  pthread_mutex_destroy(&serve->uses.lock);
+  if (serve->folder >= 0)
+    close(serve->folder);
+  sem_destroy(&serve->turns);
   sem_destroy(&serve->expansions);
   free(serve);
   return status;

@@ -19,13 +19,16 @@ struct serve_options {
   const char *token;             // clients have to send it; NULL: none, for loopback only
   const char *certificate, *key; // PEM texts of both; NULL: no TLS
   uint64_t limit_body_bytes;     // of a body, before and after decompression
+  uint64_t limit_upload_bytes;   // of a file
   unsigned limit_connections;
-  unsigned timeout_s; // for a request to arrive, and for a connection without one
+  unsigned limit_analyses; // answers that take long or much memory, at a time
+  unsigned timeout_s;      // for a request to arrive, and for a connection without one
   bool sync; // a reply means: on the disk. Else: with the kernel, which survives all but a crash of the machine
   uint64_t file_bytes;
-  unsigned quiet_s;    // a file ends after so long without spans
-  const char *library; // of libmicrohttpd; NULL: to be looked for
-  message_fn message;  // what goes wrong later; any thread
+  unsigned quiet_s;                      // a file ends after so long without spans
+  uint64_t retention_s, retention_bytes; // older files, and the oldest beyond so many bytes, are removed; 0: none
+  const char *library;                   // of libmicrohttpd; NULL: to be looked for
+  message_fn message;                    // what goes wrong later; any thread
 };
 
 struct serve;

@@ -2,6 +2,7 @@
 // xsp serve: starts the server of serve/, says where it listens, and stops it at the first signal.
 #include "base/input_file.h"
 #include "base/json_write.h"
+#include "base/slice.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
 #include "serve/serve.h"
@@ -65,6 +66,45 @@ static enum status check_token(const char **token, struct error *err)
                                 "head -c 24 /dev/urandom | base64", "the file is empty");
 }
 
+static enum status wrong_retention(const char *text, struct error *err)
+{
+  return error_set(err, STATUS_USE, "wrong use", text, "--retention 7d,100G",
+                   "an age ends in s, m, h or d, a size in K, M, G or T");
+}
+
+// "7d", "100G" or both.
+static enum status read_retention(const struct invocation *invocation, struct serve_options *options, struct error *err)
+{
+  static const struct {
+    char letter;
+    bool is_age;
+    uint64_t factor;
+  } units[] = {{'s', true, 1},
+               {'m', true, 60},
+               {'h', true, 3600},
+               {'d', true, 86400},
+               {'K', false, (uint64_t)1 << 10},
+               {'M', false, (uint64_t)1 << 20},
+               {'G', false, (uint64_t)1 << 30},
+               {'T', false, (uint64_t)1 << 40}};
+  const char *text = invocation_value(invocation, "retention");
+  struct slice rest = slice_of(text), part;
+  while (text != NULL && slice_cut(&rest, ',', &part)) {
+    int64_t number = 0;
+    size_t unit = 0, count = sizeof units / sizeof units[0];
+    while (unit < count && (part.length == 0 || part.data[part.length - 1] != units[unit].letter))
+      unit++;
+    if (unit == count || !slice_int64((struct slice){part.data, part.length - 1}, &number) || number < 1 ||
+        number > 1000000)
+      return wrong_retention(text, err);
+    uint64_t *place = units[unit].is_age ? &options->retention_s : &options->retention_bytes;
+    if (*place != 0)
+      return wrong_retention(text, err);
+    *place = (uint64_t)number * units[unit].factor;
+  }
+  return STATUS_OK;
+}
+
 struct texts { // of files that options name
   struct buf token, certificate, key;
 };
@@ -78,6 +118,9 @@ static enum status read_options(const struct invocation *invocation, struct serv
   options->sync = invocation_has(invocation, "sync");
   options->message = output_message;
   XSP_TRY(invocation_bytes(invocation, "limit-body", 1, SERVE_BODY_BYTES_MOST, &options->limit_body_bytes, err));
+  XSP_TRY(invocation_bytes(invocation, "limit-upload", 1, (uint64_t)1 << 40, &options->limit_upload_bytes, err));
+  XSP_TRY(invocation_unsigned(invocation, "limit-analyses", 1, 1000, &options->limit_analyses, err));
+  XSP_TRY(read_retention(invocation, options, err));
   XSP_TRY(invocation_unsigned(invocation, "limit-connections", 1, 100000, &options->limit_connections, err));
   XSP_TRY(invocation_unsigned(invocation, "timeout", 1, 86400, &options->timeout_s, err));
   XSP_TRY(invocation_bytes(invocation, "file-bytes", 1, (uint64_t)1 << 30, &options->file_bytes, err));
@@ -166,7 +209,8 @@ static const struct option_description options[] = {
      "--token-file is required."},
     {"dir", 0, "DIR", "xsp-traces", false, "The folder for files. It is made if it is missing."},
     {"token-file", 0, "FILE", NULL, false,
-     "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
+     "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file. A "
+     "browser asks for it as a password, with any name."},
     {"tls-cert", 0, "FILE", NULL, false, "Speak TLS, with this certificate (PEM, followed by its chain)."},
     {"tls-key", 0, "FILE", NULL, false, "The certificate's key (PEM)."},
     {"sync", 0, NULL, NULL, false,
@@ -176,8 +220,15 @@ static const struct option_description options[] = {
      "End a file when so many bytes were received for it; K, M and G multiply by 1024. Storing a file takes about as "
      "much memory."},
     {"file-quiet", 0, "SECONDS", "60", false, "End a file when nothing was received for so long."},
+    {"retention", 0, "AGE,BYTES", NULL, false,
+     "Remove the oldest complete files that the server made or received: those older than AGE (7d, 12h, 30m, 60s), and "
+     "while all of them have more than BYTES (100G). One of the two or both."},
     {"limit-body", 0, "N", "64M", false,
      "Refuse requests of more than N bytes, also after decompression. At most 100M."},
+    {"limit-upload", 0, "N", "1G", false, "Refuse files of more than N bytes."},
+    {"limit-analyses", 0, "N", "2", false,
+     "Make at most N analyses, pages and searches at a time. Others wait a few seconds, then they are refused for the "
+     "moment."},
     {"limit-connections", 0, "N", "1024", false,
      "Take at most N connections at a time. Others are closed at once, and their clients try again."},
     {"timeout", 0, "SECONDS", "60", false,
@@ -190,6 +241,7 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp serve --dir traces", "any OpenTelemetry SDK of this machine can send to it as it is"},
     {"xsp serve --listen 0.0.0.0:4318 --token-file token --tls-cert cert.pem --tls-key key.pem", "other machines, too"},
+    {"xsp serve --dir traces --retention 7d,100G", "a week of traces, and not more than 100 GiB"},
     {"xsp serve --listen 127.0.0.1:0 --json", "a free port, printed as JSON"},
     {0},
 };
@@ -201,13 +253,13 @@ const struct verb verb_serve = {
     .description =
         "Takes spans by OTLP/HTTP (POST /v1/traces, protobuf or JSON, plain, gzip or zstd), from any program with an "
         "OpenTelemetry SDK or from a Collector, and keeps them in DIR/spans-*.xsp, which every reading verb opens "
-        "while "
-        "the server runs. It prints its address and stops at Ctrl-C or SIGTERM, with status 0.\n\n"
-        "A request is acknowledged once it is in DIR/spans-*.journal. What is acknowledged survives the end of "
-        "xsp, however it ends: the next xsp serve with this DIR stores it, each span once. A file is made again "
-        "after a second without spans, and every ten seconds while they come.\n\n"
-        "Without a token only requests from this machine are taken, and none that a web page of another site "
-        "sends.",
+        "while the server runs. It prints its address and stops at Ctrl-C or SIGTERM, with status 0.\n\n"
+        "A request is acknowledged once it is in DIR/spans-*.journal. What is acknowledged survives the end of xsp, "
+        "however it ends: the next xsp serve with this DIR stores it, each span once. A file is made again after a "
+        "second without spans, and every ten seconds while they come.\n\n"
+        "A browser shows the files at the same address. /api/v1/ has them for programs: upload, download, analyses, "
+        "search (docs/serve.md).\n\n"
+        "Without a token only requests from this machine are taken, and none that a web page of another site sends.",
     .least_arguments = 0,
     .most_arguments = 0,
     .options = options,

@@ -135,8 +135,10 @@ class Replies(ServeTest):
         headers, _ = self.refused(server, 405, None, JSON, method="GET")
         self.assertEqual(headers["Allow"], "POST")
         self.refused(server, 405, b"{}", JSON, method="PUT")
-        for path in ("/", "/v1/metrics", "/v1/traces/", "/v1/../v1/traces", "/etc/passwd"):
+        for path in ("/v1/metrics", "/v1/traces/", "/v1/../v1/traces", "/v1/traces%2f"):
             self.refused(server, 404, b"{}", JSON, path=path)
+        self.refused(server, 400, b"{}", JSON, path="/v1/traces%00")
+        self.refused(server, 400, b"{}", JSON, path="/v1/traces?top=3")
         self.refused(server, 415, b"{}", {"Content-Type": "text/plain"})
         self.refused(server, 415, b"{}", {})
         headers, _ = self.refused(server, 415, b"{}", {**JSON, "Content-Encoding": "br"})
@@ -194,7 +196,9 @@ class Callers(ServeTest):
         own = f"127.0.0.1:{server.port}"
         for headers, status in (({"Host": "evil.example"}, 403), ({"Host": f"evil.example:{server.port}"}, 403),
                                 ({"Origin": "https://evil.example"}, 403), ({"Origin": "null"}, 403),
-                                ({"Origin": f"http://{own}"}, 200), ({"Host": f"localhost:{server.port}"}, 200)):
+                                ({"Origin": f"http://{own}"}, 200), ({"Host": f"localhost:{server.port}"}, 200),
+                                ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403),
+                                ({"Sec-Fetch-Site": "same-origin"}, 200)):
             with self.subTest(headers):
                 self.assertEqual(server.ask("{}", {**JSON, **headers})[0], status)
 
@@ -232,6 +236,9 @@ class Callers(ServeTest):
         connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=TIMEOUT_S)
         for number in range(1, 4):
             server.send(request([span(number, name="x" * 300_000)]), connection)
+        name = wait_for(lambda: [path.name for path in files(self.folder)], "a file")[0]
+        status, _, body = server.ask(None, {}, path=f"/api/v1/files/{name}", method="GET", connection=connection)
+        self.assertEqual((status, body[:15]), (200, b"SQLite format 3"))
         connection.close()
         self.stopped(server)
         self.assertEqual(len(names(self.folder)), 3)

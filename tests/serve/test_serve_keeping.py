@@ -6,6 +6,7 @@ import random
 import resource
 import signal
 import struct
+import subprocess
 import unittest
 
 import otlp
@@ -100,7 +101,8 @@ class Files(ServeTest):
                                 {"service.name": "s", "process.pid": process}))
         self.stopped(server)
         file, = files(self.folder)
-        self.assertEqual(len(xsp_json("sql", file, "select * from run", "--json")), 3)
+        self.assertEqual(xsp_json("sql", file, "select name from experiment", "--json"), [{"name": file.stem}])
+        self.assertEqual(len(xsp_json("sql", file, "select * from run", "--json")), 1)  # test_serve_joining.py
         self.assertEqual(len(xsp_json("sql", file, "select distinct text from trace", "--json")), 1)
 
     def test_a_file_ends_when_it_is_large(self):
@@ -174,6 +176,13 @@ class Restarts(ServeTest):
                 server.send(request([span(9, name="9")]))
                 self.stopped(server)
                 self.assertEqual(names(self.folder), (["1", "2"] if torn[-1:] == b"?" else ["1", "2", "3"]) + ["9"])
+
+    def test_an_empty_journal(self):
+        """A server that is killed between two system calls leaves one: nothing in it was acknowledged."""
+        self.folder.mkdir()
+        (self.folder / "spans-20200101-000000-000.journal").touch()
+        self.stopped(self.server())
+        self.assertEqual([name for name in os.listdir(self.folder) if "spans" in name], [])
 
     def test_what_is_no_journal_is_set_aside(self):
         self.folder.mkdir()
@@ -278,6 +287,35 @@ class FullDisk(ServeTest):
         status, errors = server.stop()
         self.assertEqual(status, 0, errors)
         self.assertEqual(names(self.folder), ["before", "large"])
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may mount a small disk")
+    def test_a_small_disk(self):
+        """503 while it is full; what was acknowledged is stored, also by the next server, once there is room."""
+        self.folder.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M", "xsp", self.folder], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("mounting is not permitted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.folder], check=True)
+        (self.folder / "other.bin").write_bytes(bytes(3 << 20))
+        server, kept, number = self.server(), [], 0
+        connection = server.connect()
+        self.addCleanup(connection.close)
+        while len(kept) == number:  # until one is refused
+            number += 1
+            one = request([span(number, name=f"{number:04}", text=os.urandom(10_000).hex())])
+            if is_kept(server, one, connection):
+                kept.append(f"{number:04}")
+        self.assertGreater(len(kept), 10)
+        status, headers, body = server.ask(json.dumps(one), JSON)
+        self.assertEqual((status, int(headers["Retry-After"]) > 0), (503, True), body)
+        server.kill()
+        server = self.server()
+        self.assertEqual(server.ask(json.dumps(one), JSON)[0], 503)
+        (self.folder / "other.bin").unlink()
+        server.send(one)
+        status, errors = server.stop()
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(names(self.folder), kept + [f"{number:04}"])
+        self.assertEqual(files(self.folder, ".journal"), [])
 
     def test_files_cannot_be_made(self):
         """Received spans stay in their journal, the status is 3, and the next server stores them."""

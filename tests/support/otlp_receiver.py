@@ -83,7 +83,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def reply(self, answer, body):
         receiver, content_type = self.server.receiver, self.headers["Content-Type"]
-        if answer.code == 200:
+        if answer.code == 200 and answer.body is None:
             receiver.accepted.append(decoded(body, content_type))
         text = answer.text(content_type == "application/json")
         self.send_response(answer.code)

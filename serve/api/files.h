@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers of files as a whole: the list, download. docs/serve.md, "API".
+#ifndef XSP_SERVE_API_FILES_H
+#define XSP_SERVE_API_FILES_H
+
+struct exchange;
+
+void files_list(struct exchange *exchange);     // GET /api/v1/files
+void files_download(struct exchange *exchange); // GET /api/v1/files/{file}
+
+#endif

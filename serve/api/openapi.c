@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the table of routes as a document of OpenAPI 3.1. Schemas of replies: schemas.json. Called through serve/routes.c.
+#include "serve/api/openapi.h"
+
+#include "base/json_write.h"
+#include "base/slice.h"
+#include "serve/exchange.h"
+
+#include <ctype.h>
+
+__asm__(".pushsection .rodata\n"
+        ".global serve_api_schemas\n"
+        "serve_api_schemas:\n"
+        ".incbin \"" XSP_API_SCHEMAS "\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+extern const char serve_api_schemas[];
+
+static void put_schema_of(struct json_writer *json, enum route_type type)
+{
+  static const char *const types[] = {"string", "integer", "number", "boolean"};
+  json_member_object(json, "schema");
+  json_member_string(json, "type", types[type]);
+  json_object_end(json);
+}
+
+static void put_parameter(struct json_writer *json, struct slice name, const char *place, const char *description,
+                          enum route_type type)
+{
+  json_object(json);
+  json_key(json, "name");
+  json_string_n(json, name.data, name.length);
+  json_member_string(json, "in", place);
+  if (strcmp(place, "path") == 0)
+    json_member_bool(json, "required", true);
+  if (description != NULL)
+    json_member_string(json, "description", description);
+  put_schema_of(json, type);
+  json_object_end(json);
+}
+
+static void put_parameters(struct json_writer *json, const struct route *route)
+{
+  struct slice rest = slice_of(route->path), segment;
+  json_member_array(json, "parameters");
+  while (slice_cut(&rest, '/', &segment))
+    if (segment.length > 2 && segment.data[0] == '{')
+      put_parameter(json, (struct slice){segment.data + 1, segment.length - 2}, "path", NULL, ROUTE_TEXT);
+  for (const struct route_parameter *one = route->parameters; one != NULL && one->name != NULL; one++)
+    put_parameter(json, slice_of(one->name), "query", one->description, one->type);
+  json_array_end(json);
+}
+
+static void put_content(struct json_writer *json, const char *type, const char *schema)
+{
+  json_member_object(json, "content");
+  json_member_object(json, type);
+  if (schema != NULL) {
+    struct buf reference = {0};
+    buf_format(&reference, "#/components/schemas/%s", schema);
+    json_member_object(json, "schema");
+    json_member_string(json, "$ref", reference.data);
+    json_object_end(json);
+    buf_done(&reference);
+  }
+  json_object_end(json);
+  json_object_end(json);
+}
+
+static void put_operation(struct json_writer *json, const struct route *route)
+{
+  struct buf method = {0};
+  for (const char *letter = route->method; *letter != 0; letter++)
+    buf_format(&method, "%c", tolower((unsigned char)*letter));
+  json_member_object(json, method.data);
+  json_member_string(json, "summary", route->summary);
+  put_parameters(json, route);
+  if (route->body != ROUTE_NO_BODY) {
+    json_member_object(json, "requestBody");
+    put_content(json, route->body == ROUTE_BODY_IN_FILE ? "application/vnd.sqlite3" : route->type, NULL);
+    json_object_end(json);
+  }
+  json_member_object(json, "responses");
+  json_member_object(json, "2XX");
+  json_member_string(json, "description", "The answer");
+  put_content(json, route->type, route->schema);
+  json_object_end(json);
+  json_member_object(json, "default");
+  json_member_string(json, "description", "What is wrong");
+  put_content(json, "application/json", "Error");
+  json_object_end(json);
+  json_object_end(json);
+  json_object_end(json);
+  buf_done(&method);
+}
+
+// Each path once, with all its methods.
+static void put_paths(struct json_writer *json)
+{
+  json_member_object(json, "paths");
+  for (const struct route *route = routes; route->method != NULL; route++) {
+    const struct route *first = routes;
+    while (strcmp(first->path, route->path) != 0)
+      first++;
+    if (first != route || route->summary == NULL)
+      continue;
+    json_member_object(json, route->path);
+    for (const struct route *one = route; one->method != NULL; one++)
+      if (strcmp(one->path, route->path) == 0)
+        put_operation(json, one);
+    json_object_end(json);
+  }
+  json_object_end(json);
+}
+
+void openapi_answer(struct exchange *exchange)
+{
+  struct json_writer json;
+  struct buf *text = exchange_reply(exchange, 200, "application/json");
+  json_start(&json, text);
+  json_object(&json);
+  json_member_string(&json, "openapi", "3.1.0");
+  json_member_object(&json, "info");
+  json_member_string(&json, "title", "xsp serve");
+  json_member_string(&json, "version", XSP_VERSION);
+  json_object_end(&json);
+  put_paths(&json);
+  json_key(&json, "components");
+  json_written(&json, serve_api_schemas);
+  json_key(&json, "security"); // without --token-file none is asked for
+  json_written(&json, "[{},{\"token\":[]},{\"password\":[]}]");
+  json_object_end(&json);
+  buf_text(text, "\n");
+}

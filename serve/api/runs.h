@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers of what the files hold together: experiments, runs, names. docs/serve.md, "API".
+#ifndef XSP_SERVE_API_RUNS_H
+#define XSP_SERVE_API_RUNS_H
+
+#include "serve/route.h"
+
+extern const struct route_parameter runs_experiment_parameters[], runs_parameters[];
+
+void runs_experiments(struct exchange *exchange); // GET /api/v1/experiments
+void runs_runs(struct exchange *exchange);        // GET /api/v1/runs
+
+#endif

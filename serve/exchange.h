@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request and its reply, as handlers of serve/routes.c see them. Used by the connection's thread only.
+//
+//   static void answer(struct exchange *exchange)            GET /files/{file}/page?max-spans=N
+//   {
+//     const char *file = exchange->parts[0];                 checked: a name, no path
+//     const char *most = exchange_parameter(exchange, "max-spans");
+//     …
+//     exchange_refuse(exchange, 404, "there is no file %s", file);           or
+//     buf_text(exchange_reply(exchange, 200, "text/html; charset=utf-8"), "<!DOCTYPE html>…");
+//   }
+#ifndef XSP_SERVE_EXCHANGE_H
+#define XSP_SERVE_EXCHANGE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "serve/kept.h"
+#include "serve/microhttpd.h"
+#include "serve/route.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EXCHANGE_HEADERS_MOST 12u
+#define EXCHANGE_HEADER_BYTES 512u
+
+struct serve; // serve/serve_private.h
+
+struct exchange {
+  // ---- what is asked
+  struct serve *serve;
+  struct MHD_Connection *http;
+  struct connection *connection; // its place in serve/connections.h; NULL: the head has not come
+  const struct route *route;     // NULL: none
+  enum target_result target_result;
+  struct target target;
+  const char *parts[ROUTE_PARTS_MOST]; // the path's segments that are in braces in the route
+  const char *used_file;               // the file that it is about: not removed meanwhile; NULL: none
+  struct buf body;                     // ROUTE_BODY_IN_MEMORY, as it was sent; the handler may change it
+  int body_file; // ROUTE_BODY_IN_FILE: made by the route's `begin` (serve/kept.h), closed with the exchange
+  char body_name[KEPT_PARTIAL_SIZE]; // its name, removed with the exchange; empty once the file has another one
+  uint64_t received, counted;        // bytes of the body; how many of them serve->body_bytes has
+
+  // ---- the reply
+  unsigned status;   // of HTTP; 0: nothing was replied yet
+  char message[512]; // of exchange_refuse; else empty
+  struct exchange_header {
+    const char *name;
+    char value[EXCHANGE_HEADER_BYTES];
+  } headers[EXCHANGE_HEADERS_MOST];
+  size_t header_count;
+  struct buf reply;
+  int reply_file; // sent in place of `reply`; -1: none; owned
+  uint64_t reply_from, reply_bytes;
+};
+
+const char *exchange_header(const struct exchange *exchange, const char *name); // of the request; NULL: absent
+const char *exchange_parameter(const struct exchange *exchange,
+                               const char *name);       // of the query, decoded; NULL: absent
+bool exchange_is_otlp(const struct exchange *exchange); // below /v1/: errors have OTLP's form
+// True: the client closed its side, or the server stops. For handlers that take long.
+bool exchange_is_left(const struct exchange *exchange);
+
+// ---- one of these, once; a refusal after another reply takes its place
+// The buf for the reply's body, which lives as long as the exchange.
+struct buf *exchange_reply(struct exchange *exchange, unsigned status, const char *type);
+// Sends `bytes` bytes of the regular file from `from` on; takes the descriptor.
+void exchange_reply_file(struct exchange *exchange, unsigned status, const char *type, int file, uint64_t from,
+                         uint64_t bytes);
+// {"error": {"message": …}}. Texts of clients in it are escaped.
+__attribute__((format(printf, 3, 4))) void exchange_refuse(struct exchange *exchange, unsigned status,
+                                                           const char *format, ...);
+__attribute__((format(printf, 3, 4))) void exchange_refuse_for_now(struct exchange *exchange, unsigned retry_s,
+                                                                   const char *format, ...); // 503
+void exchange_refuse_error(struct exchange *exchange, unsigned status, const struct error *err);
+
+// Of the reply. The name is not copied; the value is cut after EXCHANGE_HEADER_BYTES - 1 bytes. A second value replaces the first.
+// Content-Security-Policy: default-src 'none' unless a handler sets another.
+__attribute__((format(printf, 3, 4))) void exchange_add_header(struct exchange *exchange, const char *name,
+                                                               const char *format, ...);
+
+// ---- request.c
+struct exchange *exchange_new(struct serve *serve, struct MHD_Connection *http, const char *target);
+void exchange_free(struct exchange *exchange);
+enum MHD_Result exchange_send(struct exchange *exchange); // what was replied
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists and opens what the server's folder holds. Called by handlers.
+#include "serve/kept.h"
+
+#include "base/input_file.h"
+#include "base/slice.h"
+#include "serve/journal.h"
+#include "serve/route.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define WHAT "cannot read folder"
+#define PARTIAL ".xsp-serve-"
+#define PARTIAL_END ".partial"
+#define PARTIALS_MOST 100000u // at a time
+
+// ---- the folder ------------------------------------------------------------------------------------------------------
+static DIR *list(int folder)
+{
+  int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); // threads must not share a position
+  return own >= 0 ? fdopendir(own) : NULL;
+}
+
+// What a server that was killed left.
+static void remove_partials(int folder)
+{
+  DIR *entries = list(folder);
+  for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+    if (text_begins_with(entry->d_name, PARTIAL) && text_ends_with(entry->d_name, PARTIAL_END))
+      unlinkat(folder, entry->d_name, 0);
+  if (entries != NULL)
+    closedir(entries);
+}
+
+enum status kept_folder_open(const char *path, int *ret_folder, struct error *err)
+{
+  *ret_folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (*ret_folder < 0)
+    return error_set_errno(err, STATUS_SYSTEM, WHAT, path, "--dir with another folder");
+  remove_partials(*ret_folder);
+  return STATUS_OK;
+}
+
+// ---- its files -------------------------------------------------------------------------------------------------------
+
+int kept_open(int folder, const char *name, struct stat *ret_facts)
+{
+  return regular_file_open(folder, name, O_RDONLY, ret_facts);
+}
+
+static bool has_journal(int folder, const char *name)
+{
+  char journal[300];
+  snprintf(journal, sizeof journal, "%.*s.journal", (int)(strlen(name) - strlen(".xsp")), name);
+  return faccessat(folder, journal, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+  const struct kept_file *left = a, *right = b;
+  if (left->changed_ns != right->changed_ns)
+    return left->changed_ns < right->changed_ns ? 1 : -1;
+  return strcmp(right->name, left->name);
+}
+
+enum status kept_list(int folder, struct kept_files *ret_files, struct error *err)
+{
+  *ret_files = (struct kept_files){0};
+  DIR *entries = list(folder);
+  if (entries == NULL)
+    return error_set_errno(err, STATUS_SYSTEM, WHAT, NULL, NULL);
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    struct stat facts;
+    if (!route_is_file_name(entry->d_name) || fstatat(folder, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(facts.st_mode))
+      continue;
+    struct kept_file *file = vector_add(&ret_files->list);
+    snprintf(file->name, sizeof file->name, "%s", entry->d_name);
+    file->bytes = (uint64_t)facts.st_size;
+    file->number = facts.st_ino;
+    file->changed_ns = facts.st_mtim.tv_sec * INT64_C(1000000000) + facts.st_mtim.tv_nsec;
+    file->is_growing = has_journal(folder, file->name);
+  }
+  closedir(entries);
+  if (ret_files->list.count > 0)
+    qsort(ret_files->list.items, ret_files->list.count, sizeof *ret_files->list.items, newest_first);
+  return STATUS_OK;
+}
+
+// ---- new ones --------------------------------------------------------------------------------------------------------
+int kept_partial(int folder, char ret_name[KEPT_PARTIAL_SIZE])
+{
+  for (unsigned i = 0; i < PARTIALS_MOST; i++) {
+    snprintf(ret_name, KEPT_PARTIAL_SIZE, PARTIAL "%u" PARTIAL_END, i);
+    int file = openat(folder, ret_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file >= 0 || errno != EEXIST)
+      return file;
+  }
+  return -1;
+}
+
+int kept_temporary(int folder)
+{
+  char name[KEPT_PARTIAL_SIZE];
+  int file = kept_partial(folder, name);
+  if (file >= 0)
+    unlinkat(folder, name, 0);
+  return file;
+}
+
+// ---- uses ------------------------------------------------------------------------------------------------------------
+void kept_use(struct kept_uses *uses, const char *name)
+{
+  pthread_mutex_lock(&uses->lock);
+  *vector_add(&uses->names) = name;
+  pthread_mutex_unlock(&uses->lock);
+}
+
+void kept_use_end(struct kept_uses *uses, const char *name)
+{
+  pthread_mutex_lock(&uses->lock);
+  size_t at = 0;
+  while (uses->names.items[at] != name)
+    at++;
+  uses->names.items[at] = uses->names.items[--uses->names.count];
+  pthread_mutex_unlock(&uses->lock);
+}
+
+bool kept_remove(struct kept_uses *uses, int folder, const char *name)
+{
+  bool is_used = false;
+  pthread_mutex_lock(&uses->lock);
+  for (size_t i = 0; i < uses->names.count; i++)
+    is_used |= strcmp(uses->names.items[i], name) == 0;
+  bool is_removed = !is_used && unlinkat(folder, name, 0) == 0;
+  pthread_mutex_unlock(&uses->lock);
+  return is_removed;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that the server answers, one line each: the table that requests are matched with.
+#include "serve/api/ask.h"
+#include "serve/api/files.h"
+#include "serve/api/list_page.h"
+#include "serve/api/openapi.h"
+#include "serve/api/runs.h"
+#include "serve/api/search.h"
+#include "serve/api/upload.h"
+#include "serve/route.h"
+#include "serve/traces.h"
+
+#define JSON "application/json"
+#define HTML "text/html; charset=utf-8"
+
+// clang-format off
+const struct route routes[] = {
+    // method, path, summary, parameters, type, schema, body, begin, answer
+    {"POST", "/v1/traces", "Receive spans by OTLP/HTTP", NULL, "application/x-protobuf", NULL, ROUTE_BODY_IN_MEMORY,
+     traces_begin, traces_answer},
+    {"GET", "/api/v1/files", "List the files, the newest one first", NULL, JSON, "Files", ROUTE_NO_BODY, NULL, files_list},
+    {"GET", "/api/v1/files/{file}", "Download a file, or with Range a part of it", NULL, "application/vnd.sqlite3", NULL,
+     ROUTE_NO_BODY, NULL, files_download},
+    {"PUT", "/api/v1/files/{file}", "Upload a file of xsp; files are never replaced", NULL, JSON, "Upload", ROUTE_BODY_IN_FILE,
+     upload_begin, upload_answer},
+    {"GET", "/api/v1/files/{file}/info", "What a file holds, as xsp info prints it", NULL, JSON, "Info", ROUTE_NO_BODY, NULL,
+     ask_info},
+    {"GET", "/api/v1/files/{file}/analyses/{analysis}", "An analysis of a file, as xsp analyze prints it",
+     ask_analysis_parameters, JSON, "Analysis", ROUTE_NO_BODY, NULL, ask_analysis},
+    {"GET", "/api/v1/experiments", "Experiments of all files", runs_experiment_parameters, JSON, "Experiments",
+     ROUTE_NO_BODY, NULL, runs_experiments},
+    {"GET", "/api/v1/runs", "Runs of all files", runs_parameters, JSON, "Runs", ROUTE_NO_BODY, NULL, runs_runs},
+    {"GET", "/api/v1/search", "In which files a name or a trace id is", search_parameters, JSON, "Search", ROUTE_NO_BODY,
+     NULL, search_answer},
+    {"GET", "/api/v1/openapi.json", "This description", NULL, JSON, "OpenApi", ROUTE_NO_BODY, NULL, openapi_answer},
+    {"GET", "/", "The list of files as a page", list_page_parameters, HTML, NULL, ROUTE_NO_BODY, NULL, list_page_answer},
+    {"GET", "/list.css", "Its style", NULL, "text/css; charset=utf-8", NULL, ROUTE_NO_BODY, NULL, list_page_style},
+    {"GET", "/files/{file}/report.html", "A file's page with all its data, to keep or to mail", ask_report_parameters, HTML,
+     NULL, ROUTE_NO_BODY, NULL, ask_report},
+    {0},
+};
+// clang-format on

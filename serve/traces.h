@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /v1/traces: spans by OTLP/HTTP. A route's handlers.
+#ifndef XSP_SERVE_TRACES_H
+#define XSP_SERVE_TRACES_H
+
+struct exchange;
+
+void traces_begin(struct exchange *exchange);
+void traces_answer(struct exchange *exchange);
+
+#endif

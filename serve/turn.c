@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A semaphore of turns. Called by handlers.
+#include "serve/turn.h"
+
+#include "serve/exchange.h"
+#include "serve/serve_private.h"
+
+#include <time.h>
+
+#define WAIT_S 5u
+#define RETRY_S 5u
+
+bool turn_take(struct exchange *exchange)
+{
+  for (unsigned i = 0; i < WAIT_S && !exchange_is_left(exchange); i++) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec++;
+    if (sem_timedwait(&exchange->serve->turns, &end) == 0)
+      return true;
+  }
+  exchange_refuse_for_now(exchange, RETRY_S, "%u answers are being made; --limit-analyses allows more",
+                          exchange->serve->options.limit_analyses);
+  return false;
+}
+
+void turn_end(struct exchange *exchange)
+{
+  sem_post(&exchange->serve->turns);
+}

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server's API on real files: uploads, what xsp's verbs answer about them, lists over all, search, the description."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import unittest
+from urllib.parse import quote
+
+import jsonschema
+import otlp
+import report_files
+from openapi_schema import openapi_schema
+from otlp import request, span
+from scripted import TIMEOUT_S, UNIX_START, XSP, Script
+from server import Server, wait_for
+from test_api import ApiTest
+
+
+def put(server, name, body, **headers):
+    return server.ask(body, headers, path=f"/api/v1/files/{name}", method="PUT")
+
+
+class Uploads(ApiTest):
+    options = ("--limit-upload", "3M")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.bytes = report_files.profiled()[0].read_bytes()
+
+    def leftovers(self):
+        return [name for name in os.listdir(self.folder) if name.endswith(".partial")]
+
+    def none_is_left(self):
+        wait_for(lambda: not self.leftovers(), "the end of temporary files")  # they go after the reply
+
+    def test_a_file(self):
+        status, headers, body = put(self.server, "mine.xsp", self.bytes)
+        self.assertEqual(status, 201, body)
+        self.assertEqual(json.loads(body), {"name": "mine.xsp", "size_bytes": len(self.bytes)})
+        self.assertEqual(self.get(headers["Location"])[1], self.bytes)
+        listed, = [file for file in self.json("/api/v1/files")["files"] if file["name"] == "mine.xsp"]
+        self.assertEqual(listed["state"], "complete")
+        self.assertEqual((self.folder / "mine.xsp").stat().st_mode & 0o777, 0o600)
+
+    def test_no_file_is_replaced(self):
+        self.assertEqual(put(self.server, "twice.xsp", self.bytes)[0], 201)
+        self.refused("/api/v1/files/twice.xsp", 409, "PUT", self.bytes[:100])
+        self.assertEqual((self.folder / "twice.xsp").read_bytes(), self.bytes)
+        self.none_is_left()
+
+    def test_two_at_a_time(self):
+        statuses = []
+        threads = [threading.Thread(target=lambda: statuses.append(put(self.server, "race.xsp", self.bytes)[0]))
+                   for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(statuses), [201] + [409] * 7)
+        self.assertEqual((self.folder / "race.xsp").read_bytes(), self.bytes)
+        self.none_is_left()
+
+    def test_what_is_no_trace(self):
+        sqlite = self.parent / "plain.db"
+        subprocess.run(["python3", "-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('create table a(b)')",
+                        sqlite], check=True, timeout=TIMEOUT_S)
+        for body in (b"", b"text", b'{"traceEvents":[]}', sqlite.read_bytes(), self.bytes[:5000],
+                     b"SQLite format 3\0" + b"\xff" * 5000):
+            with self.subTest(body[:20]):
+                self.refused("/api/v1/files/bad.xsp", 400, "PUT", body)
+        self.assertFalse((self.folder / "bad.xsp").exists())
+        self.none_is_left()
+
+    def test_too_large(self):
+        self.refused("/api/v1/files/large.xsp", 413, "PUT", b"x" * 4_000_000)
+        self.refused("/api/v1/files/large.xsp", 413, "PUT", iter([b"x" * 2_000_000] * 2))  # chunks
+        self.none_is_left()
+
+    def test_names(self):
+        for name in ("spans-20261124-010203-004.xsp",):
+            self.refused(f"/api/v1/files/{name}", 409, "PUT", self.bytes)
+        for name in ("a.txt", "..%2fa.xsp", ".a.xsp", "a%20b.xsp", "x" * 300 + ".xsp"):
+            self.refused(f"/api/v1/files/{name}", 404, "PUT", self.bytes)
+        (self.folder / "taken.xsp").symlink_to("/nowhere")
+        self.refused("/api/v1/files/taken.xsp", 409, "PUT", self.bytes)
+
+    def test_a_client_that_goes_away(self):
+        connection = self.server.connect()
+        connection.putrequest("PUT", "/api/v1/files/cut.xsp")
+        connection.putheader("Content-Length", len(self.bytes))
+        connection.endheaders(self.bytes[:1000])
+        wait_for(self.leftovers, "the file of the upload")
+        connection.close()
+        self.none_is_left()
+        self.assertFalse((self.folder / "cut.xsp").exists())
+
+    def test_what_a_killed_server_left_is_removed(self):
+        folder = self.parent / "killed"
+        folder.mkdir()
+        (folder / ".xsp-serve-7.partial").write_text("half")
+        with Server(folder) as server:
+            self.assertEqual(put(server, "a.xsp", self.bytes)[0], 201)
+            self.assertEqual([name for name in os.listdir(folder) if "partial" in name], [])
+
+    def test_curl(self):
+        path = self.parent / "by-curl.xsp"
+        path.write_bytes(self.bytes)
+        subprocess.run(["curl", "-sSf", "-T", path, f"{self.server.about['url']}/api/v1/files/"], check=True,
+                       timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+        self.assertEqual((self.folder / "by-curl.xsp").read_bytes(), self.bytes)
+
+
+class WithFiles(ApiTest):
+    """A profile, a scripted file of two experiments, and spans that were received."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        script = Script()
+        for number, (name, framework) in enumerate((("first", "onnxruntime"), ("Second 100%_'x", "pytorch")), 1):
+            script.experiment(name, number, f"/models/{name}.onnx", framework)
+            script.run(number, "M/L", experiment_id=number)
+            script.track(run_id=number)
+            model = script.span("predict", UNIX_START + number * 10**9, 1000, run_id=number)
+            script.span("it's 50% of_it", UNIX_START + number * 10**9 + 10, 500, "layer", run_id=number, parent=model)
+            script.span("it's 50x ofyit", UNIX_START + number * 10**9 + 600, 100, "layer", run_id=number, parent=model)
+        script.write(cls.folder / "two.xsp")
+        (cls.folder / "net.xsp").write_bytes(report_files.profiled()[0].read_bytes())
+        (cls.folder / "broken.xsp").write_bytes(b"SQLite format 3\0 and no more")
+        cls.spans = cls.received(cls(), span(1, name="received one"), span(2, name="received two", trace="ab" * 16))
+
+    def verb(self, *arguments):
+        return subprocess.run([XSP, *arguments], cwd=self.folder, capture_output=True, timeout=TIMEOUT_S)
+
+
+class Questions(WithFiles):
+    def test_info_is_that_of_the_verb(self):
+        for name in ("net.xsp", "two.xsp", self.spans):
+            with self.subTest(name):
+                self.assertEqual(self.get(f"/api/v1/files/{name}/info")[1], self.verb("info", name, "--json").stdout)
+
+    def test_analyses_are_those_of_the_verb(self):
+        questions = (("A1", {}), ("A2", {}), ("a2", {"top": "2"}), ("A2", {"batch": "4", "stat": "p95", "sort": "latency_ms"}),
+                     ("A3", {}), ("A4", {"layer": "innermost"}), ("A5", {}), ("A6", {}), ("A7", {}), ("A8", {"top": "3"}),
+                     ("A10", {"by": "batch"}), ("A15", {"latency-threshold": "7.5"}), ("L0", {"by": "layer"}),
+                     ("T8", {}), ("findings", {}), ("A2", {"latency-basis": "device", "partial-metrics": "true"}))
+        for name in ("net.xsp", "two.xsp"):
+            for analysis, options in questions:
+                with self.subTest(f"{name} {analysis} {options}"):
+                    arguments = [f"--{key}" if value == "true" else f"--{key}={value}" for key, value in options.items()]
+                    expected = self.verb("analyze", analysis, name, "--json", *arguments)
+                    query = "&".join(f"{key}={quote(value)}" for key, value in options.items())
+                    status, headers, body = self.server.ask(
+                        None, {}, path=f"/api/v1/files/{name}/analyses/{analysis}?{query}", method="GET")
+                    self.assertEqual(status, {0: 200, 1: 404, 2: 400}[expected.returncode], body)
+                    if status == 200:
+                        self.assertEqual(body, expected.stdout)
+                        self.assertEqual(headers["Content-Type"], "application/json")
+                    else:
+                        message = json.loads(body)["error"]["message"]
+                        self.assertEqual("xsp: " + message, expected.stderr.decode().splitlines()[-1][:len(message) + 5])
+        self.assertEqual(self.verb("analyze", "A2", "net.xsp", "--json").returncode, 0)  # not all were refused
+
+    def test_wrong_questions(self):
+        for path, status in (("A99", 404), ("net.xsp", 404), ("A2?batch=3", 404), ("A2?stat=best", 400),
+                             ("A2?sort=nothing", 400), ("A2?top=x", 400), ("A2?output=a", 400), ("A2?json=true", 400),
+                             ("A2?cold=yes", 400), ("A2?layer=--help", 400)):
+            with self.subTest(path):
+                found = self.server.ask(None, {}, path=f"/api/v1/files/net.xsp/analyses/{path}", method="GET")
+                self.assertEqual(found[0], status, found[2])
+        self.refused("/api/v1/files/none.xsp/analyses/A2", 404)
+        self.refused("/api/v1/files/none.xsp/info", 404)
+        self.refused("/api/v1/files/broken.xsp/info", 400)
+        self.refused("/files/none.xsp/report.html", 404)
+
+    def test_page(self):
+        headers, body = self.get("/files/net.xsp/report.html")
+        self.assertEqual(headers["Content-Type"], "text/html; charset=utf-8")
+        self.assertEqual(body, self.verb("report", "net.xsp", "-o", "-").stdout)
+        self.assertEqual(headers["Content-Security-Policy"], "frame-ancestors 'none'")
+        part = self.get("/files/net.xsp/report.html?max-spans=0")[1]
+        self.assertLess(len(part), len(body))
+
+
+def child_of(process):
+    """The process that the server started, or None."""
+    for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/children"):
+        try:
+            for child in task.read_text().split():
+                return int(child)
+        except OSError:
+            pass  # the thread has ended
+    return None
+
+
+def state_of(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return None
+
+
+def is_pending(process, number):
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    return int(re.search(r"ShdPnd:\s*(\w+)", status)[1], 16) >> (number - 1) & 1
+
+
+class Bounds(WithFiles):
+    options = ("--limit-analyses", "1")
+
+    def stopped_question(self):
+        """A question whose process stands still: (connection, process)."""
+        for _ in range(50):  # until one is caught before it ends
+            connection = self.server.connect()
+            connection.request("GET", "/files/net.xsp/report.html")
+            child = wait_for(lambda: child_of(self.server.process), "a process for the question")
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGSTOP)
+            if wait_for(lambda: {"T": "stopped", "Z": "ended", None: "ended"}.get(state_of(child)), "its stop") == "stopped":
+                return connection, child
+            connection.getresponse().read()
+            connection.close()
+        self.fail("no process could be stopped")
+
+    def test_too_many_at_a_time(self):
+        connection, child = self.stopped_question()
+        headers, _ = self.refused("/api/v1/files/net.xsp/info", 503)
+        self.assertGreater(int(headers["Retry-After"]), 0)
+        os.kill(child, signal.SIGCONT)
+        self.assertEqual(connection.getresponse().status, 200)
+        connection.close()
+        self.get("/api/v1/files/net.xsp/info")
+
+    def test_a_client_that_hangs_up_ends_its_question(self):
+        connection, child = self.stopped_question()
+        connection.close()
+        wait_for(lambda: is_pending(child, signal.SIGTERM), "a signal to the process")
+        os.kill(child, signal.SIGCONT)
+        wait_for(lambda: child_of(self.server.process) is None, "the end of the process")
+        self.get("/api/v1/files/net.xsp/info")  # its turn is free
+
+
+class Lists(WithFiles):
+    def test_experiments(self):
+        found = self.json("/api/v1/experiments")
+        self.assertEqual([one["file"] for one in found["unreadable"]], ["broken.xsp"])
+        two = [one for one in found["experiments"] if one["file"] == "two.xsp"]
+        self.assertEqual([(one["experiment_id"], one["name"], one["framework"], one["runs"], one["spans"]) for one in two],
+                         [(1, "first", "onnxruntime", 1, 3), (2, "Second 100%_'x", "pytorch", 1, 3)])
+        self.assertEqual({one["file"] for one in found["experiments"]}, {"two.xsp", "net.xsp", self.spans})
+        for query, ids in (("name=SECOND", [2]), ("framework=pytorch&file=two.xsp", [2]), ("workload=first.onnx", [1]),
+                           ("name=none", [])):
+            with self.subTest(query):
+                self.assertEqual([one["experiment_id"] for one in self.json(f"/api/v1/experiments?{query}")["experiments"]],
+                                 ids)
+        few = self.json("/api/v1/experiments?limit=1")
+        self.assertEqual((len(few["experiments"]), few["more"]), (1, True))
+
+    def test_runs_equal_those_in_the_files(self):
+        found = self.json("/api/v1/runs")["runs"]
+        for name in ("two.xsp", "net.xsp", self.spans):
+            rows = json.loads(self.verb("sql", name, "--json", "select run_id, min(start_ns) as first, max(start_ns) as last, "
+                                        "count(*) as spans from span group by run_id order by run_id").stdout)
+            self.assertEqual([(run["run_id"], run["first_start_ns"], run["last_start_ns"], run["spans"])
+                              for run in found if run["file"] == name],
+                             [(row["run_id"], row["first"], row["last"], row["spans"]) for row in rows])
+
+    def test_runs_by_filter(self):
+        def ids(query):
+            return [(run["file"], run["run_id"]) for run in self.json(f"/api/v1/runs?{query}")["runs"]]
+        self.assertEqual(ids("file=two.xsp&framework=onnx"), [("two.xsp", 1)])
+        self.assertEqual(ids(f"file=two.xsp&from_ns={UNIX_START + 2 * 10**9}"), [("two.xsp", 2)])
+        self.assertEqual(ids(f"file=two.xsp&to_ns={UNIX_START + 2 * 10**9 - 1}"), [("two.xsp", 1)])
+        self.assertEqual(ids(f"file=two.xsp&to_ns={UNIX_START}"), [])
+        self.assertEqual(ids("trace=" + "AB" * 16), [(self.spans, 1)])
+        self.assertEqual(ids("trace=" + otlp.TRACE), [(self.spans, 1)])
+        self.assertEqual(ids("trace=" + "cd" * 16), [])
+        self.refused("/api/v1/runs?trace=xyz", 400)
+        self.refused("/api/v1/runs?from_ns=yesterday", 400)
+
+    def test_a_file_that_changes_is_read_again(self):
+        before = {run["file"]: run["spans"] for run in self.json("/api/v1/runs")["runs"]}
+        self.server.send(request([span(50, name="one more")]))
+        wait_for(lambda: {run["file"]: run["spans"] for run in self.json("/api/v1/runs")["runs"]}[self.spans] ==
+                 before[self.spans] + 1, "the new span")
+
+
+class Search(WithFiles):
+    def found(self, text, **options):
+        query = "&".join(f"{key}={quote(str(value), safe='')}" for key, value in {"q": text, **options}.items())
+        return self.json(f"/api/v1/search?{query}")
+
+    def test_names(self):
+        results = self.found("50% OF_it")["results"]  # neither % nor _ matches anything else
+        self.assertEqual([(one["kind"], one["file"], one["run_id"], one["name"], one["spans"], one["total_ns"])
+                          for one in results],
+                         [("span", "two.xsp", run, "it's 50% of_it", 1, 500) for run in (1, 2)])
+        self.assertEqual([(one["kind"], one["experiment_id"]) for one in self.found("100%_'x")["results"]],
+                         [("experiment", 2), ("workload", 2)])
+        self.assertEqual(self.found("no such name")["results"], [])
+        self.assertEqual({one["file"] for one in self.found("received")["results"]}, {self.spans})
+        self.assertEqual(self.found("' OR 1=1 --")["results"], [])
+
+    def test_traces(self):
+        self.assertEqual(self.found("AB" * 16)["results"],
+                         [{"kind": "trace", "file": self.spans, "name": "AB" * 16, "run_id": 1}])
+
+    def test_limits(self):
+        few = self.found("e", limit=2)
+        self.assertEqual((len(few["results"]), few["more"]), (2, True))
+        for path in ("", "?q=", "?q=" + "x" * 300, "?q=a&limit=0", "?q=a&limit=1001"):
+            self.refused(f"/api/v1/search{path}", 400)
+
+
+class Description(WithFiles):
+    """openapi.json: valid itself, and every answer is valid by it."""
+
+    def schema(self, document, name):
+        return {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+
+    def test_it_is_valid(self):
+        document = self.json("/api/v1/openapi.json")
+        meta = openapi_schema()
+        jsonschema.Draft202012Validator(meta).validate(document)
+        for schema in document["components"]["schemas"].values():
+            jsonschema.Draft202012Validator.check_schema(schema)
+        used = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+        self.assertEqual(used, set(document["components"]["schemas"]))
+        with self.assertRaises(jsonschema.ValidationError):  # the schema sees what is missing
+            document["paths"]["/api/v1/runs"]["get"]["parameters"][0].pop("name")
+            jsonschema.Draft202012Validator(meta).validate(document)
+
+    def test_every_route_answers_as_described(self):
+        document = self.json("/api/v1/openapi.json")
+        values = {"file": "net.xsp", "analysis": "A2", "job": "0123456789abcdef" * 2}
+        report = {"name": "a job", "host": "here", "process_id": 1, "possible": "M/L", "levels": "M"}
+        bodies = {("post", "/v1/traces"): "{}", ("put", "/api/v1/files/{file}"): report_files.profiled()[0].read_bytes(),
+                  ("post", "/api/v1/jobs/{job}"): json.dumps(report), ("put", "/api/v1/jobs/{job}/levels"): '{"levels": "M/L"}'}
+        seen = 0
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                with self.subTest(f"{method} {path}"):
+                    self.server.ask(json.dumps(report), {}, path=f"/api/v1/jobs/{values['job']}")  # it must be known
+                    place = {**values, "file": "new.xsp"} if method == "put" else values
+                    target = re.sub(r"{(\w+)}", lambda part: place[part[1]], path)
+                    if path == "/api/v1/search":
+                        target += "?q=predict"
+                    headers = {"Content-Type": "application/json"} if path == "/v1/traces" else {}
+                    status, reply_headers, body = self.server.ask(bodies.get((method, path)), headers, path=target,
+                                                                  method=method.upper())
+                    self.assertEqual(status // 100, 2, body[:200])
+                    (kind, content), = operation["responses"]["2XX"]["content"].items()
+                    if path != "/v1/traces":
+                        self.assertEqual(reply_headers["Content-Type"], kind)
+                    if "schema" in content:
+                        name = content["schema"]["$ref"].rsplit("/", 1)[1]
+                        jsonschema.Draft202012Validator(self.schema(document, name)).validate(json.loads(body))
+                        seen += 1
+                    for parameter in operation["parameters"]:
+                        if parameter["in"] == "query" and parameter["schema"]["type"] == "integer":
+                            found = self.server.ask(None, {}, path=f"{target}{'&' if '?' in target else '?'}"
+                                                    f"{parameter['name']}=x", method=method.upper())
+                            self.assertEqual(found[0], 400)
+                            error = jsonschema.Draft202012Validator(self.schema(document, "Error"))
+                            error.validate(json.loads(found[2]))
+        self.assertGreaterEqual(seen, 7)
+
+
+if __name__ == "__main__":
+    unittest.main()
