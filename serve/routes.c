@@ -7,11 +7,13 @@
 #include "serve/api/runs.h"
 #include "serve/api/search.h"
 #include "serve/api/upload.h"
+#include "serve/pages/page_routes.h"
 #include "serve/route.h"
 #include "serve/traces.h"
 
 #define JSON "application/json"
 #define HTML "text/html; charset=utf-8"
+#define BYTES "application/octet-stream"
 
 // clang-format off
 const struct route routes[] = {
@@ -37,6 +39,13 @@ const struct route routes[] = {
     {"GET", "/list.css", "Its style", NULL, "text/css; charset=utf-8", NULL, ROUTE_NO_BODY, NULL, list_page_style},
     {"GET", "/files/{file}/report.html", "A file's page with all its data, to keep or to mail", ask_report_parameters, HTML,
      NULL, ROUTE_NO_BODY, NULL, ask_report},
+    {"GET", "/files/{file}/page", "The page of a file, which asks for what it shows", NULL, HTML, NULL, ROUTE_NO_BODY, NULL, page_show},
+    {"GET", "/files/{file}/page/parts/{part}", NULL, NULL, BYTES, NULL, ROUTE_NO_BODY, NULL, page_part},
+    {"GET", "/files/{file}/page/spans", NULL, page_window_parameters, JSON, NULL, ROUTE_NO_BODY, NULL, page_spans},
+    {"GET", "/files/{file}/page/find", NULL, page_find_parameters, JSON, NULL, ROUTE_NO_BODY, NULL, page_find},
+    {"GET", "/files/{file}/page/tags", NULL, page_tag_parameters, JSON, NULL, ROUTE_NO_BODY, NULL, page_tags},
+    {"GET", "/live", "The page of the newest spans, while they come", NULL, HTML, NULL, ROUTE_NO_BODY, NULL, live_show},
+    {"GET", "/live/parts/{part}", NULL, page_live_parameters, BYTES, NULL, ROUTE_NO_BODY, NULL, live_part},
     {0},
 };
 // clang-format on

@@ -117,6 +117,10 @@ static enum status start(struct serve *serve, struct error *err)
                                               .uses = &serve->uses,
                                               .message = options->message};
   XSP_TRY(retention_start(&retention, &serve->retention, err));
+  XSP_TRY(page_cache_open(options->folder, serve->folder, options->page_bytes, &serve->pages, err));
+  if (options->page_bytes > 0)
+    XSP_TRY(prepare_start(serve->pages, options->folder, serve->folder, &serve->prepare, err));
+  XSP_TRY(live_start(options->folder, options->live_spans, options->message, &serve->live, err));
   XSP_TRY(keeper_start(serve->journal, options->folder, options->message, &serve->keeper, err));
   XSP_TRY(connections_start(&serve->connections, options->timeout_s, err));
   return start_http(serve, err);
@@ -154,6 +158,7 @@ uint16_t serve_port(const struct serve *serve)
 // ---- stopping --------------------------------------------------------------------------------------------------------
 enum status serve_stop(struct serve *serve, struct error *err)
 {
+  live_end(serve->live); // its clients wait for nothing any more
   if (serve->daemon != NULL) {
     (void)serve->http.MHD_quiesce_daemon(serve->daemon); // takes no more connections
     __atomic_store_n(&serve->is_stopping, true, __ATOMIC_RELAXED);
@@ -166,7 +171,10 @@ enum status serve_stop(struct serve *serve, struct error *err)
   connections_done(&serve->connections);
   if (serve->journal != NULL)
     journal_end(serve->journal);
+  live_free(serve->live);
   enum status status = keeper_stop(serve->keeper, err);
+  prepare_stop(serve->prepare);
+  page_cache_free(serve->pages);
   journal_free(serve->journal);
   retention_stop(serve->retention);
   catalogue_done(&serve->catalogue);

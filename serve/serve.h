@@ -27,6 +27,8 @@ struct serve_options {
   uint64_t file_bytes;
   unsigned quiet_s;                      // a file ends after so long without spans
   uint64_t retention_s, retention_bytes; // older files, and the oldest beyond so many bytes, are removed; 0: none
+  uint64_t page_bytes;                   // of what pages of files are made of; 0: it is not made before it is asked for
+  uint64_t live_spans;                   // newest ones, that the live page is about
   const char *library;                   // of libmicrohttpd; NULL: to be looked for
   message_fn message;                    // what goes wrong later; any thread
 };

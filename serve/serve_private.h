@@ -9,6 +9,9 @@
 #include "serve/journal.h"
 #include "serve/keeper.h"
 #include "serve/microhttpd.h"
+#include "serve/pages/live.h"
+#include "serve/pages/page_cache.h"
+#include "serve/pages/prepare.h"
 #include "serve/retention.h"
 #include "serve/serve.h"
 
@@ -21,6 +24,9 @@ struct serve {
   char url[sizeof "https://" + sizeof((struct address *)0)->text];
   struct journal *journal;
   struct keeper *keeper;
+  struct page_cache *pages;
+  struct prepare *prepare; // NULL: pages are made when they are asked for
+  struct live *live;
   struct connections connections;
   struct MHD_Daemon *daemon;
   int folder; // a descriptor of the folder of files; serve/kept.h

@@ -44,6 +44,7 @@ static void keep(struct exchange *exchange, struct slice body, const struct requ
   switch (journal_append(exchange->serve->journal, encoding_of(exchange), body, verdict->resources,
                          verdict->resource_count, &error)) {
   case JOURNAL_DONE:
+    live_add(exchange->serve->live, encoding_of(exchange), body, verdict->spans, verdict->last_end_ns);
     return;
   case JOURNAL_BUSY:
     exchange_refuse_for_now(exchange, RETRY_BUSY_S, "storing is behind");

@@ -125,6 +125,8 @@ static enum status read_options(const struct invocation *invocation, struct serv
   XSP_TRY(invocation_unsigned(invocation, "timeout", 1, 86400, &options->timeout_s, err));
   XSP_TRY(invocation_bytes(invocation, "file-bytes", 1, (uint64_t)1 << 30, &options->file_bytes, err));
   XSP_TRY(invocation_unsigned(invocation, "file-quiet", 1, 86400, &options->quiet_s, err));
+  XSP_TRY(invocation_bytes(invocation, "page-bytes", 0, (uint64_t)1 << 50, &options->page_bytes, err));
+  XSP_TRY(invocation_bytes(invocation, "live-spans", 1, 10000000, &options->live_spans, err));
   XSP_TRY(read_text(invocation, "token-file", &texts->token, &options->token, err));
   XSP_TRY(check_token(&options->token, err));
   XSP_TRY(read_text(invocation, "tls-cert", &texts->certificate, &options->certificate, err));
@@ -223,6 +225,12 @@ static const struct option_description options[] = {
     {"retention", 0, "AGE,BYTES", NULL, false,
      "Remove the oldest complete files that the server made or received: those older than AGE (7d, 12h, 30m, 60s), and "
      "while all of them have more than BYTES (100G). One of the two or both."},
+    {"live-spans", 0, "N", "30000", false,
+     "Show about the N newest spans on the live page. More make it slower to follow: it is as far behind as their "
+     "analyses take."},
+    {"page-bytes", 0, "N", "4G", false,
+     "Keep at most N bytes of what pages are made of, in DIR/.pages; the oldest are removed. Spans of large runs take "
+     "about 60 bytes each there. 0: they are made when a page is asked for, and one file's are kept."},
     {"limit-body", 0, "N", "64M", false,
      "Refuse requests of more than N bytes, also after decompression. At most 100M."},
     {"limit-upload", 0, "N", "1G", false, "Refuse files of more than N bytes."},

@@ -157,7 +157,7 @@ static void put_row(struct buf *out, const struct catalogue_file *file)
   int64_t spans = 0;
   for (size_t i = 0; i < file->run_count; i++)
     spans += file->runs[i].spans;
-  buf_format(out, "<tr><th scope=\"row\"><a href=\"files/%s/report.html\">%s</a></th>", name, name);
+  buf_format(out, "<tr><th scope=\"row\"><a href=\"files/%s/page\">%s</a></th>", name, name);
   put_experiments(out, file);
   put_levels(out, file);
   begin_cell(out, "Spans", "figure");
@@ -193,6 +193,7 @@ static void put_head(struct buf *out, const char *wanted)
   buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>xsp: traces</title>\n"
                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                 "<link rel=\"stylesheet\" href=\"list.css\">\n</head>\n<body>\n<header>\n<h1>Traces</h1>\n"
+                "<a href=\"live\">Newest spans, live</a>\n"
                 "<form action=\"./\" role=\"search\"><input type=\"search\" name=\"q\" "
                 "aria-label=\"Name, workload or framework\" placeholder=\"Name, workload or framework\" value=\"");
   put_text(out, wanted);

@@ -133,6 +133,11 @@ class InBrowser(ListTest):
             window.page.click("[aria-label='Download net.xsp']")
         self.assertEqual(pathlib.Path(download.value.path()).read_bytes(), (self.folder / "net.xsp").read_bytes())
 
+    def test_the_live_page_is_one_click_away(self):
+        window = Window(self, self.url)
+        window.page.click("header a")
+        window.page.wait_for_url(f"{self.url}/live*")
+
     def test_a_browser_sends_the_token_as_a_password(self):
         folder = temporary_folder()
         self.addCleanup(folder.cleanup)

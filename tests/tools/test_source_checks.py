@@ -95,6 +95,7 @@ class Openers(unittest.TestCase):
         "report/exports/sqlite.c", # an output
         "serve/journal_folder.c",  # journals in the server's own folder
         "serve/kept.c",            # that folder, and new files in it
+        "serve/pages/live.c",      # a journal in that folder, which it imports and removes
         "store/database.c",        # any SQLite file, for reading
         "store/finish.c",          # the output's folder, to sync it
         "store/private_copy.c",    # the copy, and the folder of the original

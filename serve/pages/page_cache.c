@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes, keeps and forgets the parts of files' pages. A file is known by its name, size and time: what was made of an earlier one
+// is removed. Called by page_routes.c on the threads of connections.
+#include "serve/pages/page_cache.h"
+
+#include "base/debug.h"
+#include "base/json_write.h"
+#include "base/vector.h"
+#include "serve/api/ask.h"
+#include "serve/kept.h"
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGES_FOLDER ".pages"
+#define ENDING ".parts"
+#define OPEN_MOST 8u // files that stay mapped while nobody asks
+#define KEY_SIZE 320u
+
+struct key {
+  char text[KEY_SIZE]; // "NAME.xsp-SIZE-TIME"
+};
+struct entry {
+  struct key key;
+  struct report_parts *parts;
+  unsigned users;
+  uint64_t used; // when it was asked for last: a number that counts up
+};
+struct page_cache {
+  const char *path;
+  int folder;
+  uint64_t bytes_most;
+  pthread_mutex_t making; // held while parts are made; before `lock`
+  pthread_mutex_t lock;   // guards what follows
+  VECTOR(struct entry *) entries;
+  uint64_t uses;
+};
+
+enum status page_cache_open(const char *files, int folder, uint64_t bytes_most, struct page_cache **ret_cache,
+                            struct error *err)
+{
+  struct arena arena = {0};
+  const char *path = arena_format(&arena, "%s/%s", files, PAGES_FOLDER);
+  enum status status = STATUS_OK;
+  *ret_cache = NULL;
+  if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot make a folder for pages", path, NULL);
+  arena_done(&arena);
+  XSP_TRY(status);
+  struct page_cache *cache = memory_new(1, sizeof *cache);
+  *cache = (struct page_cache){.path = files, .folder = folder, .bytes_most = bytes_most};
+  pthread_mutex_init(&cache->making, NULL);
+  pthread_mutex_init(&cache->lock, NULL);
+  *ret_cache = cache;
+  return STATUS_OK;
+}
+
+void page_cache_free(struct page_cache *cache)
+{
+  if (cache == NULL)
+    return;
+  for (size_t i = 0; i < cache->entries.count; i++) {
+    report_parts_close(cache->entries.items[i]->parts);
+    free(cache->entries.items[i]);
+  }
+  vector_done(&cache->entries);
+  pthread_mutex_destroy(&cache->lock);
+  pthread_mutex_destroy(&cache->making);
+  free(cache);
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------------
+// False: there is no such file.
+static bool find_file(const struct page_cache *cache, const char *name, struct arena *arena, struct key *ret_key)
+{
+  struct stat facts;
+  if (lstat(arena_format(arena, "%s/%s", cache->path, name), &facts) != 0 || !S_ISREG(facts.st_mode))
+    return false;
+  int length =
+      snprintf(ret_key->text, sizeof ret_key->text, "%s-%llx-%llx", name, (unsigned long long)facts.st_size,
+               (unsigned long long)facts.st_mtim.tv_sec * 1000000000u + (unsigned long long)facts.st_mtim.tv_nsec);
+  return length < (int)sizeof ret_key->text;
+}
+
+bool page_cache_has(const struct page_cache *cache, const char *name)
+{
+  struct arena arena = {0};
+  struct key key;
+  bool is_there = find_file(cache, name, &arena, &key);
+  arena_done(&arena);
+  return is_there;
+}
+
+static const char *parts_path(const struct page_cache *cache, const struct key *key, struct arena *arena)
+{
+  return arena_format(arena, "%s/%s/%s%s", cache->path, PAGES_FOLDER, key->text, ENDING);
+}
+
+struct kept { // a file of parts
+  struct key name;
+  int64_t made_ns;
+  uint64_t bytes;
+};
+static int compare_ages(const void *a, const void *b)
+{
+  const struct kept *first = a, *second = b;
+  return (first->made_ns > second->made_ns) - (first->made_ns < second->made_ns);
+}
+
+// Removes the oldest ones beyond the limit, and those of earlier contents of the same file.
+static void trim(const struct page_cache *cache, const struct key *newest, size_t name_length)
+{
+  struct arena arena = {0};
+  VECTOR(struct kept) kept = {0};
+  uint64_t bytes = 0;
+  DIR *folder = opendir(arena_format(&arena, "%s/%s", cache->path, PAGES_FOLDER));
+  for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+    struct stat facts;
+    size_t length = strlen(entry->d_name), ending = sizeof ENDING - 1;
+    if (length < ending || length >= KEY_SIZE || strcmp(entry->d_name + length - ending, ENDING) != 0 ||
+        fstatat(dirfd(folder), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    bool is_newest =
+        strncmp(entry->d_name, newest->text, length - ending) == 0 && strlen(newest->text) == length - ending;
+    bool is_replaced = !is_newest && strncmp(entry->d_name, newest->text, name_length + 1) == 0;
+    if (is_replaced)
+      (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    bytes += is_replaced ? 0 : (uint64_t)facts.st_size;
+    if (is_newest || is_replaced)
+      continue;
+    struct kept *added = vector_add(&kept);
+    memcpy(added->name.text, entry->d_name, length + 1);
+    added->made_ns = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+    added->bytes = (uint64_t)facts.st_size;
+  }
+  if (kept.count > 0)
+    qsort(kept.items, kept.count, sizeof kept.items[0], compare_ages);
+  for (size_t i = 0; i < kept.count && bytes > cache->bytes_most; i++)
+    if (unlinkat(dirfd(folder), kept.items[i].name.text, 0) == 0)
+      bytes -= kept.items[i].bytes;
+  if (folder != NULL)
+    closedir(folder);
+  vector_done(&kept);
+  arena_done(&arena);
+}
+
+static const char *const *command_of(const char *name, const struct key *key, struct arena *arena)
+{
+  const char **command = arena_alloc_array(arena, 8, sizeof *command);
+  const char *const words[] = {"xsp", "report", name, "--parts", "--force"};
+  memcpy(command, words, sizeof words);
+  command[5] = arena_format(arena, "--max-spans=%d", REPORT_SERVED_SPANS);
+  command[6] = arena_format(arena, "--output=%s/%s%s", PAGES_FOLDER, key->text, ENDING);
+  return command;
+}
+
+// In a process of its own: a file of a stranger may need all memory, and a client may leave.
+static bool make(const struct page_cache *cache, struct exchange *exchange, const char *name, const struct key *key)
+{
+  struct arena arena = {0};
+  bool is_made = ask_to_make(exchange, command_of(name, key, &arena) + 1);
+  if (is_made)
+    trim(cache, key, strlen(name));
+  DEBUG(serve, "parts of %s: %s", name, is_made ? "made" : exchange->message);
+  arena_done(&arena);
+  return is_made;
+}
+
+// Returns whether it ended well.
+static bool wait_for(pid_t child, int stop)
+{
+  int process = (int)syscall(SYS_pidfd_open, child, 0), state = 0;
+  struct pollfd waits[] = {{.fd = process, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
+  while (process >= 0 && poll(waits, 2, -1) < 0)
+    ; // interrupted
+  if (waits[1].revents != 0)
+    kill(child, SIGTERM);
+  if (process >= 0)
+    close(process);
+  return waitpid(child, &state, 0) == child && state == 0;
+}
+
+void page_cache_prepare(struct page_cache *cache, const char *name, int stop)
+{
+  struct arena arena = {0};
+  struct key key;
+  struct stat facts;
+  pid_t child;
+  int output = kept_temporary(cache->folder);
+  pthread_mutex_lock(&cache->making);
+  bool is_wanted =
+      output >= 0 && find_file(cache, name, &arena, &key) && lstat(parts_path(cache, &key, &arena), &facts) != 0 &&
+      ask_start(cache->folder, (char *const *)(uintptr_t)command_of(name, &key, &arena), output, output, &child) == 0;
+  if (is_wanted) {
+    (void)setpriority(PRIO_PROCESS, (id_t)child, 10);
+    if (wait_for(child, stop))
+      trim(cache, &key, strlen(name));
+  }
+  pthread_mutex_unlock(&cache->making);
+  if (output >= 0)
+    close(output);
+  arena_done(&arena);
+}
+
+// ---- open ones -------------------------------------------------------------------------------------------------------
+// Locked. NULL: it is not open.
+static const struct report_parts *use_open(struct page_cache *cache, const struct key *key)
+{
+  for (size_t i = 0; i < cache->entries.count; i++) {
+    struct entry *entry = cache->entries.items[i];
+    if (strcmp(entry->key.text, key->text) == 0) {
+      entry->users++;
+      entry->used = ++cache->uses;
+      return entry->parts;
+    }
+  }
+  return NULL;
+}
+
+// Locked. Closes those that were not asked for the longest.
+static void close_unused(struct page_cache *cache)
+{
+  while (cache->entries.count > OPEN_MOST) {
+    size_t oldest = SIZE_MAX;
+    for (size_t i = 0; i < cache->entries.count; i++)
+      if (cache->entries.items[i]->users == 0 &&
+          (oldest == SIZE_MAX || cache->entries.items[i]->used < cache->entries.items[oldest]->used))
+        oldest = i;
+    if (oldest == SIZE_MAX)
+      return;
+    report_parts_close(cache->entries.items[oldest]->parts);
+    free(cache->entries.items[oldest]);
+    cache->entries.items[oldest] = cache->entries.items[--cache->entries.count];
+  }
+}
+
+static const struct report_parts *add_open(struct page_cache *cache, const struct key *key, struct report_parts *parts)
+{
+  struct entry *entry = memory_new(1, sizeof *entry);
+  pthread_mutex_lock(&cache->lock);
+  *entry = (struct entry){*key, parts, 1, ++cache->uses};
+  *vector_add(&cache->entries) = entry;
+  close_unused(cache);
+  pthread_mutex_unlock(&cache->lock);
+  return parts;
+}
+
+static const struct report_parts *find_open(struct page_cache *cache, const struct key *key)
+{
+  pthread_mutex_lock(&cache->lock);
+  const struct report_parts *parts = use_open(cache, key);
+  pthread_mutex_unlock(&cache->lock);
+  return parts;
+}
+
+static const struct report_parts *open_or_make(struct page_cache *cache, struct exchange *exchange, const char *name,
+                                               const struct key *key, struct arena *arena)
+{
+  struct error error = {0};
+  struct report_parts *parts = NULL;
+  const struct report_parts *found = find_open(cache, key); // another thread may have opened it meanwhile
+  const char *path = parts_path(cache, key, arena);
+  if (found != NULL)
+    return found;
+  bool is_there = report_parts_open(path, &parts, NULL) == STATUS_OK; // else there are none, or of a version before
+  if (!is_there && !make(cache, exchange, name, key))
+    return NULL;
+  if (!is_there && report_parts_open(path, &parts, &error) != STATUS_OK) {
+    exchange_refuse_error(exchange, 500, &error);
+    return NULL;
+  }
+  return add_open(cache, key, parts);
+}
+
+const struct report_parts *page_cache_take(struct page_cache *cache, struct exchange *exchange, const char *name)
+{
+  struct arena arena = {0};
+  struct key key;
+  const struct report_parts *parts = NULL;
+  if (!find_file(cache, name, &arena, &key)) {
+    exchange_refuse(exchange, 404, "there is no file %s", name);
+  } else if ((parts = find_open(cache, &key)) == NULL) {
+    pthread_mutex_lock(&cache->making);
+    parts = open_or_make(cache, exchange, name, &key, &arena);
+    pthread_mutex_unlock(&cache->making);
+  }
+  arena_done(&arena);
+  return parts;
+}
+
+void page_cache_release(struct page_cache *cache, const struct report_parts *parts)
+{
+  pthread_mutex_lock(&cache->lock);
+  for (size_t i = 0; i < cache->entries.count && parts != NULL; i++)
+    cache->entries.items[i]->users -= cache->entries.items[i]->parts == parts;
+  close_unused(cache);
+  pthread_mutex_unlock(&cache->lock);
+}
+
+// ---- tags ------------------------------------------------------------------------------------------------------------
+#define QUERY_S 10
+#define EXACT_MOST (INT64_C(1) << 53) // beyond, JavaScript has no integers: they are written as texts
+
+static enum status put_tag(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  struct json_writer *json = context;
+  const struct store_cell *value = &cells[1];
+  char digits[32];
+  (void)count;
+  (void)err;
+  json_array(json);
+  json_string_n(json, cells[0].text, cells[0].length);
+  if (value->type == STORE_INT && value->integer >= -EXACT_MOST && value->integer <= EXACT_MOST) {
+    json_int(json, value->integer);
+  } else if (value->type == STORE_INT) {
+    snprintf(digits, sizeof digits, "%" PRId64, value->integer);
+    json_string(json, digits);
+  } else if (value->type == STORE_DOUBLE) {
+    json_double(json, value->real);
+  } else if (value->type == STORE_TEXT) {
+    json_string_n(json, value->text, value->length);
+  } else {
+    json_null(json);
+  }
+  json_array_end(json);
+  return STATUS_OK;
+}
+
+enum status page_cache_tags(const struct page_cache *cache, const char *name, int64_t run_id, int64_t span_id,
+                            struct buf *out, struct error *err)
+{
+  struct arena arena = {0};
+  struct json_writer json;
+  struct store *store = NULL;
+  const struct store_query_sink sink = {.context = &json, .row = put_tag, .timeout_s = QUERY_S};
+  const char *query = arena_format(
+      &arena, "SELECT key, value FROM tag WHERE run_id = %" PRId64 " AND span_id = %" PRId64, run_id, span_id);
+  enum status status = store_open(arena_format(&arena, "%s/%s", cache->path, name), &store, err);
+  json_start(&json, out);
+  json_array(&json);
+  if (status == STATUS_OK)
+    status = store_query(store, query, &sink, err);
+  json_array_end(&json);
+  if (store != NULL)
+    store_close(store);
+  arena_done(&arena);
+  return status;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers the questions of pages: the page without data, its parts, spans of a range of time, the next match, tags.
+// web/src/parts.ts, windows.ts and live.ts ask.
+#include "serve/pages/page_routes.h"
+
+#include "base/slice.h"
+#include "serve/pages/live.h"
+#include "serve/pages/page_cache.h"
+#include "serve/serve_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW_SPANS 40000 // rectangles of an answer, if the page does not ask for less
+#define WINDOW_SPANS_MOST 1000000
+static const char json_type[] = "application/json";
+
+const struct route_parameter page_window_parameters[] = {
+    {"run", ROUTE_INTEGER, "the run's place in the page's document"},
+    {"from", ROUTE_INTEGER, "nanoseconds from the run's first start"},
+    {"to", ROUTE_INTEGER, "the same"},
+    {"most", ROUTE_INTEGER, "with more spans in the range, they become at most so many rectangles (40000)"},
+    {0}};
+const struct route_parameter page_find_parameters[] = {
+    {"run", ROUTE_INTEGER, "the run's place in the page's document"},
+    {"names", ROUTE_TEXT, "numbers of names in the document: 3-7,9"},
+    {"at", ROUTE_INTEGER, "nanoseconds from the run's first start: from here on"},
+    {"place", ROUTE_INTEGER, "of the span that was found before, which starts there"},
+    {"back", ROUTE_FLAG, "the one before instead of the next one"},
+    {"from", ROUTE_INTEGER, "only spans that overlap this range"},
+    {"to", ROUTE_INTEGER, "the same"},
+    {0}};
+const struct route_parameter page_tag_parameters[] = {
+    {"run_id", ROUTE_INTEGER, "as in the file"}, {"span_id", ROUTE_INTEGER, "as in the file"}, {0}};
+const struct route_parameter page_live_parameters[] = {
+    {"after", ROUTE_INTEGER, "wait for a later version than this one"}, {"version", ROUTE_INTEGER, "this one"}, {0}};
+
+static int64_t number_of(const struct exchange *exchange, const char *name, int64_t otherwise)
+{
+  const char *text = exchange_parameter(exchange, name); // the table of routes has checked it
+  return text != NULL ? strtoll(text, NULL, 10) : otherwise;
+}
+
+// ---- the page itself -----------------------------------------------------------------------------------------------------
+static void show(struct exchange *exchange, const char *about)
+{
+  // The page's own policy has the rest: both count.
+  exchange_add_header(exchange, "Content-Security-Policy", "frame-ancestors 'none'");
+  report_page_served(about, exchange_reply(exchange, 200, "text/html; charset=utf-8"));
+}
+
+void page_show(struct exchange *exchange)
+{
+  if (page_cache_has(exchange->serve->pages, exchange->parts[0]))
+    show(exchange, "");
+  else
+    exchange_refuse(exchange, 404, "there is no file %s", exchange->parts[0]);
+}
+
+void live_show(struct exchange *exchange)
+{
+  show(exchange, "live");
+}
+
+// ---- its questions ---------------------------------------------------------------------------------------------------------
+static void put_part(struct exchange *exchange, const struct report_parts *parts, const char *id)
+{
+  struct slice bytes;
+  if (report_parts_get(parts, id, &bytes))
+    buf_put(exchange_reply(exchange, 200, "application/octet-stream"), bytes.data, bytes.length);
+  else
+    exchange_refuse(exchange, 404, "the page has no part %s", id);
+}
+
+static void put_window(struct exchange *exchange, const struct report_parts *parts)
+{
+  int64_t most = number_of(exchange, "most", WINDOW_SPANS);
+  const struct report_window window = {
+      .run = (size_t)number_of(exchange, "run", 0),
+      .from_ns = number_of(exchange, "from", 0),
+      .to_ns = number_of(exchange, "to", INT64_MAX),
+      .most = most < 1 || most > WINDOW_SPANS_MOST ? WINDOW_SPANS : (size_t)most,
+  };
+  if (!report_parts_window(parts, &window, exchange_reply(exchange, 200, json_type)))
+    exchange_refuse(exchange, 404, "there is no such run, or the page has all its spans");
+}
+
+static void put_match(struct exchange *exchange, const struct report_parts *parts)
+{
+  const char *names = exchange_parameter(exchange, "names"), *back = exchange_parameter(exchange, "back");
+  const struct report_find find = {
+      .run = (size_t)number_of(exchange, "run", 0),
+      .names = names != NULL ? names : "",
+      .at_ns = number_of(exchange, "at", 0),
+      .place = number_of(exchange, "place", -1),
+      .backwards = back != NULL && strcmp(back, "true") == 0,
+      .from_ns = number_of(exchange, "from", INT64_MIN),
+      .to_ns = number_of(exchange, "to", INT64_MAX),
+  };
+  if (!report_parts_find(parts, &find, exchange_reply(exchange, 200, json_type)))
+    exchange_refuse(exchange, 404, "there is no such run, the page has all its spans, or names is malformed");
+}
+
+// Calls `put` with the parts of the file.
+static void with_parts(struct exchange *exchange, void (*put)(struct exchange *, const struct report_parts *))
+{
+  const struct report_parts *parts = page_cache_take(exchange->serve->pages, exchange, exchange->parts[0]);
+  if (parts == NULL)
+    return;
+  put(exchange, parts);
+  page_cache_release(exchange->serve->pages, parts);
+}
+
+static void put_asked_part(struct exchange *exchange, const struct report_parts *parts)
+{
+  put_part(exchange, parts, exchange->parts[1]);
+}
+
+void page_part(struct exchange *exchange)
+{
+  with_parts(exchange, put_asked_part);
+}
+
+void page_spans(struct exchange *exchange)
+{
+  with_parts(exchange, put_window);
+}
+
+void page_find(struct exchange *exchange)
+{
+  with_parts(exchange, put_match);
+}
+
+void page_tags(struct exchange *exchange)
+{
+  struct error error = {0};
+  struct page_cache *pages = exchange->serve->pages;
+  const char *name = exchange->parts[0];
+  int64_t run_id = number_of(exchange, "run_id", 0), span_id = number_of(exchange, "span_id", 0);
+  if (!page_cache_has(pages, name))
+    exchange_refuse(exchange, 404, "there is no file %s", name);
+  else if (page_cache_tags(pages, name, run_id, span_id, exchange_reply(exchange, 200, json_type), &error) != STATUS_OK)
+    exchange_refuse_error(exchange, 500, &error);
+}
+
+void live_part(struct exchange *exchange)
+{
+  struct live *live = exchange->serve->live;
+  int64_t after = number_of(exchange, "after", -1);
+  struct live_version *version =
+      after >= 0 ? live_next(live, (uint64_t)after) : live_take(live, (uint64_t)number_of(exchange, "version", 0));
+  if (version != NULL) {
+    exchange_add_header(exchange, "ETag", "\"%llu\"", (unsigned long long)version->number);
+    put_part(exchange, version->parts, exchange->parts[0]);
+    live_release(live, version);
+  } else if (after >= 0) {
+    (void)exchange_reply(exchange, 204, "application/octet-stream"); // nothing new
+  } else {
+    exchange_refuse(exchange, 404, "this version is gone");
+  }
+}
