@@ -12,6 +12,7 @@ static const char *const basis_names[BASIS_COUNT] = {"none", "explicit", "correl
 static const char *const frame_kind_names[XSP_FRAME_KINDS] = {"python", "framework", "native", "device"};
 static const char serial_suffix[] = "@serial";
 static const char metrics_suffix[] = "+metrics";
+static const char no_levels[] = "none";
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -108,6 +109,24 @@ void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE])
     strcat(text, serial_suffix);
   if (set.metrics)
     strcat(text, metrics_suffix);
+}
+
+bool level_mask_parse(const char *text, size_t length, uint32_t *ret_mask)
+{
+  struct level_set set = {0};
+  bool is_none = length == strlen(no_levels) && memcmp(text, no_levels, length) == 0;
+  if (!is_none && (!level_set_parse(text, length, &set) || set.metrics || set.serial))
+    return false;
+  *ret_mask = set.mask;
+  return true;
+}
+
+void level_mask_format(uint32_t mask, char text[LEVEL_SET_TEXT_SIZE])
+{
+  if (mask == 0)
+    memcpy(text, no_levels, sizeof no_levels);
+  else
+    level_set_format((struct level_set){.mask = mask}, text);
 }
 
 bool level_set_equal(struct level_set a, struct level_set b)

@@ -38,6 +38,9 @@ struct level_set {
 // "A", "M", "L", "Lib", "K" joined by '/', in this order, any subset, then "@serial", then "+metrics". False: not such a text.
 bool level_set_parse(const char *text, size_t length, struct level_set *ret_set);
 void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE]);
+// The levels alone, or "none".
+bool level_mask_parse(const char *text, size_t length, uint32_t *ret_mask);
+void level_mask_format(uint32_t mask, char text[LEVEL_SET_TEXT_SIZE]);
 bool level_set_equal(struct level_set a, struct level_set b);
 bool level_set_contains(struct level_set outer, struct level_set inner); // inner is a subset of outer
 unsigned level_set_deepest(struct level_set set);                        // of a non-empty set

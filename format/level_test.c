@@ -92,12 +92,33 @@ static void the_deepest_set_with_kernels_gets_metrics(void **unused)
   expect_twin_of(level_sets_add_metrics, "M/L/K,M/L/K+metrics", NULL);
 }
 
+static void masks_read_back(void **state)
+{
+  (void)state;
+  static const char *const others[] = {"", "None", "M@serial", "K+metrics", "L/M", "none/M"};
+  char text[LEVEL_SET_TEXT_SIZE];
+  uint32_t read = 0;
+  for (uint32_t mask = 0; mask <= XSP_LEVEL_MASK_ALL; mask++) {
+    level_mask_format(mask, text);
+    assert_true(level_mask_parse(text, strlen(text), &read));
+    assert_int_equal(read, mask);
+  }
+  assert_true(level_mask_parse("none", 4, &read));
+  assert_int_equal(read, 0);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    assert_false(level_mask_parse(others[i], strlen(others[i]), &read));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_set_reads_back),        cmocka_unit_test(names_are_the_documented_ones),
-      cmocka_unit_test(other_texts_are_refused),     cmocka_unit_test(a_serialised_set_contains_its_levels),
-      cmocka_unit_test(the_deepest_set_gets_a_twin), cmocka_unit_test(the_deepest_set_with_kernels_gets_metrics),
+      cmocka_unit_test(every_set_reads_back),
+      cmocka_unit_test(names_are_the_documented_ones),
+      cmocka_unit_test(other_texts_are_refused),
+      cmocka_unit_test(a_serialised_set_contains_its_levels),
+      cmocka_unit_test(masks_read_back),
+      cmocka_unit_test(the_deepest_set_gets_a_twin),
+      cmocka_unit_test(the_deepest_set_with_kernels_gets_metrics),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes a server's answer, and halving a request: the first byte chooses. An answer that is not understood leaves nothing.
+// Fuzzes a server's answer, also about a job's levels, and halving a request: the first byte chooses. An answer that is not understood leaves nothing.
 #include "publish/reply.h"
 #include "publish/split.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_levels(struct slice body)
+{
+  uint32_t mask = 0;
+  if (!reply_read_levels(body, &mask) && mask != 0)
+    abort();
+}
 
 static void read_reply(char kind, struct slice body)
 {
@@ -32,6 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       abort();
     buf_done(&first);
     buf_done(&second);
+  } else if (data[0] == 'l') {
+    read_levels(text);
   } else {
     read_reply((char)data[0], text);
   }

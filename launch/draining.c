@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <time.h>
 
 #define SECOND_NS INT64_C(1000000000)
 #define LOOK_NS (SECOND_NS / 10)          // between two looks, where nobody wakes us
 #define DRAIN_RECORDS 8192u               // below it a drain would cost more than it frees,
 #define DRAIN_NS SECOND_NS                // except so long after the last one
+#define DRAIN_LIVE_NS (SECOND_NS / 4)     // the same where somebody looks on
 #define APART_NS (SECOND_NS / 1000)       // between two drains
 #define HURRY_RECORDS (UINT64_C(1) << 20) // 32 MiB: from here on draining must not wait for its turn
 
@@ -34,7 +36,8 @@ static uint32_t wanted_levels(const struct draining *draining, int64_t since_sta
   if (options->duration_s > 0)
     end_ns = delay_ns + to_ns(options->duration_s);
   *ret_next_ns = since_start_ns < delay_ns ? delay_ns : since_start_ns < end_ns ? end_ns : INT64_MAX;
-  return since_start_ns >= delay_ns && since_start_ns < end_ns ? options->levels.mask : 0;
+  bool is_time = since_start_ns >= delay_ns && since_start_ns < end_ns;
+  return is_time ? options->levels.mask & draining->wanted_mask : 0;
 }
 
 // Returns how long until they change again.
@@ -44,10 +47,29 @@ static int64_t switch_levels(struct draining *draining)
   if (draining->options->capture_range != NULL)
     return INT64_MAX;
   uint32_t wanted = wanted_levels(draining, since_start_ns, &next_ns);
-  if (wanted != draining->level_mask_in_force)
+  if (wanted != draining->level_mask_in_force) {
     collect_set_levels(draining->session, wanted);
+    *vector_add(&draining->switches) = (struct draining_switch){(int64_t)clock_now_ns(CLOCK_REALTIME), wanted};
+  }
   draining->level_mask_in_force = wanted;
   return next_ns == INT64_MAX ? INT64_MAX : next_ns - since_start_ns;
+}
+
+enum status draining_record_switches(const struct draining *draining, int64_t span_id, struct error *err)
+{
+  for (size_t i = 0; i < draining->switches.count; i++) {
+    const struct draining_switch *one = &draining->switches.items[i];
+    char set[LEVEL_SET_TEXT_SIZE], message[LEVEL_SET_TEXT_SIZE + 16];
+    level_mask_format(one->level_mask, set);
+    int length = snprintf(message, sizeof message, "levels on: %s", set);
+    XSP_TRY(store_add_log(draining->store, draining->run_id, span_id, one->time_ns, message, (size_t)length, err));
+  }
+  return STATUS_OK;
+}
+
+void draining_free(struct draining *draining)
+{
+  vector_done(&draining->switches);
 }
 
 // ---- draining --------------------------------------------------------------------------------------------------------------
@@ -74,8 +96,18 @@ static void set_gentle(struct draining *draining, bool is_gentle)
   (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter); // of this thread
 }
 
+// A piece at a time, between drains: rings come first.
+static bool hand_on(const struct draining *draining)
+{
+  const struct launch_options *options = draining->options;
+  return options->hand_on != NULL && options->hand_on(options->hand_on_context, draining->store, draining->run_id);
+}
+
 int64_t draining_look(struct draining *draining)
 {
+  const struct launch_options *options = draining->options;
+  if (options->wanted_mask != NULL)
+    draining->wanted_mask = options->wanted_mask(options->wanted_context);
   int64_t next_ns = switch_levels(draining);
   next_ns = next_ns < LOOK_NS ? next_ns : LOOK_NS;
   if (collect_overwrites(draining->session) || draining->status != STATUS_OK)
@@ -84,14 +116,16 @@ int64_t draining_look(struct draining *draining)
   uint64_t waiting = collect_waiting(draining->session, &is_half_full);
   set_gentle(draining, waiting < HURRY_RECORDS);
   int64_t since_ns = now_ns() - draining->drained_ns;
-  if (waiting < DRAIN_RECORDS && !is_half_full && (waiting == 0 || since_ns < DRAIN_NS))
-    return next_ns;
+  int64_t most_ns = options->hand_on != NULL ? DRAIN_LIVE_NS : DRAIN_NS;
+  if (waiting < DRAIN_RECORDS && !is_half_full && (waiting == 0 || since_ns < most_ns))
+    return hand_on(draining) ? APART_NS : next_ns;
   if (since_ns < APART_NS) { // rings that may not grow wake us often
     const struct timespec rest = {0, APART_NS - since_ns};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
   }
   drain(draining);
-  return collect_waiting(draining->session, &is_half_full) >= DRAIN_RECORDS ? APART_NS : next_ns;
+  bool is_more = draining->status == STATUS_OK && hand_on(draining);
+  return is_more || collect_waiting(draining->session, &is_half_full) >= DRAIN_RECORDS ? APART_NS : next_ns;
 }
 
 static void *drain_until_over(void *context)
@@ -108,6 +142,7 @@ enum status draining_prepare(struct draining *draining)
 {
   draining->given_policy = sched_getscheduler(0);
   draining->level_mask_in_force = draining->options->levels.mask;
+  draining->wanted_mask = draining->options->wanted_mask != NULL ? draining->options->first_mask : XSP_LEVEL_MASK_ALL;
   draining->started_ns = now_ns();
   (void)switch_levels(draining);
   drain(draining); // nothing yet

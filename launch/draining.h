@@ -3,10 +3,16 @@
 #ifndef XSP_LAUNCH_DRAINING_H
 #define XSP_LAUNCH_DRAINING_H
 
+#include "base/vector.h"
 #include "collect/collect.h"
 #include "launch/execution.h"
 
 #include <pthread.h>
+
+struct draining_switch { // levels that changed while the program ran
+  int64_t time_ns;       // Unix epoch
+  uint32_t level_mask;
+};
 
 struct draining { // begin with the first five set, the rest zero
   const struct launch_options *options;
@@ -17,6 +23,8 @@ struct draining { // begin with the first five set, the rest zero
   enum status status; // sticky: after a failure nothing is drained any more. Not read while the thread runs
   int64_t started_ns, drained_ns, committed_ns; // monotonic
   uint32_t level_mask_in_force;
+  uint32_t wanted_mask; // of options->wanted_mask, last
+  VECTOR(struct draining_switch) switches;
   int given_policy; // of the scheduler
   bool is_gentle;
   bool has_thread;
@@ -34,4 +42,7 @@ void draining_stop(struct draining *draining);
 // long to look again, in ns.
 int64_t draining_look(struct draining *draining);
 void draining_end(struct draining *draining); // after the last look
+// Of all the time: as messages of the span `span_id`.
+enum status draining_record_switches(const struct draining *draining, int64_t span_id, struct error *err) MUST_CHECK;
+void draining_free(struct draining *draining);
 #endif

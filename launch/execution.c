@@ -240,6 +240,7 @@ static enum status finish(struct capture *capture)
   collect_set_levels(capture->session, 0); // for those that run on
   XSP_TRY(collect_drain_final(capture->session, capture->store, capture->run->run_id, capture->err));
   XSP_TRY(add_program(capture));
+  XSP_TRY(draining_record_switches(&capture->draining, capture->result->span_id, capture->err));
   return collect_commit(capture->session, capture->store, capture->err);
 }
 
@@ -350,6 +351,7 @@ enum status launch_execute(const struct launch_options *options, struct store *s
   if (may_adopt || (was_refused && collect_is_empty(capture.session)))
     collect_keep(capture.session);
   collect_close(capture.session, !is_kept && !may_adopt && !was_refused);
+  draining_free(&capture.draining);
   arena_done(&capture.arena);
   return status;
 }

@@ -31,6 +31,15 @@ struct launch_options {           // the user's options; strings borrowed
   bool shapes;                    // of operators' inputs, of tracers that have them
   bool hands_trace;               // TRACEPARENT of the program's span goes to the program
   bool wait_all;                  // also for processes that outlive the program
+  // Levels that somebody else switches: of those of `levels`, `first_mask` is on at the start, then what the function returns,
+  // which is called ten times a second once the program has started. NULL: all of `levels`.
+  uint32_t (*wanted_mask)(void *context);
+  void *wanted_context;
+  uint32_t first_mask;
+  // Hands on what the store has by now; called after drains, by the thread that drains, which may read the store in it. It returns
+  // whether there is more, for which it is called again soon. NULL: nobody wants it before the end.
+  bool (*hand_on)(void *context, struct store *store, int64_t run_id);
+  void *hand_on_context;
 };
 
 struct launch_result {

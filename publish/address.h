@@ -18,5 +18,7 @@ struct address {
 enum status address_find(const char *given, const char *token_file, struct arena *arena, struct address *ret_address,
                          struct error *err) MUST_CHECK;
 void address_done(struct address *address);
+struct publisher;
+const struct address *address_of_publisher(const struct publisher *publisher); // publish.c
 
 #endif

@@ -63,6 +63,11 @@ const char *publish_url(const struct publisher *publisher)
   return publisher->address.url;
 }
 
+const struct address *address_of_publisher(const struct publisher *publisher)
+{
+  return &publisher->address;
+}
+
 // ---- add -------------------------------------------------------------------------------------------------------------
 struct adding {
   struct spool *spool;
@@ -83,18 +88,36 @@ static enum status put_request(void *context, struct buf *request, size_t span_c
   return spool_put(adding->spool, &head, adding->packed.data, err);
 }
 
-enum status publish_add(struct publisher *publisher, struct store *store, bool is_json, struct error *err)
+enum status publish_add_from(struct publisher *publisher, bool is_json, publish_fill *fill, void *context,
+                             struct error *err)
 {
   struct adding adding = {.spool = &publisher->spool, .is_json = is_json};
   const struct report_otlp_sink sink = {put_request, &adding};
   buf_init(&adding.packed, BUF_MAXIMUM_DEFAULT);
   enum status status = spool_begin(&publisher->spool, err);
   if (status == STATUS_OK)
-    status = report_otlp_requests(store, is_json, &sink, err);
+    status = fill(context, &sink, err);
   if (status == STATUS_OK)
     status = spool_commit(&publisher->spool, err);
   buf_done(&adding.packed);
   return status;
+}
+
+struct whole {
+  struct store *store;
+  bool is_json;
+};
+
+static enum status fill_whole(void *context, const struct report_otlp_sink *sink, struct error *err)
+{
+  const struct whole *whole = context;
+  return report_otlp_requests(whole->store, whole->is_json, sink, err);
+}
+
+enum status publish_add(struct publisher *publisher, struct store *store, bool is_json, struct error *err)
+{
+  struct whole whole = {store, is_json};
+  return publish_add_from(publisher, is_json, fill_whole, &whole, err);
 }
 
 // ---- wait ------------------------------------------------------------------------------------------------------------
@@ -320,6 +343,7 @@ enum status publish_send(struct publisher *publisher, struct publish_result *ret
     status = error_set(err, STATUS_SYSTEM, "spans were refused", publisher->address.url,
                        "the server's log; they are not sent again", "%" PRIu64 " spans, the first with %s",
                        publisher->result.refused_count, publisher->refusal);
+  spool_unlock(&publisher->spool);
   buf_done(&body);
   *ret_result = publisher->result;
   return status;

@@ -28,6 +28,10 @@ enum status publish_open(const struct publish_options *options, struct publisher
 const char *publish_url(const struct publisher *publisher); // as requests have it
 // Adds all spans of a store to the spool: after STATUS_OK a publisher of this address sends them, this or a later one.
 enum status publish_add(struct publisher *publisher, struct store *store, bool is_json, struct error *err) MUST_CHECK;
+// The same with what `fill` puts into the sink.
+typedef enum status publish_fill(void *context, const struct report_otlp_sink *sink, struct error *err);
+enum status publish_add_from(struct publisher *publisher, bool is_json, publish_fill *fill, void *context,
+                             struct error *err) MUST_CHECK;
 // Sends what waits for this address, in order. An error does not lose what waits; *ret_result is valid even then.
 enum status publish_send(struct publisher *publisher, struct publish_result *ret_result, struct error *err) MUST_CHECK;
 void publish_close(struct publisher *publisher); // NULL: nothing

@@ -4,6 +4,7 @@
 
 #include "base/json_read.h"
 #include "base/wire.h"
+#include "format/level.h"
 
 #include <strings.h>
 
@@ -148,5 +149,33 @@ bool reply_read(struct slice body, enum reply_form form, bool is_accepted, struc
   }
   if (!is_read)
     *ret_reply = (struct reply){0};
+  return is_read;
+}
+
+// ---- levels ----------------------------------------------------------------------------------------------------------
+static bool read_wanted(struct json_reader *json, uint32_t *ret_mask)
+{
+  bool is_found = false;
+  if (json_next(json) != JSON_OBJECT)
+    return false;
+  while (json_next(json) == JSON_KEY) {
+    bool is_wanted = strcmp(json->text, "wanted") == 0;
+    if (json_next(json) == JSON_STRING && is_wanted)
+      is_found = level_mask_parse(json->text, json->length, ret_mask);
+    if (!json_skip(json))
+      return false;
+  }
+  return is_found && json->event == JSON_OBJECT_END && json_next(json) == JSON_END;
+}
+
+bool reply_read_levels(struct slice body, uint32_t *ret_mask)
+{
+  struct json_reader json;
+  uint32_t mask = 0;
+  json_read_start(&json, body.data, body.length);
+  bool is_read = read_wanted(&json, &mask);
+  json_read_done(&json);
+  if (is_read)
+    *ret_mask = mask;
   return is_read;
 }

@@ -23,5 +23,7 @@ struct reply {
 };
 // An ExportTraceServiceResponse (accepted) or a google.rpc.Status. False: it is neither; *ret_reply is empty then.
 bool reply_read(struct slice body, enum reply_form form, bool is_accepted, struct reply *ret_reply);
+// The member "wanted" of an answer about a job: a mask of levels. False: there is none; *ret_mask stays as it is.
+bool reply_read_levels(struct slice body, uint32_t *ret_mask);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "publish/reply.h"
 
+#include <xsp/span.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,11 +82,26 @@ static void test_long_messages(void **state)
   assert_int_equal(strlen(reply.message), sizeof reply.message - 1);
 }
 
+static void test_levels(void **state)
+{
+  static const char *const bad[] = {
+      "", "{}", "[]", "{\"wanted\":7}", "{\"wanted\":\"L/M\"}", "{\"wanted\":\"M\"", "{\"more\":{\"wanted\":\"M\"}}"};
+  uint32_t mask = 7;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_false(reply_read_levels(slice_of(bad[i]), &mask));
+  assert_int_equal(mask, 7);
+  assert_true(reply_read_levels(slice_of("{\"id\":[1],\"wanted\":\"M/L\"}"), &mask));
+  assert_int_equal(mask, XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER));
+  assert_true(reply_read_levels(slice_of("{\"wanted\":\"none\"}"), &mask));
+  assert_int_equal(mask, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_verdicts), cmocka_unit_test(test_forms),  cmocka_unit_test(test_protobuf),
       cmocka_unit_test(test_json),     cmocka_unit_test(test_others), cmocka_unit_test(test_long_messages),
+      cmocka_unit_test(test_levels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

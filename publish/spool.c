@@ -237,6 +237,12 @@ enum status spool_lock(struct spool *spool, struct error *err)
   return lock(spool, "sending", &spool->sending, err);
 }
 
+void spool_unlock(struct spool *spool)
+{
+  close_one(&spool->source);
+  close_one(&spool->sending);
+}
+
 static enum status broken(const struct spool *spool, uint64_t number, struct error *err)
 {
   char where[PATH_MAX + 32];

@@ -50,6 +50,7 @@ enum status spool_commit(struct spool *spool, struct error *err) MUST_CHECK;
 // ---- send
 bool spool_try_lock(struct spool *spool); // false: another process sends
 enum status spool_lock(struct spool *spool, struct error *err) MUST_CHECK;
+void spool_unlock(struct spool *spool); // what waits is looked for again next time
 // The first request that waits, into *ret_head and *body; the same until spool_advance. *ret_is_empty: nothing waits.
 enum status spool_next(struct spool *spool, struct spool_head *ret_head, struct buf *body, bool *ret_is_empty,
                        struct error *err) MUST_CHECK;

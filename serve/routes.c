@@ -2,6 +2,7 @@
 // All that the server answers, one line each: the table that requests are matched with.
 #include "serve/api/ask.h"
 #include "serve/api/files.h"
+#include "serve/api/jobs.h"
 #include "serve/api/list_page.h"
 #include "serve/api/openapi.h"
 #include "serve/api/runs.h"
@@ -37,6 +38,13 @@ const struct route routes[] = {
     {"GET", "/api/v1/openapi.json", "This description", NULL, JSON, "OpenApi", ROUTE_NO_BODY, NULL, openapi_answer},
     {"GET", "/", "The list of files as a page", list_page_parameters, HTML, NULL, ROUTE_NO_BODY, NULL, list_page_answer},
     {"GET", "/list.css", "Its style", NULL, "text/css; charset=utf-8", NULL, ROUTE_NO_BODY, NULL, list_page_style},
+    {"GET", "/api/v1/jobs", "List the jobs whose levels may be switched", NULL, JSON, "Jobs", ROUTE_NO_BODY, NULL,
+     jobs_answer_list},
+    {"GET", "/api/v1/jobs/{job}", "One of them", NULL, JSON, "Job", ROUTE_NO_BODY, NULL, jobs_answer_one},
+    {"POST", "/api/v1/jobs/{job}", "A job's own report; the reply has the levels that are wanted", NULL, JSON, "Job",
+     ROUTE_BODY_IN_MEMORY, NULL, jobs_answer_report},
+    {"PUT", "/api/v1/jobs/{job}/levels", "Switch the levels of a job", NULL, JSON, "Job", ROUTE_BODY_IN_MEMORY, NULL,
+     jobs_answer_levels},
     {"GET", "/files/{file}/report.html", "A file's page with all its data, to keep or to mail", ask_report_parameters, HTML,
      NULL, ROUTE_NO_BODY, NULL, ask_report},
     {"GET", "/files/{file}/page", "The page of a file, which asks for what it shows", NULL, HTML, NULL, ROUTE_NO_BODY, NULL, page_show},

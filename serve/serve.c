@@ -131,6 +131,7 @@ enum status serve_start(const struct serve_options *options, struct serve **ret_
   struct serve *serve = memory_new(1, sizeof *serve);
   *serve = (struct serve){
       .options = *options, .address = {.socket = -1}, .folder = -1, .seed = hash_new_seed(), .starter = pthread_self()};
+  serve->jobs = jobs_new();
   sem_init(&serve->expansions, 0, EXPANSIONS_MOST);
   sem_init(&serve->turns, 0, options->limit_analyses);
   pthread_mutex_init(&serve->uses.lock, NULL);
@@ -176,6 +177,7 @@ enum status serve_stop(struct serve *serve, struct error *err)
   prepare_stop(serve->prepare);
   page_cache_free(serve->pages);
   journal_free(serve->journal);
+  jobs_free(serve->jobs);
   retention_stop(serve->retention);
   catalogue_done(&serve->catalogue);
   vector_done(&serve->uses.names);

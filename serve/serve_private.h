@@ -6,6 +6,7 @@
 #include "serve/address.h"
 #include "serve/api/catalogue.h"
 #include "serve/connections.h"
+#include "serve/jobs.h"
 #include "serve/journal.h"
 #include "serve/keeper.h"
 #include "serve/microhttpd.h"
@@ -24,6 +25,7 @@ struct serve {
   char url[sizeof "https://" + sizeof((struct address *)0)->text];
   struct journal *journal;
   struct keeper *keeper;
+  struct jobs *jobs;
   struct page_cache *pages;
   struct prepare *prepare; // NULL: pages are made when they are asked for
   struct live *live;

@@ -7,15 +7,22 @@
 #include <inttypes.h>
 #include <signal.h>
 
+enum status publish_options_read(const struct invocation *invocation, struct publish_options *ret_options,
+                                 struct error *err)
+{
+  *ret_options = (struct publish_options){.address = invocation_value(invocation, "publish"),
+                                          .token_file = invocation_value(invocation, "publish-token-file"),
+                                          .spool = invocation_value(invocation, "spool"),
+                                          .message = output_message};
+  return invocation_unsigned(invocation, "publish-timeout", 1, 86400, &ret_options->patience_s, err);
+}
+
 enum status publish_options(const struct invocation *invocation, struct publisher **ret_publisher, struct error *err)
 {
   static const char *const others[] = {"publish-token-file", "publish-timeout", "spool"};
-  struct publish_options options = {.address = invocation_value(invocation, "publish"),
-                                    .token_file = invocation_value(invocation, "publish-token-file"),
-                                    .spool = invocation_value(invocation, "spool"),
-                                    .message = output_message};
+  struct publish_options options;
   *ret_publisher = NULL;
-  XSP_TRY(invocation_unsigned(invocation, "publish-timeout", 1, 86400, &options.patience_s, err));
+  XSP_TRY(publish_options_read(invocation, &options, err));
   if (options.address != NULL)
     return publish_open(&options, ret_publisher, err);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -40,25 +47,47 @@ static void let_signals_end(void)
   sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-enum status publish_now(struct publisher *publisher, struct store *store, bool is_json, struct error *err)
+// Counts what was sent `before` with the rest.
+static enum status send_waiting(struct publisher *publisher, const struct publish_result *before,
+                                struct publish_result *ret_result, struct error *err)
 {
-  struct publish_result result;
+  enum status status = publish_send(publisher, ret_result, err);
+  uint64_t spans = before->span_count + ret_result->span_count;
+  uint64_t requests = before->request_count + ret_result->request_count;
+  if (status == STATUS_OK || spans > 0)
+    output_message("xsp: published %" PRIu64 " span%s in %" PRIu64 " request%s to %s", spans, spans == 1 ? "" : "s",
+                   requests, requests == 1 ? "" : "s", publish_url(publisher));
+  return status;
+}
+
+enum status publish_now(struct publisher *publisher, struct store *store, bool is_json,
+                        struct publish_result *ret_result, struct error *err)
+{
+  *ret_result = (struct publish_result){0};
   if (store != NULL)
     XSP_TRY(publish_add(publisher, store, is_json, err));
-  enum status status = publish_send(publisher, &result, err);
-  if (status == STATUS_OK || result.span_count > 0)
-    output_message("xsp: published %" PRIu64 " span%s in %" PRIu64 " request%s to %s", result.span_count,
-                   result.span_count == 1 ? "" : "s", result.request_count, result.request_count == 1 ? "" : "s",
-                   publish_url(publisher));
-  return status;
+  return send_waiting(publisher, &(struct publish_result){0}, ret_result, err);
 }
 
 void publish_after(struct publisher *publisher, struct store *store)
 {
   struct error err = {0};
+  struct publish_result result;
   if (publisher == NULL || store == NULL)
     return;
   let_signals_end();
-  if (publish_now(publisher, store, false, &err) != STATUS_OK)
+  if (publish_now(publisher, store, false, &result, &err) != STATUS_OK)
+    output_error(&err);
+}
+
+void publish_rest(struct publisher *publisher, publish_fill *fill, void *context, const struct publish_result *before)
+{
+  struct error err = {0};
+  struct publish_result result;
+  let_signals_end();
+  enum status status = publish_add_from(publisher, false, fill, context, &err);
+  if (status == STATUS_OK)
+    status = send_waiting(publisher, before, &result, &err);
+  if (status != STATUS_OK)
     output_error(&err);
 }

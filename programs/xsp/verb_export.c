@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp export: a file for another tool.
+#include "base/json_write.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
@@ -80,22 +81,46 @@ static enum status check_publishing(const struct invocation *invocation, struct 
                          format);
 }
 
+static enum status print_published(const struct publisher *publisher, const struct publish_result *result,
+                                   struct error *err)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  json_start(&json, &text);
+  json_object(&json);
+  json_member_string(&json, "url", publish_url(publisher));
+  json_member_int(&json, "requests", (int64_t)result->request_count);
+  json_member_int(&json, "spans", (int64_t)result->span_count);
+  json_member_int(&json, "rejected_spans", (int64_t)result->rejected_count);
+  json_member_int(&json, "refused_spans", (int64_t)result->refused_count);
+  json_member_int(&json, "waiting_spans", (int64_t)result->waiting_count);
+  json_object_end(&json);
+  buf_text(&text, "\n");
+  return output_buf(&text, err);
+}
+
 static enum status publish(const struct invocation *invocation, struct publisher *publisher, struct error *err)
 {
   const char *format = invocation_value(invocation, "to");
   struct store *store = NULL;
+  struct publish_result result;
   XSP_TRY(check_publishing(invocation, err));
   if (invocation->argument_count > 0)
     XSP_TRY(reader_open(invocation->arguments[0], &store, err));
-  enum status status = publish_now(publisher, store, format != NULL && strcmp(format, "otlp") == 0, err);
+  enum status status = publish_now(publisher, store, format != NULL && strcmp(format, "otlp") == 0, &result, err);
   store_close(store);
-  return status;
+  enum status printed = STATUS_OK;
+  if (invocation_has(invocation, "json"))
+    printed = print_published(publisher, &result, status == STATUS_OK ? err : NULL);
+  return status != STATUS_OK ? status : printed;
 }
 
 // ---- files -----------------------------------------------------------------------------------------------------------
 static enum status export_file(const struct invocation *invocation, struct error *err)
 {
   const char *path = invocation_value(invocation, "output");
+  if (invocation_has(invocation, "json"))
+    return error_set(err, STATUS_USE, "wrong use", "json", "--publish URL", "it acts on --publish, which is missing");
   if (invocation->argument_count == 0)
     return error_set(err, STATUS_USE, "wrong use", "export", "`xsp help export`", "its arguments are missing");
   if (path == NULL)
@@ -131,9 +156,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 static const struct option_description options[] = {
     {"to", 0, "FORMAT", NULL, false,
      "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope, folded or pprof. Without it: what the output's "
-     "ending "
-     "says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .speedscope.json, .folded, "
-     ".pb.gz)."},
+     "ending says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .speedscope.json, "
+     ".folded, .pb.gz)."},
     {"output", 'o', "OUT", NULL, false,
      "The file to write. It appears when it is complete. -: stdout, in every format but sqlite."},
     {"raw", 0, NULL, NULL, false,
@@ -141,10 +165,10 @@ static const struct option_description options[] = {
      "it, and control characters are escaped."},
     {"metric", 0, "NAME", NULL, false,
      "Weigh folded stacks by this metric of table context_metric (samples, samples_REASON, bytes, flops, …), not by "
-     "own "
-     "time."},
+     "own time."},
     {"force", 0, NULL, NULL, false, "Replace an existing file."},
     OPTIONS_PUBLISH("Write no file: send the spans, as otlp-proto or, with --to otlp, as JSON,"),
+    {"json", 0, NULL, NULL, false, "With --publish: print what became of the spans as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {
@@ -177,9 +201,9 @@ const struct verb verb_export = {
                    "Samples of a GPU's instructions are a profile of their own in speedscope, a value of their own in "
                    "pprof, and in folded with --metric samples.\n\n"
                    "A context is a span's call path where it has one (Python functions, operators around it), else the "
-                   "spans around it. "
-                   "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
-                   "their own (a simulator's) are not in perfetto, chrome, speedscope, folded and pprof.\n\n"
+                   "spans around it. Spans that cross each other on one track are drawn on further lanes of it. Tracks "
+                   "with a clock of their own (a simulator's) are not in perfetto, chrome, speedscope, folded and "
+                   "pprof.\n\n"
                    "With --publish nothing is written to a file. Spans that could not be sent before go first; without "
                    "FILE only they are sent.",
     .least_arguments = 0, // with --publish

@@ -6,7 +6,9 @@
 #include "launch/launch.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
+#include "programs/xsp/run_control.h"
 #include "programs/xsp/run_print.h"
+#include "programs/xsp/run_stream.h"
 #include "programs/xsp/verb.h"
 #include "tracers/tracers.h"
 
@@ -49,8 +51,7 @@ static const struct option_description options[] = {
      "ended."},
     {"memory-limit", 0, "SIZE", NULL, false,
      "Memory for records that xsp has not read yet, of all threads together, as in 4G; what does not fit is dropped "
-     "and "
-     "counted. Default: a quarter of the free memory, at most 2G."},
+     "and counted. Default: a quarter of the free memory, at most 2G."},
     {"functions", 0, "FILE", NULL, false,
      "Functions of any library, by name, one a line, that become spans at library level."},
     OPTION_CALL_PATHS,
@@ -78,7 +79,8 @@ static const struct option_description options[] = {
      "percent sign. Default: the program's or script's name, in the current folder."},
     {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
     {"quiet", 'q', NULL, NULL, false, "No tables and no progress on stderr."},
-    OPTIONS_PUBLISH("When the file is complete, also send its spans"),
+    OPTIONS_PUBLISH("Send the spans too, to an xsp serve while the program runs, else when the file is complete,"),
+    OPTION_REMOTE_CONTROL,
     {0},
 };
 
@@ -95,6 +97,8 @@ struct request {
   struct arena arena;
   struct run_experiment_options experiment;
   struct publisher *publisher; // NULL: without --publish
+  struct run_stream *stream;   // NULL: nothing is sent while the program runs
+  struct control *control;     // NULL: without --remote-control
 };
 
 // ---- options --------------------------------------------------------------------------------------------------------------
@@ -307,7 +311,8 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(tracers_choose(&everything, &request->arena, &tracers, err));
   XSP_TRY(publish_options(request->invocation, &request->publisher, err));
   experiment->run.hands_trace = request->publisher != NULL; // else the server never gets the program's span
-  return STATUS_OK;
+  XSP_TRY(run_stream_open(request->invocation, request->publisher, experiment, &request->stream, err));
+  return run_control(request->invocation, request->publisher, experiment, &request->arena, &request->control, err);
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------------
@@ -338,11 +343,13 @@ static enum status run(const struct invocation *invocation, struct error *err)
   enum status status = fill(&request, &own_err);
   if (status == STATUS_OK)
     status = run_experiment(&request.experiment, &result, &own_err);
+  control_close(request.control);
   if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
     status = run_summary(&request.experiment, &result, &own_err);
   if (status == STATUS_OK)
-    publish_after(request.publisher, result.store);
+    run_stream_after(request.stream, request.publisher, result.store);
   int exit_status = leave(status, &result, &own_err);
+  run_stream_close(request.stream);
   publish_close(request.publisher);
   store_close(result.store);
   arena_done(&request.arena);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spans sent by OTLP/HTTP to a receiver that is not ours: every clause of docs/publish.md."""
+import json
 import os
 import pathlib
 import signal
@@ -97,6 +98,21 @@ class Sent(PublishTest):
             self.publish(receiver.url, "--publish-token-file", token, file=self.small, environment=variables)
             self.assertNotIn("api-key", receiver.seen[-1][1])
             self.assertEqual(receiver.seen[-1][1]["Authorization"], "Bearer secret")
+
+    def test_account(self):
+        """--json: each span is in one of the counts."""
+        def account(receiver, *arguments, status=0):
+            result = xsp("export", *arguments, "--publish", receiver.url, "--publish-timeout", "1", "--json", check=status,
+                         environment=self.environment)
+            found = json.loads(result.stdout)
+            self.assertEqual(found.pop("url"), receiver.url + "/v1/traces")
+            return tuple(found.values())
+        with Receiver([Answer(), Answer(rejected=2), Answer(400)]) as receiver:
+            self.assertEqual(account(receiver, self.file, status=3), (2, 1022, 2, SPANS - 1024, 0))
+            receiver.answers = [Answer(), Answer(503, headers={"Retry-After": "3600"})]
+            self.assertEqual(account(receiver, self.file, status=3), (1, 512, 0, 0, SPANS - 512))
+            self.assertEqual(account(receiver), (2, SPANS - 512, 0, 0, 0))
+        xsp("export", self.file, "--to", "otlp", "-o", self.folder / "x", "--json", environment=self.environment, check=2)
 
     def test_nothing_is_sent_unasked(self):
         with Receiver() as receiver:
