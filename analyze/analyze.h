@@ -6,6 +6,7 @@
 
 #include "analyze/intervals.h"
 #include "correlate/correlate.h"
+#include "format/detail.h"
 #include "table/table.h"
 
 // ---- the question ---------------------------------------------------------------------------------------------------
@@ -56,9 +57,10 @@ struct survey;
 struct analysis {
   const char *id; // "A2"
   const char *title;
-  const char *needs;       // "L": for help and for the status-1 message
-  const char *main_figure; // key of the column that --top sorts by; NULL: its own order has the first rows first
-  bool takes_folded;       // answers without spans: `xsp run --aggregate`
+  const char *needs;        // "L": for help and for the status-1 message
+  const char *main_figure;  // key of the column that --top sorts by; NULL: its own order has the first rows first
+  enum trace_detail detail; // so much of a trace gives the same answer as all of it
+  bool takes_folded;        // answers without spans: `xsp run --aggregate`
   // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);
   // Fills one table over all experiments of all files (analyze/models/survey.h): instead of `answer` if that is NULL, else where

@@ -56,6 +56,39 @@ static uint32_t category(struct store *store, const char *name)
   return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
 }
 
+static enum status load_condensed(struct run_columns *columns, struct error *err)
+{
+  static const char *const names[] = {
+#define X(name, tag) tag,
+      TRACE_CONDENSED_LIST(X)
+#undef X
+  };
+  uint32_t keys[CONDENSED_COUNT];
+  struct store_tag *tags;
+  size_t count;
+  bool has_any = false;
+  for (size_t i = 0; i < CONDENSED_COUNT; i++) {
+    keys[i] = 0;
+    has_any |= store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]);
+  }
+  if (!has_any)
+    return STATUS_OK;
+  XSP_TRY(store_load_tags_of(columns->store, columns->run->run->run_id, keys, CONDENSED_COUNT, columns->arena, &tags,
+                             &count, err));
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < CONDENSED_COUNT; k++) {
+      uint32_t row =
+          tags[i].key != keys[k] || tags[i].type != STORE_INT ? ROW_NONE : run_columns_row(columns, tags[i].span_id);
+      if (row == ROW_NONE)
+        continue;
+      size_t bytes = columns->spans.count * sizeof *columns->condensed[k];
+      if (columns->condensed[k] == NULL)
+        columns->condensed[k] = memset(arena_alloc(columns->arena, bytes), 0xff, bytes);
+      columns->condensed[k][row] = tags[i].value.integer;
+    }
+  return STATUS_OK;
+}
+
 enum status run_columns_load(struct store *store, const struct view_run *run, uint32_t wanted, struct arena *arena,
                              struct run_columns *ret_columns, struct error *err)
 {
@@ -75,7 +108,7 @@ enum status run_columns_load(struct store *store, const struct view_run *run, ui
   ret_columns->memset = category(store, "memset");
   ret_columns->module = category(store, "module");
   index_ids(ret_columns);
-  return STATUS_OK;
+  return load_condensed(ret_columns, err);
 }
 
 enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,

@@ -15,6 +15,7 @@ struct run_columns {
   struct store_spans spans;
   struct store_derived derived;            // parent_id, layer_id, observation
   struct row_by_id *index;                 // rows by id; NULL where ids rise
+  int64_t *condensed[CONDENSED_COUNT];     // by row, -1: not recorded; NULL: in no row
   uint32_t kernel, memcpy, memset, module; // string ids of categories; ROW_NONE: no span has it
 };
 
@@ -26,6 +27,17 @@ enum status run_columns_load(struct store *store, const struct view_run *run, ui
 enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,
                                size_t *ret_count, struct error *err) MUST_CHECK;
 uint32_t run_columns_row(const struct run_columns *columns, int64_t span_id); // ROW_NONE: no such span
+// Whether its source added up what devices do in it.
+static inline bool run_columns_are_condensed(const struct run_columns *columns)
+{
+  return columns->condensed[CONDENSED_GPU] != NULL || columns->condensed[CONDENSED_BUSY_START] != NULL;
+}
+// How many kernels were added up to the row.
+static inline uint32_t run_columns_calls(const struct run_columns *columns, size_t row)
+{
+  int64_t *calls = columns->condensed[CONDENSED_CALLS];
+  return calls == NULL || calls[row] < 1 || calls[row] > UINT32_MAX ? 1 : (uint32_t)calls[row];
+}
 // The observation a span counts in, an index into the run's; false: in none.
 static inline bool run_columns_observation(const struct run_columns *columns, size_t row, uint32_t *ret_observation)
 {

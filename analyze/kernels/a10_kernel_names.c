@@ -209,4 +209,10 @@ static enum status answer_by(struct survey *survey, struct error *err)
 }
 
 const struct analysis analysis_a10 = {
-    .id = "A10", .title = "kernels by name", .needs = "K, M", .answer = answer, .answer_all = answer_by};
+    .id = "A10",
+    .title = "kernels by name",
+    .needs = "K, M",
+    .detail = TRACE_KERNELS_BY_NAME,
+    .answer = answer,
+    .answer_all = answer_by,
+};

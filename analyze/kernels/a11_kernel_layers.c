@@ -91,5 +91,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a11 = {
-    .id = "A11", .title = "kernels by layer", .needs = "L/K", .main_figure = "kernel_latency_ms", .answer = answer};
+const struct analysis analysis_a11 = {.id = "A11",
+                                      .title = "kernels by layer",
+                                      .needs = "L/K",
+                                      .main_figure = "kernel_latency_ms",
+                                      .detail = TRACE_KERNELS_AND_DEVICES_BY_LAYER,
+                                      .answer = answer};

@@ -117,4 +117,5 @@ const struct analysis analysis_a13 = {.id = "A13",
                                       .title = "GPU and non-GPU latency by layer",
                                       .needs = "L/K",
                                       .main_figure = "layer_latency_ms",
+                                      .detail = TRACE_KERNELS_AND_DEVICES_BY_LAYER,
                                       .answer = answer};

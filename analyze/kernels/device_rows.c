@@ -59,12 +59,12 @@ void device_rows_find(const struct run_columns *columns, const uint32_t *item_of
       continue;
     bool is_kernel = spans->category[i] == columns->kernel;
     if (spans->flags[i] & STORE_SPAN_OPEN) {
-      ret_devices->open += is_kernel;
+      ret_devices->open += is_kernel ? run_columns_calls(columns, i) : 0;
       continue;
     }
     uint32_t observation;
     if (!run_columns_observation(columns, i, &observation)) {
-      ret_devices->unobserved += is_kernel;
+      ret_devices->unobserved += is_kernel ? run_columns_calls(columns, i) : 0;
       continue;
     }
     if (columns->run->observations[observation].warmup)
@@ -80,6 +80,11 @@ void device_rows_find(const struct run_columns *columns, const uint32_t *item_of
                                                                    .row = (uint32_t)i};
   }
   sort_rows(ret_devices);
+  if (columns->condensed[CONDENSED_CALLS] == NULL)
+    return;
+  ret_devices->calls = arena_alloc_array(arena, ret_devices->count + 1, sizeof *ret_devices->calls);
+  for (size_t i = 0; i < ret_devices->count; i++)
+    ret_devices->calls[i] = run_columns_calls(columns, ret_devices->items[i].row);
 }
 
 // ---- metrics --------------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ struct device_rows_wanted {
 struct device_rows {
   struct device_row *items; // by observation, then start, longer first, then file order
   size_t count;
+  uint32_t *calls;                 // by item: how many kernels were added up to it; NULL: each item is one
   double *metrics[KERNEL_METRICS]; // by item, NaN: not measured; NULL: of none
   size_t open, unobserved;         // kernels left out
 };

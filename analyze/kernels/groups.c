@@ -157,8 +157,9 @@ static void add_up(struct kernel_groups *groups, size_t group, struct sums *sums
     sums->has_kernels |= calls->first[kernel] < calls->first[kernel + 1];
     for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
       uint32_t observation = calls->observation[i];
-      if (scratch->calls[observation]++ == 0)
+      if (scratch->calls[observation] == 0)
         scratch->touched[scratch->touched_count++] = observation;
+      scratch->calls[observation] += calls->calls == NULL ? 1 : calls->calls[i];
       scratch->sum_ns[observation] = saturate_add(scratch->sum_ns[observation], calls->duration_ns[i]);
       add_metrics(groups, kernel, observation, sums);
     }

@@ -224,10 +224,12 @@ static void start_calls(struct question *question, const struct calls *all, size
 {
   size_t kernels = all->kernels->count;
   size_t total = 0;
+  bool are_added_up = false;
   calls->first = arena_alloc_array(question->scratch, kernels + 2, sizeof *calls->first);
   for (size_t r = first_range; r < end_range; r++) {
     const struct call_range *range = &all->ranges[r];
     total += range->kernels;
+    are_added_up |= range->run->rows->devices.calls != NULL;
     for (size_t i = range->first; i < range->end; i++)
       if (range->items[i].name != DEVICE_COPY)
         calls->first[range->items[i].row + 2]++;
@@ -238,6 +240,8 @@ static void start_calls(struct question *question, const struct calls *all, size
     calls->first[k] += calls->first[k - 1];
   calls->observation_count = end_range - first_range;
   calls->observation = arena_alloc_array(question->scratch, total + 1, sizeof *calls->observation);
+  if (are_added_up)
+    calls->calls = arena_alloc_array(question->scratch, total + 1, sizeof *calls->calls);
   if (!with_metrics)
     calls->duration_ns = arena_alloc_array(question->scratch, total + 1, sizeof *calls->duration_ns);
   for (size_t m = 0; with_metrics && m < KERNEL_METRICS; m++)
@@ -253,12 +257,15 @@ static void list_calls(struct question *question, const struct calls *all, size_
   for (size_t r = first_range; r < end_range; r++) {
     const struct call_range *range = &all->ranges[r];
     double *const *metrics = range->run->rows->devices.metrics;
+    const uint32_t *added_up = range->run->rows->devices.calls;
     for (size_t i = range->first; i < range->end; i++) {
       const struct device_row *device = &range->items[i];
       if (device->name == DEVICE_COPY)
         continue;
       size_t at = calls->first[device->row + 1]++;
       calls->observation[at] = (uint32_t)(r - first_range);
+      if (calls->calls != NULL)
+        calls->calls[at] = added_up == NULL ? 1 : added_up[i];
       if (!with_metrics)
         calls->duration_ns[at] = device->duration_ns;
       for (size_t m = 0; m < KERNEL_METRICS; m++)
@@ -319,7 +326,7 @@ static void add_gpu(struct question *question, const struct calls *all)
         add_interval(&of_layers[layer], &range->items[i]);
       } else if (range->items[i].name != DEVICE_COPY) {
         outside_ns = saturate_add(outside_ns, range->items[i].duration_ns);
-        kernels->outside_count[r]++;
+        kernels->outside_count[r] += range->run->rows->devices.calls == NULL ? 1 : range->run->rows->devices.calls[i];
       }
     }
     kernels->gpu_ms[r] = (double)of_all.sum_ns / 1e6;
@@ -333,6 +340,7 @@ static void add_gpu(struct question *question, const struct calls *all)
       of_layers[layer] = (struct unions){0};
     }
   }
+  kernels_take_condensed(kernels);
 }
 
 // ---- all together ---------------------------------------------------------------------------------------------------

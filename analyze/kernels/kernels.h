@@ -26,6 +26,7 @@ enum kernels_use {
 struct kernel_calls { // executions in one set, by kernel: kernel k's are first[k] … first[k + 1] - 1, by observation
   size_t *first;
   uint32_t *observation;           // index within the set
+  uint32_t *calls;                 // how many calls were added up to one execution; NULL: each is one
   int64_t *duration_ns;            // NULL in metric runs
   double *metrics[KERNEL_METRICS]; // NULL: of none
   size_t observation_count;
@@ -82,6 +83,8 @@ enum status kernels_need_metrics(const struct question *question, const struct k
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
 // Notes which metrics a roofline needs and no kernel has.
 void kernels_note_lacking(struct question *question, const struct kernels *kernels);
+// Of condensed runs: replaces gpu_ms and layer_gpu_ms (condensed.c).
+void kernels_take_condensed(struct kernels *kernels);
 void kernels_measure(struct question *question, struct kernels *kernels); // fills latency_ms and metrics (metrics.c)
 // Calls `add` for each batch size with the kernel level that the request wants, with scratch of its own. STATUS_NO: none.
 enum status kernels_each_batch(struct question *question,

@@ -118,7 +118,7 @@ void kernels_note(struct question *question, const struct kernels *kernels)
     note_different(question, kernels);
   }
   size_t partial = 0;
-  for (size_t i = 0; i < kernels->measured; i++)
+  for (size_t i = 0; i < kernels->measured && kernels->calls.calls == NULL; i++) // else single kernels are not known
     partial += kernels->items[i].present < kernels->observation_count;
   if (partial > 0)
     table_note(table, "%zu of %zu kernels are not in every observation (partial)", partial, kernels->measured);

@@ -74,5 +74,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a2 = {
-    .id = "A2", .title = "layer information", .needs = "L", .main_figure = "latency_ms", .answer = answer};
+const struct analysis analysis_a2 = {.id = "A2",
+                                     .title = "layer information",
+                                     .needs = "L",
+                                     .main_figure = "latency_ms",
+                                     .detail = TRACE_DEVICES_BY_LAYER,
+                                     .answer = answer};

@@ -34,5 +34,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a3 = {
-    .id = "A3", .title = "layer latency", .needs = "L", .main_figure = "latency_ms", .answer = answer};
+const struct analysis analysis_a3 = {.id = "A3",
+                                     .title = "layer latency",
+                                     .needs = "L",
+                                     .main_figure = "latency_ms",
+                                     .detail = TRACE_DEVICES_BY_LAYER,
+                                     .answer = answer};

@@ -24,5 +24,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a4 = {
-    .id = "A4", .title = "layer allocated memory", .needs = "L", .main_figure = "alloc_bytes", .answer = answer};
+const struct analysis analysis_a4 = {.id = "A4",
+                                     .title = "layer allocated memory",
+                                     .needs = "L",
+                                     .main_figure = "alloc_bytes",
+                                     .detail = TRACE_LAYERS,
+                                     .answer = answer};

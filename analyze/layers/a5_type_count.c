@@ -27,4 +27,5 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a5 = {.id = "A5", .title = "layers by type", .needs = "L", .answer = answer};
+const struct analysis analysis_a5 = {
+    .id = "A5", .title = "layers by type", .needs = "L", .detail = TRACE_LAYERS, .answer = answer};

@@ -86,4 +86,5 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a6 = {.id = "A6", .title = "layer latency by type", .needs = "L", .answer = answer};
+const struct analysis analysis_a6 = {
+    .id = "A6", .title = "layer latency by type", .needs = "L", .detail = TRACE_DEVICES_BY_LAYER, .answer = answer};

@@ -25,4 +25,4 @@ static enum status answer(struct question *question, struct error *err)
 }
 
 const struct analysis analysis_a7 = {
-    .id = "A7", .title = "layer allocated memory by type", .needs = "L", .answer = answer};
+    .id = "A7", .title = "layer allocated memory by type", .needs = "L", .detail = TRACE_LAYERS, .answer = answer};

@@ -13,6 +13,12 @@ static int compare_starts(const void *left, const void *right)
   return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+void busy_sort(struct busy *busy)
+{
+  if (busy->count > 1)
+    qsort(busy->items, busy->count, sizeof *busy->items, compare_starts);
+}
+
 struct busy busy_of(struct busy_interval *intervals, size_t count)
 {
   struct busy busy = {intervals, 0};

@@ -17,6 +17,7 @@ struct busy { // disjoint, rising; {0}: nothing is covered
 
 // Sorts and merges `intervals` in place; they stay the caller's.
 struct busy busy_of(struct busy_interval *intervals, size_t count);
+void busy_sort(struct busy *busy); // one that was filled in otherwise; before_ns stays
 int64_t busy_within_ns(const struct busy *busy, int64_t from_ns, int64_t to_ns); // of [from, to); O(log n)
 
 #endif

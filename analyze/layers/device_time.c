@@ -29,6 +29,28 @@ static struct busy_interval interval_of(int64_t start_ns, int64_t duration_ns)
   return (struct busy_interval){start_ns, saturate_add(start_ns, duration_ns), 0};
 }
 
+// A condensed trace has the sums at the starts and ends of layers, and they are asked for nowhere else. An entry without length just
+// before each gives them.
+static void load_condensed(const struct run_columns *columns, const uint32_t *counts_as, struct arena *arena,
+                           struct device_time *ret)
+{
+  const struct store_spans *spans = &columns->spans;
+  const int64_t *sums[] = {columns->condensed[CONDENSED_BUSY_START], columns->condensed[CONDENSED_BUSY_END]};
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->level[i] != XSP_LEVEL_LAYER || counts_as[i] != i || sums[0] == NULL || sums[0][i] < 0)
+      continue;
+    struct busy *of = &ret->of[process_at(ret, spans->track_id[i])];
+    if (of->items == NULL)
+      of->items = arena_alloc_array(arena, 2 * spans->count, sizeof *of->items);
+    for (size_t k = 0; k < 2; k++) {
+      int64_t at_ns = saturate_add(spans->start_ns[i], k == 0 ? 0 : spans->duration_ns[i]) - 1;
+      of->items[of->count++] = (struct busy_interval){at_ns, at_ns, sums[k] == NULL ? 0 : sums[k][i]};
+    }
+  }
+  for (size_t p = 0; p <= ret->process_count; p++)
+    busy_sort(&ret->of[p]);
+}
+
 enum status device_time_load(const struct run_columns *columns, const uint32_t *counts_as, struct arena *arena,
                              struct device_time *ret, struct error *err)
 {
@@ -38,6 +60,11 @@ enum status device_time_load(const struct run_columns *columns, const uint32_t *
   XSP_TRY(
       run_processes_load(columns->store, columns->run->run->run_id, arena, &ret->process_of, &ret->process_count, err));
   size_t processes = ret->process_count + 1; // one more where no track is known
+  ret->of = arena_alloc_array(arena, processes, sizeof *ret->of);
+  if (run_columns_are_condensed(columns)) {
+    load_condensed(columns, counts_as, arena, ret);
+    return STATUS_OK;
+  }
   size_t *first = arena_alloc_array(arena, processes + 2, sizeof *first);
   for (size_t i = 0; i < spans->count; i++)
     if (is_execution_of_layer(columns, counts_as, i, &layer))
@@ -49,7 +76,6 @@ enum status device_time_load(const struct run_columns *columns, const uint32_t *
     if (is_execution_of_layer(columns, counts_as, i, &layer))
       intervals[first[process_at(ret, spans->track_id[layer]) + 1]++] =
           interval_of(spans->start_ns[i], spans->duration_ns[i]);
-  ret->of = arena_alloc_array(arena, processes, sizeof *ret->of);
   for (size_t p = 0; p < processes; p++)
     ret->of[p] = busy_of(intervals + first[p], first[p + 1] - first[p]);
   return STATUS_OK;
@@ -113,9 +139,45 @@ static void find_covered(const struct run_columns *columns, const struct layer_r
   }
 }
 
+static int64_t condensed_at(const struct run_columns *columns, enum trace_condensed which, uint32_t row)
+{
+  return row == ROW_NONE || columns->condensed[which] == NULL ? -1 : columns->condensed[which][row];
+}
+
+static double condensed_ms(const struct run_columns *columns, enum trace_condensed which, uint32_t row)
+{
+  int64_t ns = condensed_at(columns, which, row);
+  return ns > 0 ? (double)ns / 1e6 : 0;
+}
+
+// All of this as the source of a condensed trace added it up.
+static void take_condensed(const struct run_columns *columns, struct layer_rows *rows)
+{
+  const struct view_run *run = columns->run;
+  for (size_t k = 0; k < run->observation_count; k++) {
+    uint32_t row = run_columns_row(columns, run->observations[k].span_id);
+    rows->gpu_ns[k] = condensed_at(columns, CONDENSED_GPU, row);
+    rows->covered_ms[k] = condensed_ms(columns, CONDENSED_COVERED, row);
+  }
+  for (size_t i = 0; i < rows->count; i++) {
+    struct layer_row *item = &rows->items[i];
+    item->gpu_ns = condensed_at(columns, CONDENSED_GPU, item->row);
+    if (run->observations[item->observation].warmup)
+      continue;
+    int64_t executed_ns = condensed_at(columns, CONDENSED_EXECUTED, item->row);
+    item->executed_ns = executed_ns > 0 ? executed_ns : 0;
+    rows->executed_ms += condensed_ms(columns, CONDENSED_SUM, item->row);
+    rows->late_ms += condensed_ms(columns, CONDENSED_LATE, item->row);
+  }
+}
+
 void device_time_finish(const struct run_columns *columns, const struct layer_row *layers, size_t layer_count,
                         const struct device_time *of, struct arena *arena, struct layer_rows *rows)
 {
+  if (run_columns_are_condensed(columns)) {
+    take_condensed(columns, rows);
+    return;
+  }
   find_executed(rows, arena);
   find_covered(columns, layers, layer_count, of, arena, rows);
 }

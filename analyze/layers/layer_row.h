@@ -18,6 +18,7 @@ struct layer_row { // one layer span that counts in the chosen mode
   // Where device rows are asked for: the union of its executions, and its time on the host while no device works for a layer of
   // its process. Their sum is its latency on the device basis.
   int64_t executed_ns, alone_ns;
+  int64_t gpu_ns;                       // of a condensed trace: the union of its device rows; -1: it is not one
   const char *type, *shape, *operation; // of the store
   uint32_t layer;                       // layers.c: which of the paired layers it is
 };
@@ -29,6 +30,7 @@ struct layer_rows {
   size_t open;     // layers that never finished
   // where device rows are asked for
   struct device_rows devices;
+  int64_t *gpu_ns;             // per observation of the run, the same union; NULL: it is not condensed
   double *covered_ms;          // per observation of the run: while some layer is on the host or executes
   double executed_ms, late_ms; // of all executions in layers, and the part after their layer returned; without warm-up
 };

@@ -146,6 +146,7 @@ static void list_items(struct work *work)
                                         .duration_ns = spans->duration_ns[i],
                                         .latency_ms = (double)spans->duration_ns[i] / 1e6,
                                         .alloc_bytes = NAN,
+                                        .gpu_ns = -1,
                                         .layer = ROW_NONE};
   }
   qsort(all, count, sizeof *all, compare_items);
@@ -231,10 +232,11 @@ static void count_kernels(struct work *work)
         (spans->category[i] != 0 && spans->category[i] != work->columns->kernel) ||
         !run_columns_observation(work->columns, i, &observation))
       continue;
-    work->rows->kernels[observation]++;
+    uint32_t calls = run_columns_calls(work->columns, i);
+    work->rows->kernels[observation] += calls;
     uint32_t layer = run_columns_row(work->columns, work->columns->derived.layer_id[i]);
     if (layer != ROW_NONE && work->item_of[layer] != ROW_NONE)
-      work->rows->items[work->item_of[layer]].kernels++;
+      work->rows->items[work->item_of[layer]].kernels += calls;
   }
 }
 
@@ -346,6 +348,9 @@ static void find_devices(struct work *work, struct arena *arena)
   }
   work->rows->covered_ms =
       arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *work->rows->covered_ms);
+  if (run_columns_are_condensed(work->columns))
+    work->rows->gpu_ns =
+        arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *work->rows->gpu_ns);
   device_time_finish(work->columns, work->all, work->all_count, &work->device_time, work->arena, work->rows);
 }
 

@@ -180,5 +180,8 @@ static enum status answer_all(struct survey *survey, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_t11 = {
-    .id = "T11", .title = "system against system", .needs = "M, K", .answer_all = answer_all};
+const struct analysis analysis_t11 = {.id = "T11",
+                                      .title = "system against system",
+                                      .needs = "M, K",
+                                      .detail = TRACE_KERNELS_BY_OBSERVATION,
+                                      .answer_all = answer_all};

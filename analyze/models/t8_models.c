@@ -121,4 +121,5 @@ static enum status answer_all(struct survey *survey, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_t8 = {.id = "T8", .title = "models", .needs = "M, L", .answer_all = answer_all};
+const struct analysis analysis_t8 = {
+    .id = "T8", .title = "models", .needs = "M, L", .detail = TRACE_DEVICES_BY_LAYER, .answer_all = answer_all};

@@ -138,5 +138,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a1 = {
-    .id = "A1", .title = "model information", .needs = "M", .takes_folded = true, .answer = answer};
+const struct analysis analysis_a1 = {.id = "A1",
+                                     .title = "model information",
+                                     .needs = "M",
+                                     .detail = TRACE_LAYERS,
+                                     .takes_folded = true,
+                                     .answer = answer};

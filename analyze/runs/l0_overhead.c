@@ -4,6 +4,7 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
 #include "analyze/runs/samples.h"
+#include "base/slice.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,6 +40,20 @@ static const struct view_set *set_before(const struct view *view, const struct v
   return best;
 }
 
+// How many spans a run has that is not stored in full; 0: it is.
+static enum status run_spans_in_full(struct store *store, int64_t run_id, struct arena *arena, int64_t *ret_spans,
+                                     struct error *err)
+{
+  struct store_note *notes;
+  size_t count;
+  *ret_spans = 0;
+  XSP_TRY(store_notes(store, run_id, arena, &notes, &count, err));
+  for (size_t i = 0; i < count; i++)
+    if (notes[i].run_id == run_id && strcmp(notes[i].key, TRACE_NOTE_SPANS) == 0 && notes[i].value != NULL)
+      (void)slice_int64(slice_of(notes[i].value), ret_spans);
+  return STATUS_OK;
+}
+
 static enum status count_spans(const struct question *question, const struct view_set *set, int64_t *ret_spans,
                                struct error *err)
 {
@@ -46,10 +61,13 @@ static enum status count_spans(const struct question *question, const struct vie
   for (size_t i = 0; i < set->run_count; i++) {
     struct arena arena = {0};
     struct store_spans spans;
-    enum status status =
-        store_load_spans(question->view->store, set->runs[i]->run->run_id, STORE_BIT(STORE_LEVEL), &arena, &spans, err);
+    int64_t in_full;
+    enum status status = run_spans_in_full(question->view->store, set->runs[i]->run->run_id, &arena, &in_full, err);
+    if (status == STATUS_OK && in_full == 0)
+      status = store_load_spans(question->view->store, set->runs[i]->run->run_id, STORE_BIT(STORE_LEVEL), &arena,
+                                &spans, err);
     if (status == STATUS_OK)
-      *ret_spans += (int64_t)spans.count;
+      *ret_spans += in_full > 0 ? in_full : (int64_t)spans.count;
     arena_done(&arena);
     XSP_TRY(status);
   }
@@ -314,4 +332,5 @@ static enum status answer(struct question *question, struct error *err)
   return error_set(err, STATUS_USE, "cannot group L0", by, "--by layer", "only layer is known");
 }
 
-const struct analysis analysis_l0 = {.id = "L0", .title = "leveled overhead", .needs = "M", .answer = answer};
+const struct analysis analysis_l0 = {
+    .id = "L0", .title = "leveled overhead", .needs = "M", .detail = TRACE_KERNELS_BY_LAYER, .answer = answer};

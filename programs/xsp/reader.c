@@ -3,7 +3,9 @@
 #include "programs/xsp/reader.h"
 
 #include "base/slice.h"
+#include "clickhouse/clickhouse.h"
 #include "correlate/correlate.h"
+#include "programs/xsp/database_store.h"
 #include "programs/xsp/import_store.h"
 #include "programs/xsp/output.h"
 
@@ -48,10 +50,14 @@ static bool is_foreign(const struct stat *facts, const char *path)
   return S_ISREG(facts->st_mode) && import_recognise(path) != NULL;
 }
 
-enum status reader_open(const char *path, struct store **ret_store, struct error *err)
+static enum status open_detailed(const char *path, const struct reader_detail *detail, struct store **ret_store,
+                                 struct error *err)
 {
   struct store *store = NULL;
   struct stat facts = {0};
+  if (clickhouse_is_address(path))
+    return database_store_open(path, detail != NULL ? detail->detail : TRACE_EVERYTHING,
+                               detail != NULL ? detail->layer_mode : NULL, ret_store, err);
   if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
     return error_set(err, STATUS_INPUT, "cannot open trace", path,
                      "a file in it; only T8 to T11 of xsp analyze take folders", "it is a directory");
@@ -67,6 +73,11 @@ enum status reader_open(const char *path, struct store **ret_store, struct error
   }
   *ret_store = store;
   return STATUS_OK;
+}
+
+enum status reader_open(const char *path, struct store **ret_store, struct error *err)
+{
+  return open_detailed(path, NULL, ret_store, err);
 }
 
 // ---- many files ------------------------------------------------------------------------------------------------------
@@ -86,11 +97,12 @@ static void leave_out(struct reader_files *files, const char *path, const char *
   *vector_add(&files->left_out) = arena_format(&files->arena, "%s: %s", path, why);
 }
 
-static enum status open_or_leave_out(struct reader_files *files, const char *path, struct error *err)
+static enum status open_or_leave_out(struct reader_files *files, const char *path, const struct reader_detail *detail,
+                                     struct error *err)
 {
   struct store *store = NULL;
   struct error why = {0};
-  enum status status = reader_open(path, &store, &why);
+  enum status status = open_detailed(path, detail, &store, &why);
   if (status == STATUS_OK)
     *vector_add(&files->stores) = store;
   if (status != STATUS_OK && status != STATUS_INPUT) // the environment's fault
@@ -121,7 +133,7 @@ static enum status open_folder(struct reader_files *files, const char *path, str
       leave_out(files, file, "it is not finished");
     } else if (status == STATUS_OK) {
       has_files = true;
-      status = open_or_leave_out(files, file, err);
+      status = open_or_leave_out(files, file, NULL, err);
     }
     free(entries[i]);
   }
@@ -133,19 +145,19 @@ static enum status open_folder(struct reader_files *files, const char *path, str
 }
 
 enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
-                              struct reader_files *ret_files, struct error *err)
+                              const struct reader_detail *detail, struct reader_files *ret_files, struct error *err)
 {
   *ret_files = (struct reader_files){0};
   for (size_t i = 0; i < path_count; i++) {
     struct stat facts;
     struct store *store = NULL;
     if (!are_many) {
-      XSP_TRY(reader_open(paths[i], &store, err));
+      XSP_TRY(open_detailed(paths[i], detail, &store, err));
       *vector_add(&ret_files->stores) = store;
     } else if (stat(paths[i], &facts) == 0 && S_ISDIR(facts.st_mode)) {
       XSP_TRY(open_folder(ret_files, paths[i], err));
     } else {
-      XSP_TRY(open_or_leave_out(ret_files, paths[i], err));
+      XSP_TRY(open_or_leave_out(ret_files, paths[i], detail, err));
     }
   }
   if (ret_files->stores.count > 0)

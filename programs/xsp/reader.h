@@ -4,6 +4,7 @@
 #define XSP_PROGRAMS_XSP_READER_H
 
 #include "base/vector.h"
+#include "format/detail.h"
 #include "programs/xsp/verb.h"
 #include "report/report.h"
 #include "store/store.h"
@@ -11,9 +12,13 @@
 // --format and --json of a verb with is_reader; STATUS_USE for an unknown or a contradictory format.
 enum status reader_format(const struct invocation *invocation, enum report_format *ret_format,
                           struct error *err) MUST_CHECK;
-// Opens a file and makes sure that it is correlated. The caller closes with store_close.
+// Opens a file, or fetches the spans of a database, and makes sure that they are correlated. The caller closes with store_close.
 enum status reader_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
 
+struct reader_detail {
+  enum trace_detail detail;
+  const char *layer_mode; // of analyze --layer; NULL: as the runs say
+};
 // The files that a verb was given. Where a question is about many files, broken ones are named and left out, so that one of
 // them does not prevent the answer about all others.
 struct reader_files {
@@ -26,9 +31,10 @@ struct reader_files {
 // With `are_many` (the question is about all of them) a folder means the `*.xsp` in it, by name; a folder without any
 // is STATUS_INPUT; unreadable files are reported on stderr and left out, and where nothing else is left, that is the
 // error. Else every path is a file, and the first that cannot be read is the error. The caller ends with
-// reader_files_close, also after an error.
+// reader_files_close, also after an error. `detail`: of databases; NULL: everything.
 enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
-                              struct reader_files *ret_files, struct error *err) MUST_CHECK;
+                              const struct reader_detail *detail, struct reader_files *ret_files,
+                              struct error *err) MUST_CHECK;
 void reader_files_close(struct reader_files *files);
 
 // Tables of several analyses, to be printed together. Starts as {0}.

@@ -129,6 +129,15 @@ static bool are_all_over_all(const struct question *question, const struct analy
   return question->id_count > 0;
 }
 
+// What all of them can be answered from, where spans come from a database. A summary asks several.
+static enum trace_detail find_detail(const struct question *question, const struct analyze_request *request)
+{
+  enum trace_detail detail = question->id_count == 0 ? TRACE_EVERYTHING : analyze_find(question->ids[0])->detail;
+  for (size_t i = 1; i < question->id_count; i++)
+    detail = trace_detail_of_both(detail, analyze_find(question->ids[i])->detail);
+  return request->metric_count > 0 ? TRACE_EVERYTHING : detail; // metrics are of single kernels
+}
+
 // The built-in findings of one file after the other, each with those of the user's folder.
 static enum status ask_own(struct question *question, const struct findings_folder *folder,
                            const struct analyze_request *request, struct error *err)
@@ -229,8 +238,9 @@ static enum status answer(const struct invocation *invocation, struct question *
   XSP_TRY(findings_options_read(invocation, asks_findings(question), &question->arena, &request, err));
   struct findings_folder own = {.path = invocation_value(invocation, "findings")};
   XSP_TRY(invocation_unsigned(invocation, "findings-timeout", 0, 86400, &own.timeout_s, err));
+  const struct reader_detail detail = {find_detail(question, &request), request.layer};
   enum status status = reader_files_open(question->paths, question->path_count, are_all_over_all(question, &request),
-                                         &question->files, err);
+                                         &detail, &question->files, err);
   request.left_out = question->files.left_out.items;
   request.left_out_count = question->files.left_out.count;
   if (status == STATUS_OK && question->id_count == 0)
@@ -273,17 +283,15 @@ static const struct option_description options[] = {
     {"sort", 0, "COLUMN", NULL, false,
      "Sort by this column, named by its key (latency_ms) or its heading (latency): numbers falling, text rising."},
     {"top", 0, "N", NULL, false,
-     "Only the first N rows. Without --sort: the longest layers and kernels, the largest memory and flops; "
-     "batch sizes, level sets and models in their order."},
+     "Only the first N rows. Without --sort: the longest layers and kernels, the largest memory and flops; batch "
+     "sizes, level sets and models in their order."},
     {"by", 0, "WHAT", NULL, false,
      "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework` or `experiment` gives counts and "
      "times of the experiments of all files in one table; `batch` at every batch size. A5 to A7 and A16: `module` "
-     "gives "
-     "sums by torch.nn.Module."},
+     "gives sums by torch.nn.Module."},
     {"overhead-threshold", 0, "PERCENT", "5", false,
      "L0: no overhead is found where its interval ends below this share of the latency before; a drift of more than "
-     "this "
-     "leaves the verdict open."},
+     "this leaves the verdict open."},
     {"base", 0, "FRAMEWORK", NULL, false,
      "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the one with "
      "most models."},
@@ -329,6 +337,7 @@ static const struct verb_example examples[] = {
     {"xsp analyze T8 zoo/ --sort task", "all models of a folder in one table, by what they are for"},
     {"xsp analyze findings train.xsp", "what is probably wrong, where, and what it can cost at most"},
     {"xsp analyze findings train.xsp --fail-on F2:5%", "status 1 where small kernels cost more than 5 %"},
+    {"xsp analyze A10 clickhouse://db.example/otel", "kernels by name, of spans in a database"},
     {"xsp analyze A5 A6 A7 resnet50.xsp --json", "three analyses as one JSON array"},
     {0},
 };
@@ -338,8 +347,8 @@ const struct verb verb_analyze = {
     .summary = "answer questions about a file: model, layers, kernels, overhead",
     .synopsis = "[ID...] FILE|FOLDER... [OPTION...]",
     .description =
-        "Runs the analyses named by ID over the files and prints a table for each. Without an ID: a summary (the "
-        "cause in one sentence, A1, and the first five rows of A2 and A10, where the files have them) and the list of "
+        "Runs the analyses named by ID over the files and prints a table for each. Without an ID: a summary (the cause "
+        "in one sentence, A1, and the first five rows of A2 and A10, where the files have them) and the list of "
         "analyses.\n\n"
         "  L0  what each level of tracing cost       A1  latency and throughput by batch size\n"
         "  A2  layers in execution order             A3  latency of the layers, by thirds\n"
@@ -358,10 +367,10 @@ const struct verb verb_analyze = {
         "  T11 system against system: throughput and GPU latency by batch size\n\n"
         "For these a folder means the .xsp files in it, by name, and unreadable files are named and left out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
-        "printed. FILE may also be a trace of another profiler that `xsp import` takes. "
-        "Several files' experiments are answered one by one. Figures are statistics over the observations "
-        "that are no warm-up, and every latency comes with its number of observations, its extremes and its "
-        "coefficient of variation.",
+        "printed. FILE may also be a trace of another profiler that `xsp import` takes, or clickhouse://HOST/DATABASE: "
+        "spans in a database, which are added up there (docs/clickhouse.md). Several files' experiments are answered "
+        "one by one. Figures are statistics over the observations that are no warm-up, and every latency comes with "
+        "its number of observations, its extremes and its coefficient of variation.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

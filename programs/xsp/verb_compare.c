@@ -42,7 +42,7 @@ static const char *split_side(struct arena *arena, const char *argument, const c
 static enum status open_side(struct sides *sides, int which, const char *argument, struct error *err)
 {
   const char *path = split_side(&sides->arena, argument, &sides->experiments[which]);
-  return reader_files_open(&path, 1, is_folder(path), &sides->files[which], err);
+  return reader_files_open(&path, 1, is_folder(path), NULL, &sides->files[which], err);
 }
 
 // Of one file with two experiments, these are the sides.
@@ -54,7 +54,7 @@ static enum status open_both_in(struct sides *sides, const char *path, struct er
     return error_set(err, STATUS_USE, "wrong use", path, "xsp compare A B; --history takes a folder as one",
                      "the other side is missing");
   for (int which = 0; which < 2; which++)
-    XSP_TRY(reader_files_open(&path, 1, false, &sides->files[which], err));
+    XSP_TRY(reader_files_open(&path, 1, false, NULL, &sides->files[which], err));
   XSP_TRY(store_experiments(sides->files[0].stores.items[0], &sides->arena, &experiments, &count, err));
   if (count != 2)
     return error_set(err, STATUS_USE, "wrong use", path, "xsp compare A B; a side may be FILE:EXPERIMENT",
@@ -149,7 +149,7 @@ static enum status compare_history(const struct invocation *invocation, struct s
                                    const struct compare_request *request, struct compare_answer *ret, struct error *err)
 {
   struct reader_files *files = &sides->files[0];
-  XSP_TRY(reader_files_open(invocation->arguments, invocation->argument_count, true, files, err));
+  XSP_TRY(reader_files_open(invocation->arguments, invocation->argument_count, true, NULL, files, err));
   return analyze_history(files->stores.items, files->stores.count, request, &sides->arena, ret, err);
 }
 

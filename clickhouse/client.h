@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries over the HTTP interface of ClickHouse, on one kept connection. Inside this room only. One thread.
+#ifndef XSP_CLICKHOUSE_CLIENT_H
+#define XSP_CLICKHOUSE_CLIENT_H
+
+#include "base/buf.h"
+#include "clickhouse/address.h"
+
+#include <stdint.h>
+
+struct client;
+// `address` must live as long. STATUS_SYSTEM: there is no libcurl.
+enum status client_open(const struct clickhouse_address *address, struct client **ret_client,
+                        struct error *err) MUST_CHECK;
+void client_close(struct client *client); // NULL: nothing
+// The reply goes into `reply`, or to the end of the file `fd` where reply is NULL. STATUS_INPUT: the server refuses the query.
+enum status client_query(struct client *client, const char *sql, struct buf *reply, int fd, int64_t *ret_bytes,
+                         struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queries, as texts. Inside this room only.
+#ifndef XSP_CLICKHOUSE_SQL_H
+#define XSP_CLICKHOUSE_SQL_H
+
+#include "base/buf.h"
+#include "clickhouse/address.h"
+#include "clickhouse/clickhouse.h"
+#include "clickhouse/reply.h"
+
+// What the table has, and whether all columns that queries can use instead of maps are in this description.
+void sql_columns(const struct clickhouse_address *address, struct buf *sql);
+bool sql_has_columns(struct slice description);
+// The list of runs, as reply_read_runs reads it.
+void sql_runs(const struct clickhouse_address *address, struct buf *sql);
+struct sql_question {
+  const struct clickhouse_address *address;
+  enum trace_detail detail;
+  const char *layer_mode;         // of analyze --layer; NULL: the runs' own
+  const struct reply_runs *runs;  // all
+  const struct reply_runs *whole; // of which every span is wanted
+};
+// Runs with kernels that are in no observation by their parents; the same form of a list.
+void sql_runs_with_loose_kernels(const struct sql_question *question, struct buf *sql);
+// Requests of OTLP, one a line: spans as they are.
+void sql_spans(const struct sql_question *question, struct buf *sql);
+// The same: kernels, added up; not of the whole runs.
+void sql_kernels(const struct sql_question *question, struct buf *sql);
+
+#endif

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real ClickHouse for tests: the engine as a library, fetched once into XSP_TEST_CACHE or the build folder, with an HTTP front
+of ours; and the table of OpenTelemetry's exporter, filled as the exporter fills it."""
+import fcntl
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tarfile
+import time
+import unittest
+import urllib.request
+
+PACKAGE = "@chdb/lib-linux-x64-gnu@26.7.3-stable.1"
+# As the exporter of the Collector's contrib distribution creates it, without its indices.
+TABLE = """CREATE TABLE {name} (
+  Timestamp DateTime64(9) CODEC(Delta, ZSTD(1)), TraceId String CODEC(ZSTD(1)), SpanId String CODEC(ZSTD(1)),
+  ParentSpanId String CODEC(ZSTD(1)), TraceState String CODEC(ZSTD(1)), SpanName LowCardinality(String) CODEC(ZSTD(1)),
+  SpanKind LowCardinality(String) CODEC(ZSTD(1)), ServiceName LowCardinality(String) CODEC(ZSTD(1)),
+  ResourceAttributes Map(LowCardinality(String), String) CODEC(ZSTD(1)), ScopeName String CODEC(ZSTD(1)),
+  ScopeVersion String CODEC(ZSTD(1)), SpanAttributes Map(LowCardinality(String), String) CODEC(ZSTD(1)),
+  Duration UInt64 CODEC(ZSTD(1)), StatusCode LowCardinality(String) CODEC(ZSTD(1)), StatusMessage String CODEC(ZSTD(1)),
+  Events Nested (Timestamp DateTime64(9), Name LowCardinality(String), Attributes Map(LowCardinality(String), String))
+    CODEC(ZSTD(1)),
+  Links Nested (TraceId String, SpanId String, TraceState String, Attributes Map(LowCardinality(String), String))
+    CODEC(ZSTD(1))
+) ENGINE = MergeTree PARTITION BY toDate(Timestamp) ORDER BY (ServiceName, SpanName, toDateTime(Timestamp))"""
+
+
+def library():
+    """The engine; raises unittest.SkipTest where it cannot be fetched, or would run under a sanitizer."""
+    if os.environ.get("XSP_SANITIZE"):
+        raise unittest.SkipTest("the engine has allocators of its own, which sanitizers do not know")
+    cache = pathlib.Path(os.environ.get("XSP_TEST_CACHE") or os.environ["XSP_BUILD"]).resolve()
+    cache.mkdir(parents=True, exist_ok=True)
+    folder = cache / "chdb"
+    with open(cache / "chdb.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "libchdb.so").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            try:
+                subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=folder, check=True, timeout=900,
+                               stdout=subprocess.DEVNULL)
+                archive = next(folder.glob("*.tgz"))
+                with tarfile.open(archive) as packed:
+                    member = next(one for one in packed if one.name.endswith("/libchdb.so"))
+                    with packed.extractfile(member) as source, open(folder / "libchdb.so.part", "wb") as target:
+                        shutil.copyfileobj(source, target, 1 << 20)
+                archive.unlink()
+                os.rename(folder / "libchdb.so.part", folder / "libchdb.so")
+            except (OSError, subprocess.SubprocessError, StopIteration) as error:
+                raise unittest.SkipTest(f"{PACKAGE} cannot be fetched: {error}") from error
+    return folder / "libchdb.so"
+
+
+class Server:
+    """The engine behind its front, until close()."""
+
+    def __init__(self, folder):
+        front = pathlib.Path(os.environ["XSP_BUILD"]) / "test-programs" / "clickhouse-front"
+        self.process = subprocess.Popen([front, library(), folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env={**os.environ, "TZ": "UTC"})
+        self.port = int(self.process.stdout.readline())
+        self.address = f"clickhouse://127.0.0.1:{self.port}/default"
+
+    def query(self, sql, data=b""):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/", sql.encode() + b"\n" + data)
+        try:
+            with urllib.request.urlopen(request, timeout=600) as reply:
+                return reply.read().decode()
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()[:1000]) from error
+
+    def fill(self, lines, table="otel_traces", batch=20000):
+        """Inserts OTLP's JSON lines, as `xsp export` writes them."""
+        spans = rows(lines)
+        while chunk := list(itertools.islice(spans, batch)):
+            self.query(f"INSERT INTO {table} FORMAT JSONEachRow",
+                       b"\n".join(json.dumps(row).encode() for row in chunk))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+
+def text_of(value):
+    """A value as the exporter stores it: all are texts."""
+    (kind, item), = value.items() if value else (("stringValue", ""),)
+    if kind == "boolValue":
+        return "true" if item else "false"
+    if kind == "doubleValue" and isinstance(item, (int, float)):
+        return str(int(item)) if float(item).is_integer() and abs(item) < 1e21 else repr(float(item))
+    return str(item)
+
+
+def map_of(attributes):
+    return {one["key"]: text_of(one["value"]) for one in attributes}
+
+
+def rows(lines):
+    for line in lines:
+        for resource_spans in json.loads(line)["resourceSpans"]:
+            resource = map_of(resource_spans["resource"].get("attributes", []))
+            for scope in resource_spans["scopeSpans"]:
+                for span in scope["spans"]:
+                    start, end = int(span.get("startTimeUnixNano", 0)), int(span.get("endTimeUnixNano", 0))
+                    second = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(start // 10**9))
+                    yield {"Timestamp": f"{second}.{start % 10**9:09}", "TraceId": span["traceId"],
+                           "SpanId": span["spanId"], "ParentSpanId": span.get("parentSpanId", ""),
+                           "SpanName": span.get("name", ""), "SpanKind": "Internal",
+                           "ServiceName": resource.get("service.name", ""), "ResourceAttributes": resource,
+                           "ScopeName": scope.get("scope", {}).get("name", ""),
+                           "SpanAttributes": map_of(span.get("attributes", [])), "Duration": max(0, end - start)}
