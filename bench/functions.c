@@ -55,7 +55,7 @@ static small_fn find(const char *path)
   small_fn function;
   memcpy(&function, &symbol, sizeof function);
   if (symbol == NULL)
-    fail("build/test-programs/libzoo.so is missing");
+    fail("bench-programs/libzoo.so is missing");
   return function;
 }
 
@@ -150,7 +150,7 @@ static void copy_file(const char *from, const char *to)
   char bytes[65536];
   FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
   if (in == NULL || out == NULL)
-    fail("build/test-programs/libzoo.so cannot be copied");
+    fail("bench-programs/libzoo.so cannot be copied");
   for (size_t got; (got = fread(bytes, 1, sizeof bytes, in)) > 0;)
     fwrite(bytes, 1, got, out);
   fclose(in);
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     fail("XSP_BUILD and XSP_PYTHON must be set");
   atexit(clean);
   char traced[4096], plain[4096], list[4096];
-  snprintf(traced, sizeof traced, "%s/test-programs/libzoo.so", build);
+  snprintf(traced, sizeof traced, "%s/bench-programs/libzoo.so", build);
   snprintf(plain, sizeof plain, "%s/libplain.so", folder);
   snprintf(list, sizeof list, "%s/list", folder);
   copy_file(traced, plain);

@@ -2,6 +2,8 @@
 // Ingest of xsp serve: a client encodes and sends requests of 512 spans, one after the other, each acknowledged once it is in
 // the journal; files are made of them meanwhile. The floor is a server with the same HTTP library and the same client, in the
 // same rounds, which reads a request and discards it. Wall time: client and server share the machine.
+//
+// serve PORT ROUNDS: the client alone, for bench/collector.py: requests that were encoded before to that server of OTLP/HTTP.
 #include "serve/serve.h"
 #include "base/clock.h"
 #include "base/folder.h"
@@ -23,9 +25,10 @@
 
 // ---- the request -----------------------------------------------------------------------------------------------------
 // With ids that no request had before: the importer would leave repeated ones out.
+static uint64_t last_id;
+
 static void write_request(struct buf *buf)
 {
-  static uint64_t last_id;
   struct otlp_out out;
   const uint8_t trace[16] = {1};
   uint8_t id[8];
@@ -224,9 +227,16 @@ static void measure(const char *name, bool with_sync, bool is_ready, const char 
   fflush(stdout);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
   signal(SIGPIPE, SIG_IGN);
+  if (count == 3) {
+    int file = connect_to((uint16_t)atoi(arguments[1]));
+    last_id = (uint64_t)getpid() << 32; // other ids than those of an earlier client
+    for (int i = 0; i < atoi(arguments[2]); i++)
+      printf("%.1f\n", run_round(file, true));
+    return 0;
+  }
   measure("survives kill -9", false, false, "1.67"); // 0.6 of the floor's rate
   measure("survives kill -9, encoded before", false, true, "null");
   measure("on the disk", true, false, "null");
