@@ -167,7 +167,7 @@ static bool public_parent(const struct ring_head *ring, uint32_t span_id, uint8_
   if (ring != NULL && span_id != 0)
     id = session_public_id(head->span_base, (uint64_t)ring->number << 32 | span_id);
   for (int i = 0; i < 8; i++)
-    ret_parent[i] = id != 0 ? (uint8_t)(id >> (56 - 8 * i)) : head->parent_id[i];
+    ret_parent[i] = (uint8_t)(id != 0 ? id >> (56 - 8 * i) : head->parent_id[i]);
   return memcmp(ret_parent, none, sizeof none) != 0;
 }
 
