@@ -43,8 +43,7 @@ class EngineTest(unittest.TestCase):
         self.server.query(clickhouse.TABLE.format(name=name))
         if has_columns:
             self.server.query(statement_of_docs().replace("otel_traces", name))
-        with open(exported) as lines:
-            self.server.fill(lines, name)
+        self.server.load(exported, name)
         return f"{self.server.address}?table={name}"
 
     def check(self, file, address, *arguments):

@@ -2,14 +2,11 @@
 """A real ClickHouse for tests: the engine as a library, fetched once into XSP_TEST_CACHE or the build folder, with an HTTP front
 of ours; and the table of OpenTelemetry's exporter, filled as the exporter fills it."""
 import fcntl
-import itertools
-import json
 import os
 import pathlib
 import shutil
 import subprocess
 import tarfile
-import time
 import unittest
 import urllib.request
 
@@ -27,6 +24,24 @@ TABLE = """CREATE TABLE {name} (
   Links Nested (TraceId String, SpanId String, TraceState String, Attributes Map(LowCardinality(String), String))
     CODEC(ZSTD(1))
 ) ENGINE = MergeTree PARTITION BY toDate(Timestamp) ORDER BY (ServiceName, SpanName, toDateTime(Timestamp))"""
+
+ATTRIBUTES = "attributes Array(Tuple(key String, value Tuple(stringValue String, intValue String, doubleValue Nullable(Float64), " \
+    "boolValue Nullable(Bool))))"
+STRUCTURE = f"resourceSpans Array(Tuple(resource Tuple({ATTRIBUTES}), scopeSpans Array(Tuple(scope Tuple(name String), " \
+    "spans Array(Tuple(traceId String, spanId String, parentSpanId String, name String, startTimeUnixNano Int64, " \
+    f"endTimeUnixNano Int64, {ATTRIBUTES}))))))"
+MAP = "CAST((arrayMap(a -> a.key, {of}), arrayMap(a -> multiIf(isNotNull(a.value.boolValue), " \
+    "if(assumeNotNull(a.value.boolValue), 'true', 'false'), isNotNull(a.value.doubleValue), " \
+    "toString(assumeNotNull(a.value.doubleValue)), a.value.intValue != '', a.value.intValue, a.value.stringValue), {of})), " \
+    "'Map(LowCardinality(String), String)')"
+LOAD = f"""INSERT INTO {{table}} (Timestamp, TraceId, SpanId, ParentSpanId, SpanName, SpanKind, ServiceName, ResourceAttributes,
+  ScopeName, SpanAttributes, Duration)
+SELECT fromUnixTimestamp64Nano(span.startTimeUnixNano, 'UTC'), span.traceId, span.spanId, span.parentSpanId, span.name, 'Internal',
+  resource['service.name'], resource, scope.scope.name, {MAP.format(of="span.attributes")},
+  greatest(0, span.endTimeUnixNano - span.startTimeUnixNano)
+FROM (SELECT {MAP.format(of="one.resource.attributes")} AS resource, arrayJoin(one.scopeSpans) AS scope, arrayJoin(scope.spans) AS span
+  FROM (SELECT arrayJoin(resourceSpans) AS one FROM file('{{path}}', 'JSONEachRow', '{STRUCTURE}')))
+SETTINGS input_format_skip_unknown_fields = 1, input_format_json_ignore_unknown_keys_in_named_tuple = 1"""
 
 
 def library():
@@ -74,44 +89,11 @@ class Server:
         except urllib.error.HTTPError as error:
             raise AssertionError(error.read().decode()[:1000]) from error
 
-    def fill(self, lines, table="otel_traces", batch=20000):
-        """Inserts OTLP's JSON lines, as `xsp export` writes them."""
-        spans = rows(lines)
-        while chunk := list(itertools.islice(spans, batch)):
-            self.query(f"INSERT INTO {table} FORMAT JSONEachRow",
-                       b"\n".join(json.dumps(row).encode() for row in chunk))
+    def load(self, path, table="otel_traces"):
+        """Inserts a file that `xsp export --to otlp` wrote, as the exporter inserts spans: all values of attributes are texts."""
+        self.query(LOAD.format(table=table, path=pathlib.Path(path).resolve()))
 
     def close(self):
         self.process.stdin.close()
         self.process.wait(60)
         self.process.stdout.close()
-
-
-def text_of(value):
-    """A value as the exporter stores it: all are texts."""
-    (kind, item), = value.items() if value else (("stringValue", ""),)
-    if kind == "boolValue":
-        return "true" if item else "false"
-    if kind == "doubleValue" and isinstance(item, (int, float)):
-        return str(int(item)) if float(item).is_integer() and abs(item) < 1e21 else repr(float(item))
-    return str(item)
-
-
-def map_of(attributes):
-    return {one["key"]: text_of(one["value"]) for one in attributes}
-
-
-def rows(lines):
-    for line in lines:
-        for resource_spans in json.loads(line)["resourceSpans"]:
-            resource = map_of(resource_spans["resource"].get("attributes", []))
-            for scope in resource_spans["scopeSpans"]:
-                for span in scope["spans"]:
-                    start, end = int(span.get("startTimeUnixNano", 0)), int(span.get("endTimeUnixNano", 0))
-                    second = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(start // 10**9))
-                    yield {"Timestamp": f"{second}.{start % 10**9:09}", "TraceId": span["traceId"],
-                           "SpanId": span["spanId"], "ParentSpanId": span.get("parentSpanId", ""),
-                           "SpanName": span.get("name", ""), "SpanKind": "Internal",
-                           "ServiceName": resource.get("service.name", ""), "ResourceAttributes": resource,
-                           "ScopeName": scope.get("scope", {}).get("name", ""),
-                           "SpanAttributes": map_of(span.get("attributes", [])), "Duration": max(0, end - start)}
