@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the decoders of pictures; the first byte chooses the channels. A picture that is decoded has all its pixels.
+#include "processing/image.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct image image;
+  if (size == 0)
+    return 0;
+  enum image_color color = (enum image_color)(data[0] % 3);
+  if (image_decode(data + 1, size - 1, color, "fuzz", &image, NULL) != STATUS_OK) {
+    if (image.pixels != NULL)
+      abort();
+    return 0;
+  }
+  unsigned sum = 0;
+  for (size_t i = 0; i < (size_t)image.width * image.height * image.channels; i++)
+    sum += image.pixels[i];
+  if (image.channels != (color == IMAGE_GRAY ? 1 : 3) || image.width == 0 || sum > UINT32_MAX / 2)
+    abort();
+  image_done(&image);
+  return 0;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the format by its first bytes, decodes, and puts channels in order. Called by what prepares inputs. Hostile input: sizes are
+// checked before anything is allocated; fuzz/image_fuzz.c.
+#include "processing/decode.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const image_color_names[] = {"RGB", "BGR", "GRAY", NULL};
+
+bool decoded_make_room(struct decoded *decoded, uint64_t width, uint64_t height, unsigned channels)
+{
+  bool is_small = width > 0 && height > 0 && width <= IMAGE_SIDE_MAXIMUM && height <= IMAGE_SIDE_MAXIMUM &&
+                  width * height <= IMAGE_PIXELS_MAXIMUM;
+  if (!is_small) {
+    snprintf(decoded->why, sizeof decoded->why, "it has %" PRIu64 " x %" PRIu64 " pixels, more than %" PRIu64, width,
+             height, IMAGE_PIXELS_MAXIMUM);
+    return false;
+  }
+  decoded->image = (struct image){.width = (unsigned)width, .height = (unsigned)height, .channels = channels};
+  decoded->image.pixels = memory_new((size_t)(width * height), channels);
+  return true;
+}
+
+void image_done(struct image *image)
+{
+  free(image->pixels);
+  *image = (struct image){0};
+}
+
+// Pillow's luma: ITU-R 601-2 in 16 bits of fraction.
+static void make_gray(struct image *image)
+{
+  size_t count = (size_t)image->width * image->height;
+  uint8_t *pixels = image->pixels;
+  for (size_t i = 0; i < count; i++) {
+    const uint8_t *rgb = pixels + 3 * i;
+    pixels[i] = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+  }
+  image->channels = 1;
+}
+
+static void make_three(struct image *image)
+{
+  size_t count = (size_t)image->width * image->height;
+  uint8_t *wide = memory_new(count, 3);
+  for (size_t i = 0; i < count; i++)
+    memset(wide + 3 * i, image->pixels[i], 3);
+  free(image->pixels);
+  image->pixels = wide;
+  image->channels = 3;
+}
+
+static void swap_red_and_blue(struct image *image)
+{
+  size_t count = (size_t)image->width * image->height;
+  for (size_t i = 0; i < count; i++) {
+    uint8_t red = image->pixels[3 * i];
+    image->pixels[3 * i] = image->pixels[3 * i + 2];
+    image->pixels[3 * i + 2] = red;
+  }
+}
+
+enum status image_decode(const void *bytes, size_t size, enum image_color color, const char *name,
+                         struct image *ret_image, struct error *err)
+{
+  static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, jpeg[] = {0xff, 0xd8, 0xff};
+  struct decoded decoded = {0};
+  bool is_png = size >= sizeof png && memcmp(bytes, png, sizeof png) == 0;
+  bool is_jpeg = size >= sizeof jpeg && memcmp(bytes, jpeg, sizeof jpeg) == 0;
+  *ret_image = (struct image){0};
+  if (!is_png && !is_jpeg)
+    return error_set(err, STATUS_INPUT, "cannot decode the picture", name, "a JPEG or PNG file", "it is neither");
+  if (!(is_png ? decode_png : decode_jpeg)(bytes, size, &decoded)) {
+    image_done(&decoded.image);
+    return error_set(err, STATUS_INPUT, "cannot decode the picture", name, NULL, "%s", decoded.why);
+  }
+  if (color == IMAGE_GRAY && decoded.image.channels == 3)
+    make_gray(&decoded.image);
+  else if (color != IMAGE_GRAY && decoded.image.channels == 1)
+    make_three(&decoded.image);
+  else if (color == IMAGE_BGR)
+    swap_red_and_blue(&decoded.image);
+  *ret_image = decoded.image;
+  return STATUS_OK;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// One decoder per format, behind image_decode. Inside this room only.
+#ifndef XSP_PROCESSING_DECODE_H
+#define XSP_PROCESSING_DECODE_H
+
+#include "processing/image.h"
+
+// What a decoder leaves: 3 channels are red, green, blue. Where it fails: why, and no pixels.
+struct decoded {
+  struct image image;
+  char why[200];
+};
+// Sides and channels are known: allocates the pixels. False: too many, and `why` says so.
+bool decoded_make_room(struct decoded *decoded, uint64_t width, uint64_t height, unsigned channels);
+
+// `as_gray`: one channel, where the format can make it as Pillow does; else the picture's own channels.
+bool decode_jpeg(const uint8_t *bytes, size_t size, struct decoded *ret_decoded);
+bool decode_png(const uint8_t *bytes, size_t size, struct decoded *ret_decoded);
+
+#endif

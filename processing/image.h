@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures in memory: decoded, resized, cut, and made a tensor. Same results as Pillow and NumPy: docs/processing.md states each
+// step's tolerance. No function keeps state; any thread may call them.
+#ifndef XSP_PROCESSING_IMAGE_H
+#define XSP_PROCESSING_IMAGE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define IMAGE_SIDE_MAXIMUM 65500u                // of JPEG
+#define IMAGE_PIXELS_MAXIMUM ((uint64_t)1 << 26) // a larger picture is refused before it is decoded
+
+enum image_color { IMAGE_RGB, IMAGE_BGR, IMAGE_GRAY };
+enum image_filter { // Pillow's, with its support scaled by the reduction ("antialias"); nearest is not
+  IMAGE_NEAREST,
+  IMAGE_BOX,
+  IMAGE_BILINEAR,
+  IMAGE_HAMMING,
+  IMAGE_BICUBIC,
+  IMAGE_LANCZOS
+};
+extern const char *const image_color_names[];  // "RGB", …, NULL
+extern const char *const image_filter_names[]; // "nearest", …, NULL
+
+struct image {
+  unsigned width, height, channels; // 3 or 1 channels
+  uint8_t *pixels;                  // row by row, channels together; owned
+};
+
+// A JPEG or PNG file in memory. Alpha is left out; 16 bits become 8; `color` decides channels and their order. `name` is for errors.
+// On an error *ret_image is empty. STATUS_INPUT: not such a file, damaged, cut off, or too large.
+enum status image_decode(const void *bytes, size_t size, enum image_color color, const char *name,
+                         struct image *ret_image, struct error *err) MUST_CHECK;
+// Both sides 1 to IMAGE_SIDE_MAXIMUM, at most IMAGE_PIXELS_MAXIMUM pixels. Replaces the pixels.
+void image_resize(struct image *image, unsigned width, unsigned height, enum image_filter filter);
+// The size whose shorter side is `side`, with the same aspect: the longer one is rounded down, as torchvision does. It may exceed
+// IMAGE_SIDE_MAXIMUM.
+void image_size_of_shorter_side(const struct image *image, unsigned side, uint64_t *ret_width, uint64_t *ret_height);
+// The middle; a part outside of the picture is black. Halves are rounded to even, as torchvision does.
+void image_crop_center(struct image *image, unsigned width, unsigned height);
+void image_done(struct image *image); // empties it
+
+// ---- as a tensor
+#define IMAGE_CHANNELS_MAXIMUM 3
+struct image_tensor {
+  bool channels_last;                  // height, width, channel; else channel, height, width
+  float mean[IMAGE_CHANNELS_MAXIMUM];  // (value - mean) / scale, in single precision
+  float scale[IMAGE_CHANNELS_MAXIMUM]; // not 0
+};
+// `values` has width * height * channels of them.
+void image_to_floats(const struct image *image, const struct image_tensor *how, float *values);
+// The same without arithmetic.
+void image_to_bytes(const struct image *image, bool channels_last, uint8_t *values);
+
+#endif

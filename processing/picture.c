@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a picture, and their parameters as text. Called by manifests/ and the runner.
+#include "processing/picture.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+unsigned picture_channels(const struct picture *picture)
+{
+  return picture->color == IMAGE_GRAY ? 1 : 3;
+}
+
+void picture_format(const struct picture *picture, struct buf *out)
+{
+  const float *mean = picture->tensor.mean, *scale = picture->tensor.scale;
+  buf_format(out, "%d %d %u %u %u %u %u %d", (int)picture->color, (int)picture->filter, picture->width, picture->height,
+             picture->resize_width, picture->resize_height, picture->shorter_side, picture->tensor.channels_last);
+  for (int i = 0; i < IMAGE_CHANNELS_MAXIMUM; i++)
+    buf_format(out, " %.9g %.9g", (double)mean[i], (double)scale[i]);
+}
+
+static bool is_size(unsigned width, unsigned height)
+{
+  return width >= 1 && height >= 1 && width <= IMAGE_SIDE_MAXIMUM && height <= IMAGE_SIDE_MAXIMUM &&
+         (uint64_t)width * height <= IMAGE_PIXELS_MAXIMUM;
+}
+
+bool picture_parse(const char *text, struct picture *ret_picture)
+{
+  struct picture picture = {0};
+  int color = -1, filter = -1, is_last = -1;
+  float *mean = picture.tensor.mean, *scale = picture.tensor.scale;
+  if (sscanf(text, "%d %d %u %u %u %u %u %d %f %f %f %f %f %f", &color, &filter, &picture.width, &picture.height,
+             &picture.resize_width, &picture.resize_height, &picture.shorter_side, &is_last, &mean[0], &scale[0],
+             &mean[1], &scale[1], &mean[2], &scale[2]) != 14)
+    return false;
+  for (int i = 0; i < IMAGE_CHANNELS_MAXIMUM; i++)
+    if (!isfinite(mean[i]) || !isfinite(scale[i]) || scale[i] == 0)
+      return false;
+  if (color < IMAGE_RGB || color > IMAGE_GRAY || filter < IMAGE_NEAREST || filter > IMAGE_LANCZOS || is_last < 0 ||
+      is_last > 1 || !is_size(picture.width, picture.height) || picture.shorter_side > IMAGE_SIDE_MAXIMUM ||
+      (picture.resize_width != 0 && !is_size(picture.resize_width, picture.resize_height)))
+    return false;
+  picture.color = (enum image_color)color;
+  picture.filter = (enum image_filter)filter;
+  picture.tensor.channels_last = is_last == 1;
+  *ret_picture = picture;
+  return true;
+}
+
+enum status picture_resize(const struct picture *picture, struct image *image, const char *name, struct error *err)
+{
+  uint64_t width = picture->resize_width, height = picture->resize_height;
+  if (width == 0 && picture->shorter_side == 0)
+    return STATUS_OK;
+  if (width == 0)
+    image_size_of_shorter_side(image, picture->shorter_side, &width, &height);
+  if (width > IMAGE_SIDE_MAXIMUM || height > IMAGE_SIDE_MAXIMUM || width * height > IMAGE_PIXELS_MAXIMUM)
+    return error_set(err, STATUS_INPUT, "cannot resize the picture", name, "a resize to both sides, [height, width]",
+                     "%u x %u pixels would become %" PRIu64 " x %" PRIu64, image->width, image->height, width, height);
+  image_resize(image, (unsigned)width, (unsigned)height, picture->filter);
+  return STATUS_OK;
+}
+
+void picture_crop(const struct picture *picture, struct image *image)
+{
+  if (image->width != picture->width || image->height != picture->height)
+    image_crop_center(image, picture->width, picture->height);
+}
