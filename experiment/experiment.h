@@ -4,6 +4,7 @@
 #define XSP_EXPERIMENT_EXPERIMENT_H
 
 #include "experiment/compare.h"            // variants against each other, as a table
+#include "experiment/evaluation.h"         // models over labelled data
 #include "experiment/model_experiment.h"   // models in their frameworks, by runners
 #include "experiment/peaks.h"              // what the CPUs can do at best
 #include "experiment/program_experiment.h" // unmodified programs

@@ -102,9 +102,8 @@ static enum status describe_device(const struct profile_options *options, const 
   return STATUS_OK;
 }
 
-// Variants run on one machine, but with a library each: each has a system row of its own.
-static enum status add_experiment(struct store *store, const struct profile_options *options, size_t variant,
-                                  const struct profile_found *found, struct error *err)
+enum status model_experiment_add(struct store *store, const struct profile_options *options, size_t variant,
+                                 int64_t experiment_id, const struct profile_found *found, struct error *err)
 {
   struct arena arena = {0};
   struct store_system_value values[6 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
@@ -116,7 +115,7 @@ static enum status add_experiment(struct store *store, const struct profile_opti
         (struct store_system_value){.key = "pinned_algorithms", .text = variant_pinned_by(&options->variants[variant])};
   enum status status = describe_device(options, found, &arena, values, &count, err);
   struct store_experiment row = {
-      .experiment_id = experiment_id_of(variant),
+      .experiment_id = experiment_id,
       .name = options->name,
       .workload = options->runner.model_path,
       .framework = found->framework,
@@ -233,7 +232,8 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
   }
   for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane += options->set_count) {
     size_t variant = variant_of(experiment, lane);
-    XSP_TRY(add_experiment(experiment->store, options, variant, &experiment->result->found[variant], err));
+    XSP_TRY(model_experiment_add(experiment->store, options, variant, experiment_id_of(variant),
+                                 &experiment->result->found[variant], err));
   }
   if (experiment->progress.started_s == 0)
     experiment->progress.started_s = experiment->committed_s = progress_now_s();

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What model_experiment.c asks of cold.c and model_spans.c.
+// What model_experiment.c, cold.c, model_spans.c and evaluation.c ask of each other.
 #ifndef XSP_EXPERIMENT_MODEL_PARTS_H
 #define XSP_EXPERIMENT_MODEL_PARTS_H
 
 #include "experiment/model_experiment.h"
 
+// The rows of an experiment with a model and of its system. Variants run on one machine, but with a library each: each has a system
+// row of its own.
+enum status model_experiment_add(struct store *store, const struct profile_options *options, size_t variant,
+                                 int64_t experiment_id, const struct profile_found *found,
+                                 struct error *err) MUST_CHECK;
 // First inferences of fresh processes (`xsp profile --cold N`): start, load, one inference, end; N times per variant,
 // batch size and level set asked for that has no kernels (none: at M). They are runs of their own, from `first_run_id` on, and warm-ups: no statistic pools them with later
 // inferences. An interrupted measurement keeps what was recorded.

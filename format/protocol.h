@@ -12,6 +12,9 @@
 //   xsp:    predict BATCH WARMUP(0|1|cold)                        one inference under one model span
 //   runner: done                                                  answers predict, prepare and flush
 //   xsp:    prepare BATCH                                         makes and fills the inputs, outside any prediction
+//   xsp:    picture PATH                                          a picture of the coming inference
+//   xsp:    infer WARMUP(0|1) OUTPUT                              predict, whose input is made of the pictures
+//   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done
 //   xsp:    describe                                              what the model takes and gives, a line for each, then done
 //   runner: input|output NAME TYPE SHAPE                          TYPE: a number, 0 where it is unknown; SHAPE: "N,3,?", "-"
 //   xsp:    flush                                                 what the framework holds back is published

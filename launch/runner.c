@@ -247,6 +247,25 @@ enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inf
   return ask(runner, (const char *const[]){"predict", number, kinds[kind]}, 3, err);
 }
 
+enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
+                         const char *output, runner_score_fn visit, void *context, struct error *err)
+{
+  for (size_t i = 0; i < count; i++)
+    XSP_TRY(ask(runner, (const char *const[]){"picture", paths[i]}, 2, err));
+  XSP_TRY(send_request(runner, (const char *const[]){"infer", kind == INFERENCE_WARMUP ? "1" : "0", output}, 3, err));
+  for (;;) {
+    char answer[PROTOCOL_LINE_MAXIMUM];
+    char *fields[PROTOCOL_FIELDS];
+    size_t field_count = 0;
+    XSP_TRY(read_answer(runner, answer, fields, &field_count, err));
+    if (strcmp(fields[0], "done") == 0)
+      return STATUS_OK;
+    if (field_count != 4 || strcmp(fields[0], "score") != 0)
+      return something_else(runner, fields[0], "infer", err);
+    visit(context, strtoul(fields[1], NULL, 10), strtoul(fields[2], NULL, 10), strtof(fields[3], NULL));
+  }
+}
+
 enum status runner_flush(struct runner *runner, struct error *err)
 {
   return ask(runner, (const char *const[]){"flush"}, 1, err);

@@ -65,6 +65,10 @@ enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHE
 enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
 enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind,
                            struct error *err) MUST_CHECK;
+// One inference of pictures. `visit` gets the best classes of each: its number, the class's place among the scores, the score.
+typedef void (*runner_score_fn)(void *context, size_t item, size_t place, float score);
+enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
+                         const char *output, runner_score_fn visit, void *context, struct error *err) MUST_CHECK;
 // Inputs and outputs of the opened model: `visit` gets "input" or "output", the name, type (0: unknown) and shape ("N,3,224",
 // "-": unknown).
 typedef void (*runner_visit_fn)(void *context, const char *kind, const char *name, enum tensor_type type,

@@ -32,6 +32,12 @@ void expectation_format(const struct expectation *expectation, struct buf *out)
   snprintf(fill, sizeof fill, "%d", (int)expectation->fill.kind);
   snprintf(low, sizeof low, "%.17g", expectation->fill.low);
   snprintf(high, sizeof high, "%.17g", expectation->fill.high);
+  struct buf picture = {0};
+  buf_text(&picture, "-");
+  if (expectation->is_image) {
+    buf_clear(&picture);
+    picture_format(&expectation->picture, &picture);
+  }
   const char *fields[] = {expectation->is_output ? "output" : "input",
                           expectation->where,
                           expectation->info.name,
@@ -39,8 +45,10 @@ void expectation_format(const struct expectation *expectation, struct buf *out)
                           shape,
                           fill,
                           low,
-                          high};
+                          high,
+                          picture.data};
   protocol_format(out, fields, sizeof fields / sizeof fields[0]);
+  buf_done(&picture);
   if (out->length > 0) // its newline
     out->data[--out->length] = 0;
 }
@@ -65,7 +73,7 @@ bool expectation_parse(const char *text, struct arena *arena, struct expectation
 {
   char *fields[PROTOCOL_FIELDS];
   char *copy = arena_copy(arena, text, strlen(text));
-  if (protocol_parse(copy, fields) != 8)
+  if (protocol_parse(copy, fields) != 9)
     return false;
   long type = strtol(fields[3], NULL, 10), fill = strtol(fields[5], NULL, 10);
   if (fill < RULE_DEFAULT || fill > RULE_INTEGERS || type < 0 || type >= TENSOR_TYPES)
@@ -76,6 +84,9 @@ bool expectation_parse(const char *text, struct arena *arena, struct expectation
       .info = {.name = fields[2], .type = (enum tensor_type)type},
       .has_shape = strcmp(fields[4], "-") != 0,
       .fill = {(enum fill_kind)fill, strtod(fields[6], NULL), strtod(fields[7], NULL)},
+      .is_image = strcmp(fields[8], "-") != 0,
   };
+  if (ret_expectation->is_image && !picture_parse(fields[8], &ret_expectation->picture))
+    return false;
   return !ret_expectation->has_shape || parse_shape(fields[4], &ret_expectation->info);
 }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "frameworks/frameworks.h"
+#include "processing/processing.h"
 
 #include <stdbool.h>
 
@@ -21,9 +22,11 @@ struct fill_rule {
 struct expectation {
   bool is_output;
   const char *where;       // for errors: "models/x.yml:12"
-  struct tensor_info info; // type 0: any
+  struct tensor_info info; // type 0: any; name "": the model's only one
   bool has_shape;
   struct fill_rule fill;
+  bool is_image; // its values are made of pictures, where there are some
+  struct picture picture;
 };
 
 #define EXPECTATION_SHAPE_SIZE 512

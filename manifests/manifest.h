@@ -20,9 +20,13 @@ struct manifest_texts {
 };
 struct manifest_tensor {
   struct expectation expectation;
-  unsigned line;         // of its entry
-  const char *fill_text; // for people: "zeros"; NULL: by type and name
-  const char *fill_file; // as written; NULL: the values are made
+  unsigned line;           // of its entry
+  const char *fill_text;   // for people: "zeros"; NULL: by type and name
+  const char *fill_file;   // as written; NULL: the values are made
+  bool is_scores;          // an output: scores of classes
+  const char *labels_file; // of is_scores, as written: a line for each class; NULL: they have no names
+  unsigned channels;       // of a picture, and how many values are listed: 0: one for all
+  size_t mean_count, scale_count;
 };
 struct manifest_size {
   const char *name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs and outputs in a manifest's format. For the table in manifest.c.
-#include "manifests/fields.h"
+#include "manifests/modalities.h"
 
 #include <string.h>
 
@@ -147,9 +147,12 @@ enum status field_tensors(const struct fields *fields, const struct field *field
     tensor->line = entry->line;
     tensor->expectation.is_output = !is_input;
     tensor->expectation.where = arena_copy(fields->arena, where, strlen(where));
-    XSP_TRY(
-        fields_read(fields, is_input ? input_keys : output_keys, entry, is_input ? "an input" : "an output", tensor));
+    tensor->expectation.info.name = "";
+    const struct field *keys = modality_keys(entry, is_input), *plain_keys = is_input ? input_keys : output_keys;
+    XSP_TRY(fields_read(fields, keys != NULL ? keys : plain_keys, entry, is_input ? "an input" : "an output", tensor));
     const char *name = tensor->expectation.info.name;
+    if (name[0] == 0 && node->count > 1)
+      return fields_wrong(fields, entry, "name: data", "of several %s each needs a name", field->key);
     for (size_t i = 0; i + 1 < count; i++)
       if (strcmp(tensors[i].expectation.info.name, name) == 0)
         return fields_wrong(fields, entry, "one of them", "%.100s is listed twice, first in line %u", name,

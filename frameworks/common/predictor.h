@@ -111,6 +111,7 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   struct xsp_context model_span;
   int64_t batch;                  // set by the runner before each prepare
   bool is_warmup, is_cold;        // set by the runner before each predict
+  bool keep_outputs;              // set by the runner before a predict after which it asks for outputs
   struct reported_times reported; // set by predict where the predictor tells_times
   // Ticks that xsp's own code has spent inside this process's inferences so far; NULL: none is called there.
   uint64_t (*own_ticks)(void);
@@ -176,8 +177,12 @@ struct predictor {
   // The inputs of the coming inferences, whenever they were made anew: their shapes may be others than before, their
   // memory stays until the next call. Outside any span: what a framework must rebuild for a shape belongs here. May be NULL.
   enum status (*prepare)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
-  // One inference; the caller has the model span open on this thread. Outputs are computed and dropped.
+  // One inference; the caller has the model span open on this thread. Outputs are computed and dropped, unless keep_outputs.
   enum status (*predict)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
+  // One output of the last inference, which keep_outputs was set for: its data is valid until the next predict. Called outside
+  // the model span. NULL: this predictor does not hand out outputs.
+  enum status (*read_output)(struct predictor_model *model, size_t number, struct tensor *ret_output,
+                             struct error *err);
   // After the last predict of a batch of work: publish what the framework holds back (profile files). May be NULL.
   enum status (*flush)(struct predictor_model *model, struct error *err);
   // Makes ready what flush took down; called outside any span, before the next predict. May be NULL.

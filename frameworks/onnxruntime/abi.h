@@ -92,6 +92,7 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
     (const struct ort_memory_info *, void *data, size_t size_bytes, const int64_t *shape, size_t rank,                 \
      int element_type, struct ort_value **))                                                                           \
   X(is_tensor, 50, 1, struct ort_status *, (const struct ort_value *, int *))                                          \
+  X(tensor_data, 51, 1, struct ort_status *, (struct ort_value *, void **))                                            \
   X(fill_strings, 52, 1, struct ort_status *, (struct ort_value *, const char *const *texts, size_t count))            \
   X(tensor_info_of, 55, 1, struct ort_status *, (const struct ort_type_info *, const struct ort_tensor_info **))       \
   X(value_kind, 56, 1, struct ort_status *, (const struct ort_type_info *, int *))                                     \

@@ -226,6 +226,7 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
 {
   struct onnxruntime_state *state = model->state;
   enum status status = STATUS_OK;
+  release_values(state, state->outputs, state->output_count); // of the one before
   for (size_t i = 0; i < state->input_count && status == STATUS_OK; i++)
     status = make_value(state, &inputs[i], &state->inputs[i], err);
   if (status == STATUS_OK) {
@@ -234,11 +235,44 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
                        state->input_count, state->output_names, state->output_count, state->outputs);
     status = onnxruntime_status(state, failed, "cannot run model", err);
   }
-  release_values(state, state->outputs, state->output_count);
+  if (!model->keep_outputs)
+    release_values(state, state->outputs, state->output_count);
   release_values(state, state->inputs, state->input_count);
   if (status == STATUS_OK && state->route == ONNXRUNTIME_PROFILE_FILE)
     vector_add(&state->waiting)->model = model->model_span;
   return status;
+}
+
+static enum status read_shape(struct onnxruntime_state *state, const struct ort_tensor_info *info,
+                              struct tensor *tensor, struct error *err)
+{
+  size_t rank = 0, bytes = tensor_type_facts(tensor->info->type)->bytes;
+  TRY_ORT(state->api.dimension_count(info, &rank), "cannot read an output");
+  if (rank > TENSOR_MAXIMUM_RANK)
+    return error_set(err, STATUS_INPUT, "cannot read an output", tensor->info->name, NULL,
+                     "it has %zu dimensions, at most %d are handled", rank, TENSOR_MAXIMUM_RANK);
+  TRY_ORT(state->api.dimensions(info, tensor->shape, rank), "cannot read an output");
+  for (size_t i = 0; i < rank; i++)
+    bytes *= (size_t)tensor->shape[i];
+  tensor->size_bytes = bytes;
+  return STATUS_OK;
+}
+
+static enum status onnxruntime_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
+                                           struct error *err)
+{
+  struct onnxruntime_state *state = model->state;
+  struct ort_tensor_info *info = NULL;
+  *ret_output = (struct tensor){.info = &model->outputs[number]};
+  if (ret_output->info->type == 0 || ret_output->info->type == TENSOR_STRING)
+    return error_set(err, STATUS_INPUT, "cannot read an output", ret_output->info->name, "another output",
+                     "it is not a tensor of numbers");
+  TRY_ORT(state->api.tensor_info_of_value(state->outputs[number], &info), "cannot read an output");
+  enum status status = read_shape(state, info, ret_output, err);
+  state->api.release_tensor_info(info);
+  XSP_TRY(status);
+  TRY_ORT(state->api.tensor_data(state->outputs[number], &ret_output->data), "cannot read an output");
+  return STATUS_OK;
 }
 
 // Ends the session's profile and publishes it. A profile cannot be resumed, so the session goes with it.
@@ -274,6 +308,7 @@ static enum status onnxruntime_resume(struct predictor_model *model, struct erro
 static void onnxruntime_close(struct predictor_model *model)
 {
   struct onnxruntime_state *state = model->state;
+  release_values(state, state->outputs, state->outputs != NULL ? state->output_count : 0);
   if (state->session != NULL)
     onnxruntime_flush(model, NULL);
   if (state->session != NULL)
@@ -301,6 +336,7 @@ const struct predictor predictor_onnxruntime = {
     .check = onnxruntime_check,
     .open = onnxruntime_open,
     .predict = onnxruntime_predict,
+    .read_output = onnxruntime_read_output,
     .flush = onnxruntime_flush,
     .resume = onnxruntime_resume,
     .close = onnxruntime_close,

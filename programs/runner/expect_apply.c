@@ -26,7 +26,8 @@ static enum status compare_shape(struct tensor_info *info, const struct expectat
     return error_set(err, STATUS_INPUT, misfit, expectation->where, advice,
                      "%s %.100s has %u dimensions in the model, %u here", what, info->name, info->rank, wanted->rank);
   for (unsigned i = 0; i < info->rank; i++) {
-    if (info->shape[i] < 0 || info->shape[i] == wanted->shape[i])
+    bool is_any_batch = expectation->is_image && i == 0;
+    if (info->shape[i] < 0 || info->shape[i] == wanted->shape[i] || is_any_batch)
       continue;
     char here[64];
     snprintf(here, sizeof here, "%" PRId64, wanted->shape[i]);
@@ -103,9 +104,28 @@ static enum status check_listed(const struct predictor_model *model, const struc
   return STATUS_OK;
 }
 
-enum status expectations_apply(struct predictor_model *model, const struct expectation *expectations, size_t count,
+// An entry without a name is about the only input or output.
+static enum status name_only_one(const struct tensor_info *infos, size_t count, struct expectation *expectation,
+                                 struct error *err)
+{
+  char names[256];
+  if (expectation->info.name[0] != 0 || infos == NULL)
+    return STATUS_OK;
+  if (count == 1) {
+    expectation->info.name = infos[0].name;
+    return STATUS_OK;
+  }
+  list_names(infos, count, names, sizeof names);
+  return error_set(err, STATUS_INPUT, misfit, expectation->where, "name: …, one of them", "the model has %zu %s: %s",
+                   count, expectation->is_output ? "outputs" : "inputs", names);
+}
+
+enum status expectations_apply(struct predictor_model *model, struct expectation *expectations, size_t count,
                                struct error *err)
 {
+  for (size_t i = 0; i < count; i++)
+    XSP_TRY(expectations[i].is_output ? name_only_one(model->outputs, model->output_count, &expectations[i], err)
+                                      : name_only_one(model->inputs, model->input_count, &expectations[i], err));
   for (size_t i = 0; i < count; i++) {
     const struct expectation *expectation = &expectations[i];
     if (!expectation->is_output) {

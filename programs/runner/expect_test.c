@@ -72,7 +72,7 @@ static void the_text_keeps_all(void **state)
 
 static void what_the_model_leaves_free_is_taken_from_the_manifest(void **state)
 {
-  const struct expectation both[] = {whole_a(), whole_b()};
+  struct expectation both[] = {whole_a(), whole_b()};
   assert_int_equal(expectations_apply(&model, both, 2, NULL), STATUS_OK);
   assert_int_equal(infos[0].shape[2], 224);
   assert_int_equal(infos[0].shape[0], -1);
@@ -100,7 +100,7 @@ static void what_does_not_fit_is_refused(void **state)
 
 static void outputs_are_compared_where_they_are_told(void **state)
 {
-  const struct expectation output = expect(&(struct expectation){
+  struct expectation output = expect(&(struct expectation){
       .is_output = true, .where = "m.yml:9", .info = {.name = "y", .rank = 1, .shape = {5}}, .has_shape = true});
   assert_int_equal(expectations_apply(&model, &output, 1, NULL), STATUS_OK);
   struct tensor_info told = {.name = "y", .rank = 1, .shape = {4}};

@@ -9,9 +9,10 @@
 #include "manifests/expect.h"
 #include "programs/runner/arguments.h"
 
-// Compares the model with what its manifest expects, and fills in what the framework leaves open. Errors: STATUS_INPUT, with
+// Compares the model with what its manifest expects, and fills in what the framework leaves open, and names that the manifest leaves
+// out. Errors: STATUS_INPUT, with
 // the manifest's line.
-enum status expectations_apply(struct predictor_model *model, const struct expectation *expectations, size_t count,
+enum status expectations_apply(struct predictor_model *model, struct expectation *expectations, size_t count,
                                struct error *err) MUST_CHECK;
 
 // Values of an input that was not given: by a rule, or from the input's name and type. The same on every machine.

@@ -10,6 +10,7 @@
 #include "programs/runner/arguments.h"
 #include "programs/runner/control.h"
 #include "programs/runner/inputs.h"
+#include "programs/runner/pictures.h"
 #include "programs/runner/process.h"
 #include <xsp/tracer.h>
 
@@ -38,9 +39,10 @@ struct runner {
   struct predictor_model model;
   bool is_open, was_asked_to_end;
   struct inputs inputs;
-  struct xsp_site *site;   // of the model span; NULL without a session
-  uint16_t interval_track; // of inferences that are not made in this process; 0: none yet
-  uint64_t first_ticks;    // with first_ns: how long a tick is
+  struct pictures pictures; // of the coming `infer`
+  struct xsp_site *site;    // of the model span; NULL without a session
+  uint16_t interval_track;  // of inferences that are not made in this process; 0: none yet
+  uint64_t first_ticks;     // with first_ns: how long a tick is
   uint64_t first_ns;
 };
 
@@ -227,6 +229,25 @@ static enum status predict(struct runner *runner, int64_t batch, const char *kin
   return status;
 }
 
+// An inference whose input is made of the pictures, and what it found.
+static enum status infer(struct runner *runner, const char *kind, const char *output, struct error *err)
+{
+  int64_t batch = (int64_t)runner->pictures.paths.count;
+  if (runner->predictor->read_output == NULL)
+    return error_set(err, STATUS_INPUT, "cannot read the scores", runner->predictor->name,
+                     "another framework (xsp check)", "the predictor does not hand out outputs");
+  if (batch == 0)
+    return error_set(err, STATUS_USE, "wrong use of xsp-runner", "infer", NULL, "there are no pictures");
+  XSP_TRY(prepare(runner, batch, err));
+  XSP_TRY(pictures_fill(&runner->pictures, &runner->arguments, &runner->inputs, err));
+  pictures_clear(&runner->pictures);
+  runner->model.keep_outputs = true;
+  XSP_TRY(predict(runner, batch, kind, err));
+  XSP_TRY(scores_send(runner->predictor, &runner->model, output, batch, runner->arguments.control_fd, err));
+  xsp_tracers_flush();
+  return STATUS_OK;
+}
+
 static void describe_tensors(int fd, const char *kind, const struct tensor_info *infos, size_t count)
 {
   for (size_t i = 0; i < count; i++) {
@@ -258,6 +279,10 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
     xsp_tracers_flush(); // what belongs to this inference is read before the next
     return STATUS_OK;
   }
+  if (count == 2 && strcmp(request, "picture") == 0)
+    return pictures_add(&runner->pictures, fields[1], err);
+  if (count == 3 && strcmp(request, "infer") == 0)
+    return infer(runner, fields[1], fields[2], err);
   if (count == 1 && strcmp(request, "describe") == 0) {
     describe_tensors(runner->arguments.control_fd, "input", runner->model.inputs, runner->model.input_count);
     describe_tensors(runner->arguments.control_fd, "output", runner->model.outputs, runner->model.output_count);
@@ -349,6 +374,7 @@ int main(int count, char **values)
   if (runner.is_open)
     predictor_close(runner.predictor, &runner.model);
   inputs_done(&runner.inputs);
+  pictures_clear(&runner.pictures);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone
     folder_remove_flat(runner.arguments.options.work_directory);
   arena_done(&runner.arena);

@@ -10,9 +10,12 @@
 
 // Fills what follows from the model argument, a model's file or folder, or a manifest: runner.model_path, inputs, dims and
 // expectations, name, variants, workload, and batches where the command line has none. Finds or makes a manifest's
-// model. Everything lives in `arena`.
-enum status profile_model(const struct invocation *invocation, struct profile_options *profile, struct arena *arena,
+// model. *ret_manifest: NULL where `model` is not a manifest. Everything lives in `arena`.
+enum status profile_model(const struct invocation *invocation, const char *model, struct arena *arena,
+                          struct profile_options *profile, const struct manifest **ret_manifest,
                           struct error *err) MUST_CHECK;
+// The command line as it was typed.
+const char *profile_command(struct arena *arena);
 // The variants of --framework and --library. `frameworks`: names separated by commas, NULL: by the model's name. A framework
 // has as many variants as it has --library options, at least one.
 enum status profile_variants(const struct invocation *invocation, const char *frameworks, const char *model_path,

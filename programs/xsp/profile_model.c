@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model argument of `xsp profile`; see profile.h. A manifest has defaults: the command line overrides them
+// The model argument of `xsp profile` and `xsp evaluate`; see profile.h. A manifest has defaults: the command line overrides them
 // where that leaves the same model.
 #include "base/slice.h"
 #include "programs/xsp/output.h"
@@ -52,14 +52,14 @@ static void put_bytes(struct profile_options *profile, const struct model_files 
 
 // ---- a model's own file or folder, or the function that makes it -----------------------------------------------------
 
-static enum status plain_model(const struct invocation *invocation, struct profile_options *profile,
+static enum status plain_model(const struct invocation *invocation, const char *model, struct profile_options *profile,
                                struct arena *arena, struct error *err)
 {
   struct runner_options *runner = &profile->runner;
-  size_t length = strlen(invocation->arguments[0]);
-  while (length > 1 && invocation->arguments[0][length - 1] == '/') // a folder's name is its last part
+  size_t length = strlen(model);
+  while (length > 1 && model[length - 1] == '/') // a folder's name is its last part
     length--;
-  runner->model_path = arena_copy(arena, invocation->arguments[0], length);
+  runner->model_path = arena_copy(arena, model, length);
   bool is_file = !predictor_names_function(runner->model_path);
   if (is_file && access(runner->model_path, R_OK) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
@@ -116,13 +116,14 @@ static void describe(struct profile_options *profile, const struct manifest *man
   put_text(profile, "reference", manifest->reference);
 }
 
-static enum status from_manifest(const struct invocation *invocation, struct profile_options *profile,
-                                 struct arena *arena, struct error *err)
+static enum status from_manifest(const struct invocation *invocation, const char *path, struct profile_options *profile,
+                                 struct arena *arena, const struct manifest **ret_manifest, struct error *err)
 {
   struct manifest *manifest = arena_alloc(arena, sizeof *manifest);
+  *ret_manifest = manifest;
   struct manifest_model model;
   const struct predictor *predictor = NULL;
-  XSP_TRY(manifest_load(invocation->arguments[0], arena, manifest, err));
+  XSP_TRY(manifest_load(path, arena, manifest, err));
   XSP_TRY(manifest_predictor(manifest, &predictor, err));
   XSP_TRY(check_framework(invocation, manifest, err));
   XSP_TRY(profile_variants(invocation, manifest->framework, "", arena, profile, err));
@@ -143,9 +144,10 @@ static enum status from_manifest(const struct invocation *invocation, struct pro
   return STATUS_OK;
 }
 
-enum status profile_model(const struct invocation *invocation, struct profile_options *profile, struct arena *arena,
-                          struct error *err)
+enum status profile_model(const struct invocation *invocation, const char *model, struct arena *arena,
+                          struct profile_options *profile, const struct manifest **ret_manifest, struct error *err)
 {
-  return manifest_recognises(invocation->arguments[0]) ? from_manifest(invocation, profile, arena, err)
-                                                       : plain_model(invocation, profile, arena, err);
+  *ret_manifest = NULL;
+  return manifest_recognises(model) ? from_manifest(invocation, model, profile, arena, ret_manifest, err)
+                                    : plain_model(invocation, model, profile, arena, err);
 }

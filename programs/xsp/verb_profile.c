@@ -166,7 +166,7 @@ static enum status tracer_list(const struct invocation *invocation, const char *
   return STATUS_OK;
 }
 
-static const char *command_line(struct arena *arena)
+const char *profile_command(struct arena *arena)
 {
   char text[4096];
   size_t length = small_file_read("/proc/self/cmdline", text, sizeof text);
@@ -182,7 +182,8 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
                                struct arena *arena, struct error *err)
 {
   struct runner_options *runner = &profile->runner;
-  XSP_TRY(profile_model(invocation, profile, arena, err));
+  const struct manifest *manifest;
+  XSP_TRY(profile_model(invocation, invocation->arguments[0], arena, profile, &manifest, err));
   profile->sequential = invocation_has(invocation, "sequential");
   char *program = arena_alloc(arena, PATH_MAX);
   char *tracers = arena_alloc(arena, PATH_MAX);
@@ -225,7 +226,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   if (profile->warmups == 0)
     profile->warmups = 1;
   XSP_TRY(invocation_unsigned(invocation, "cold", 0, 10000, &profile->cold, err));
-  profile->command = command_line(arena);
+  profile->command = profile_command(arena);
   profile->output_path = invocation_value(invocation, "output");
   if (profile->output_path == NULL)
     profile->output_path = arena_format(arena, "%s.xsp", profile->name);

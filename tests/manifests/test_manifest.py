@@ -124,7 +124,7 @@ class FormatTest(ManifestCase):
                 *({"framework": {"name": "script", "version": version}} for version in
                   (">=2.14", ">= 1.2, != 1.3,<2", "~=1.2", "==2.0rc1", "<3.0.dev1")),
                 *({"inputs": [{**tensor, "type": kind}]} for kind in
-                  SCHEMA["properties"]["inputs"]["items"]["properties"]["type"]["enum"]),
+                  SCHEMA["properties"]["inputs"]["items"]["anyOf"][0]["properties"]["type"]["enum"]),
                 *({"inputs": [{**tensor, "fill": fill}]} for fill in
                   ("uniform", "zeros", "ones", {"constant": -1.5}, {"constant": 2}, {"uniform": [0, 1.5]},
                    {"integers": [-3, 3]}, {"file": "x.npy"})),
@@ -134,6 +134,12 @@ class FormatTest(ManifestCase):
                 {"model": {"package": "a", "file": "..a/b..onnx"}},
                 {"model": {"generator": "g/a.py", "produces": "x.pb", "arguments": ["a", "-b"], "uses": ["../c.py"],
                            "python": ["numpy", "onnx>=1,<9"]}},
+                *({"inputs": [{"type": "image", "parameters": {"dimensions": [3, 227, 227], **more}}]} for more in
+                  ({}, {"color_mode": "BGR", "layout": "NHWC"}, {"mean": [0, 0, 0]}, {"mean": -1.5, "scale": 2},
+                   {"scale": [0.5, 1, 2]}, {"element_type": "uint8"}, {"resize": 256}, {"resize": [300, 200]}, {"resize": "none"},
+                   {"filter": "lanczos"})),
+                {"inputs": [{"type": "image", "name": "a", "parameters": {"dimensions": [1, 8, 9], "color_mode": "GRAY"}}, tensor]},
+                {"outputs": [{"type": "feature"}]}, {"outputs": [{"type": "feature", "name": "y", "parameters": {"labels": "x.txt"}}]},
                 {"version": "2024-01-01"}, {"name": "A" * 100}, {"inputs": [{"name": "a", "shape": [2147483647] * 16}]})], good=True)
 
     def test_bad_ones(self):
@@ -169,6 +175,16 @@ class FormatTest(ManifestCase):
                   ("random", 0, [], {}, {"constant": "a"}, {"uniform": [1]}, {"uniform": [1, 2, 3]}, {"uniform": 1},
                    {"integers": [0.5, 1]}, {"file": 1}, {"zeros": 1}, {"constant": 1, "file": "x"})),
                 {"outputs": [{"name": "y", "fill": "zeros"}]},
+                *({"inputs": [{"type": "image", "parameters": parameters}]} for parameters in
+                  (None, [], {}, {"dimensions": [3, 8]}, {"dimensions": [3, 8, 8, 8]}, {"dimensions": [4, 8, 8]},
+                   {"dimensions": [3, 0, 8]}, {"dimensions": [3, 8, 65501]}, {"dimensions": "3"},
+                   *({"dimensions": [3, 8, 8], **more} for more in
+                     ({"color_mode": "rgb"}, {"layout": "CHW"}, {"mean": []}, {"mean": [1, 2]}, {"mean": "0"}, {"scale": 0},
+                      {"scale": [1, 0, 1]}, {"element_type": "float16"}, {"resize": 0}, {"resize": [8]}, {"resize": "fit"},
+                      {"filter": "cubic"}, {"shape": [1]})))),
+                {"inputs": [{"type": "image"}]}, {"inputs": [{"type": "image", "shape": [1], "parameters": {"dimensions": [3, 8, 8]}}]},
+                {"outputs": [{"type": "image", "parameters": {"dimensions": [3, 8, 8]}}]}, {"inputs": [{"type": "feature"}]},
+                {"outputs": [{"type": "feature", "parameters": {"label": "x"}}]}, {"outputs": [{"type": "feature", "parameters": {"labels": ""}}]},
                 {"dims": {}}, {"dims": []}, {"dims": {"a": 0}}, {"dims": {"a": "1"}}, {"dims": {"a=b": 1}},
                 {"dims": {"a": 2147483648}}, {"batches": []}, {"batches": 1}, {"batches": [0]}, {"batches": [1.5]},
                 {"batches": ["1"]}, {"batches": [1048577]}, {"batches": [2, 2]}, {"batches": list(range(1, 66))})]
@@ -187,6 +203,18 @@ class FormatTest(ManifestCase):
         parts = [block for block in blocks if block.startswith("model:")]
         self.assertEqual((len(whole), len(parts)), (2, 2))
         self.agree(whole + [manifest(**yaml.safe_load(block)) for block in parts], good=True)
+
+    def test_pictures_that_keys_together_cannot_make(self):
+        """Beyond the schema."""
+        def refused(reason, *entries):
+            result = self.xsp("check", "--syntax", self.write(manifest(inputs=list(entries))), status=2)
+            self.assertIn(reason, result.line)
+        for reason, more in (("color_mode", {"color_mode": "GRAY"}), ("color_mode", {"dimensions": [1, 8, 8], "color_mode": "RGB"}),
+                             ("channels", {"dimensions": [1, 8, 8], "mean": [1, 2, 3]}), ("channels", {"scale": [2]}),
+                             ("uint8", {"element_type": "uint8", "mean": 3}), ("too large", {"dimensions": [3, 20000, 20000]})):
+            with self.subTest(more):
+                refused(reason, {"type": "image", "parameters": {"dimensions": [3, 8, 8], **more}})
+        refused("each needs a name", {"type": "image", "parameters": {"dimensions": [3, 8, 8]}}, {"name": "b"})
 
     def test_the_manifests_of_this_checkout(self):
         self.agree([path.read_text() for path in sorted((SOURCE / "models").glob("*.yml"))], good=True)

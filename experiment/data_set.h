@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Labelled inputs of an evaluation: a folder with a folder for each class, or a table of files and labels (CSV).
+#ifndef XSP_EXPERIMENT_DATA_SET_H
+#define XSP_EXPERIMENT_DATA_SET_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DATA_ITEMS_MOST 10000000
+#define DATA_NO_CLASS SIZE_MAX // the label is none of the model's classes
+
+struct data_item {
+  const char *path;  // as it can be opened
+  const char *label; // as written; NULL: not labelled
+  size_t place;      // of its class among the model's scores, by data_set_resolve; DATA_NO_CLASS: unknown
+};
+struct data_set {
+  const char *path; // as given
+  struct data_item *items;
+  size_t count;
+  size_t left_out;     // files that are no pictures by their names
+  const char **labels; // distinct ones, sorted
+  size_t label_count;
+};
+
+// Everything lives in `arena`. FOLDER/LABEL/*.png, .jpg and .jpeg, by name; pictures in FOLDER itself have no label. A file that ends
+// with .csv: "FILE,LABEL" on each line, quoted as RFC 4180 has it, paths relative to its folder; a first line "file,label" is a
+// head. STATUS_INPUT: unreadable, malformed, or without any item.
+enum status data_set_read(const char *path, struct arena *arena, struct data_set *ret_set,
+                          struct error *err) MUST_CHECK;
+// A line for each class, in the model's order; empty lines count. In `arena`.
+enum status data_labels_read(const char *path, struct arena *arena, const char ***ret_labels, size_t *ret_count,
+                             struct error *err) MUST_CHECK;
+
+enum data_resolution {
+  DATA_BY_NAME,   // labels are lines of the model's labels, or their first words (n01440764)
+  DATA_BY_NUMBER, // labels are places
+  DATA_BY_ORDER,  // neither: the sorted labels are the places, as torchvision's ImageFolder has them
+  DATA_UNLABELLED,
+};
+// Finds the place of each item's label. `labels`: the model's; NULL: they have no names.
+enum data_resolution data_set_resolve(struct data_set *set, const char *const *labels, size_t label_count);
+
+#endif

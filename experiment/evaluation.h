@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models over a labelled data set: how often they are right, and what that takes. One runner process per model, one after the other;
+// all in one file, an experiment for each model.
+#ifndef XSP_EXPERIMENT_EVALUATION_H
+#define XSP_EXPERIMENT_EVALUATION_H
+
+#include "experiment/data_set.h"
+#include "experiment/model_experiment.h"
+
+#define EVALUATION_MODELS_MOST 64
+#define EVALUATION_BEST 5 // classes that are kept of each item
+
+struct evaluation_model {
+  struct profile_options profile; // runner, the only variant, name, command, workload, levels: sets[0]
+  const char *output;             // with the scores; "": the only one
+  const char *const *labels;      // names of the classes; NULL: none
+  size_t label_count;
+};
+struct evaluation_options {
+  const struct evaluation_model *models;
+  size_t model_count;
+  struct data_set *set; // resolved anew for each model
+  size_t limit;         // only the first items; 0: all
+  int64_t batch;
+  unsigned warmups; // inferences before, with the first items
+  const char *output_path;
+  bool force;
+  progress_fn progress; // may be NULL
+  message_fn warning;
+  const volatile sig_atomic_t *interrupted;
+};
+
+struct evaluation_item { // what a model made of an item
+  size_t count;          // of `best`; 0: not evaluated
+  struct {
+    size_t place;
+    float score;
+  } best[EVALUATION_BEST]; // the best one first
+  size_t wanted;           // place of its label; DATA_NO_CLASS: unknown
+};
+struct evaluation_result { // of a model
+  struct profile_found found;
+  enum data_resolution resolution;
+  struct evaluation_item *items; // as many as are evaluated of the set; owned
+  size_t item_count;
+  size_t labelled, first_right, among_right; // items with a known class; those whose best, one of whose best is right
+  double *latencies_ms;                      // of inferences that are no warm-up; owned
+  size_t latency_count;
+  double preprocess_ms, postprocess_ms; // of an item, mean without warm-up; NaN: none
+};
+struct evaluation {
+  struct store *store; // finished, open for reading; owned
+  struct evaluation_result results[EVALUATION_MODELS_MOST];
+  bool was_interrupted;
+};
+
+// On error no output file appears and an old one is untouched. evaluation_done also after an error.
+enum status evaluation_run(const struct evaluation_options *options, struct evaluation *ret_evaluation,
+                           struct error *err) MUST_CHECK;
+void evaluation_done(struct evaluation *evaluation);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classes with the best scores in an output, sent to xsp. Called by main.c after an inference.
+#include "programs/runner/control.h"
+#include "programs/runner/pictures.h"
+#include <xsp/tracer.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SCORES_SENT 5 // of each item
+
+XSP_SITE_FULL(postprocess_site, XSP_LEVEL_APPLICATION, "postprocess", "postprocess", "runner");
+
+static enum status find_output(const struct predictor_model *model, const char *name, size_t *ret_number,
+                               struct error *err)
+{
+  for (*ret_number = 0; *ret_number < model->output_count; ++*ret_number)
+    if (name[0] == 0 || strcmp(model->outputs[*ret_number].name, name) == 0)
+      return STATUS_OK;
+  return error_set(err, STATUS_INPUT, "cannot read the scores", name, "a name of the model's outputs (xsp check)",
+                   "the model has no such output");
+}
+
+static enum status check_output(const struct tensor *output, int64_t batch, size_t *ret_classes, struct error *err)
+{
+  size_t values = output->size_bytes / sizeof(float), items = (size_t)batch;
+  if (output->info->type != TENSOR_FLOAT || items == 0 || values == 0 || values % items != 0)
+    return error_set(err, STATUS_INPUT, "cannot read the scores", output->info->name,
+                     "type: feature, of another output", "%zu values of type %s are no scores of %" PRId64 " items",
+                     values, tensor_type_facts(output->info->type)->name, batch);
+  *ret_classes = values / items;
+  return STATUS_OK;
+}
+
+static void send_best(int fd, size_t item, const float *scores, size_t classes)
+{
+  struct ranked best[SCORES_SENT];
+  size_t count = ranking_top(scores, classes, SCORES_SENT, best);
+  for (size_t i = 0; i < count; i++) {
+    char number[24], place[24], value[32];
+    snprintf(number, sizeof number, "%zu", item);
+    snprintf(place, sizeof place, "%zu", best[i].place);
+    snprintf(value, sizeof value, "%.9g", (double)best[i].score);
+    control_send(fd, (const char *const[]){"score", number, place, value}, 4);
+  }
+}
+
+enum status scores_send(const struct predictor *predictor, struct predictor_model *model, const char *name,
+                        int64_t batch, int fd, struct error *err)
+{
+  size_t number = 0, classes = 0;
+  struct tensor output = {0};
+  XSP_TRY(find_output(model, name, &number, err));
+  struct xsp_span span = xsp_span_start(&postprocess_site);
+  enum status status = predictor->read_output(model, number, &output, err);
+  if (status == STATUS_OK)
+    status = check_output(&output, batch, &classes, err);
+  for (int64_t item = 0; item < batch && status == STATUS_OK; item++)
+    send_best(fd, (size_t)item, (const float *)output.data + (size_t)item * classes, classes);
+  xsp_span_finish(&span);
+  return status;
+}

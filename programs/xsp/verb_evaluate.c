@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp evaluate: models over labelled data.
+#include "base/slice.h"
+#include "programs/xsp/evaluate.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/profile.h"
+#include "programs/xsp/publish_options.h"
+#include "programs/xsp/reader.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+  (void)signal_number;
+  interrupted++;
+}
+
+static const struct option_description options[] = {
+    {"data", 'd', "SET", NULL, false,
+     "The inputs: a folder with a folder of pictures for each class, or a .csv file with a picture's file and its "
+     "label on "
+     "each line. Required."},
+    {"batch", 'b', "N", "1", false, "Pictures of an inference."},
+    {"limit", 0, "N", "0", false, "Only the first N pictures; 0: all."},
+    {"warmup", 0, "N", "1", false, "Inferences before, which do not count."},
+    {"levels", 'l', "SET", "M", false,
+     "What to record, such as M or M/L. Layers slow a model down, so its latency is that of M."},
+    {"items", 0, NULL, NULL, false, "Also a table with each picture, its label and the best classes."},
+    {"output", 'o', "FILE.xsp", NULL, false, "Default: the first model's name and .xsp."},
+    {"force", 'f', NULL, NULL, false, "Overwrite the output."},
+    {"library", 0, "NAME=PATH", NULL, true, "A framework's library, or a folder with it."},
+    {"threads", 0, "N", "0", false, "Threads of the framework; 0: its default."},
+    {"timeout", 0, "SECONDS", "0", false, "Kill a runner that does not answer for so long; 0: wait for ever."},
+    {"quiet", 'q', NULL, NULL, false, "No progress on stderr."},
+    OPTIONS_PUBLISH("When the file is complete, also send its spans"),
+    {0},
+};
+
+static const struct verb_example examples[] = {
+    {"xsp evaluate models/digits_onnxruntime.yml --data digits/", "how often it is right, and how long it takes"},
+    {"xsp evaluate rgb.yml bgr.yml --data pictures.csv --items", "two ways to prepare pictures, side by side"},
+    {0},
+};
+
+// ---- a model ---------------------------------------------------------------------------------------------------------
+static const struct manifest_tensor *scores_of(const struct manifest *manifest)
+{
+  for (size_t i = 0; i < manifest->output_count; i++)
+    if (manifest->outputs[i].is_scores)
+      return &manifest->outputs[i];
+  return NULL;
+}
+
+static bool has_pictures(const struct manifest *manifest)
+{
+  bool found = false;
+  for (size_t i = 0; i < manifest->input_count; i++)
+    found |= manifest->inputs[i].expectation.is_image;
+  return found;
+}
+
+static enum status fill_labels(const struct manifest *manifest, struct arena *arena, struct evaluation_model *model,
+                               struct error *err)
+{
+  const struct manifest_tensor *scores = scores_of(manifest);
+  const char **labels = NULL;
+  model->output = scores != NULL ? scores->expectation.info.name : "";
+  if (scores == NULL || scores->labels_file == NULL)
+    return STATUS_OK;
+  XSP_TRY(data_labels_read(manifest_relative(manifest, scores->labels_file, arena), arena, &labels, &model->label_count,
+                           err));
+  model->labels = labels;
+  return STATUS_OK;
+}
+
+static enum status fill_runner(const struct invocation *invocation, struct runner_options *runner, struct arena *arena,
+                               struct error *err)
+{
+  char *program = arena_alloc(arena, PATH_MAX), *tracers = arena_alloc(arena, PATH_MAX);
+  XSP_TRY(install_find("xsp-runner", program, PATH_MAX, err));
+  XSP_TRY(install_find("tracers", tracers, PATH_MAX, err));
+  runner->program = program;
+  runner->tracer_directory = tracers;
+  runner->interrupted = &interrupted;
+  XSP_TRY(invocation_unsigned(invocation, "threads", 0, 4096, &runner->threads, err));
+  return invocation_unsigned(invocation, "timeout", 0, 86400, &runner->timeout_s, err);
+}
+
+static enum status fill_model(const struct invocation *invocation, const char *path, struct arena *arena,
+                              struct evaluation_model *model, struct error *err)
+{
+  struct profile_options *profile = &model->profile;
+  const struct manifest *manifest;
+  XSP_TRY(profile_model(invocation, path, arena, profile, &manifest, err));
+  if (manifest == NULL || !has_pictures(manifest))
+    return error_set(err, STATUS_INPUT, "cannot evaluate the model", path,
+                     "a manifest with `type: image` for an input (docs/evaluate.md)",
+                     manifest == NULL ? "it is not a manifest (.yml)" : "no input of it is of pictures");
+  if (profile->variant_count > 1)
+    return error_set(err, STATUS_USE, "wrong use", "--library", "one library for each framework",
+                     "several are given for %s", profile->variants[0].predictor);
+  if (predictor_find(profile->variants[0].predictor)->read_output == NULL)
+    return error_set(err, STATUS_INPUT, "cannot evaluate the model", path, "a manifest for onnxruntime",
+                     "xsp does not read outputs of %s yet", profile->variants[0].predictor);
+  XSP_TRY(fill_runner(invocation, &profile->runner, arena, err));
+  XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
+  if (!(profile->sets[0].mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
+    return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M, or M/L",
+                     "latencies are those of models");
+  profile->command = profile_command(arena);
+  return fill_labels(manifest, arena, model, err);
+}
+
+// ---- the evaluation --------------------------------------------------------------------------------------------------
+static enum status fill(const struct invocation *invocation, struct arena *arena, struct data_set *set,
+                        struct evaluation_options *evaluation, struct error *err)
+{
+  struct evaluation_model *models = arena_alloc_array(arena, invocation->argument_count, sizeof *models);
+  const char *data = invocation_value(invocation, "data");
+  int64_t limit = 0;
+  if (data == NULL)
+    return error_set(err, STATUS_USE, "wrong use", "--data", "--data FOLDER", "there are no inputs");
+  *evaluation = (struct evaluation_options){.models = models,
+                                            .model_count = invocation->argument_count,
+                                            .set = set,
+                                            .output_path = invocation_value(invocation, "output"),
+                                            .force = invocation_has(invocation, "force"),
+                                            .progress = invocation_has(invocation, "quiet") ? NULL : output_progress,
+                                            .warning = output_message,
+                                            .interrupted = &interrupted};
+  XSP_TRY(invocation_int64(invocation, "batch", 1, 4096, &evaluation->batch, err));
+  XSP_TRY(invocation_int64(invocation, "limit", 0, DATA_ITEMS_MOST, &limit, err));
+  XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000, &evaluation->warmups, err));
+  evaluation->limit = (size_t)limit;
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    XSP_TRY(fill_model(invocation, invocation->arguments[i], arena, &models[i], err));
+  if (evaluation->output_path == NULL)
+    evaluation->output_path = arena_format(arena, "%s.xsp", models[0].profile.name);
+  if (!evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after
+    return error_set(err, STATUS_USE, "the output exists", evaluation->output_path, "--force, or another -o",
+                     "it is not overwritten unasked");
+  return data_set_read(data, arena, set, err);
+}
+
+static void catch_signals(void)
+{
+  const struct sigaction action = {.sa_handler = on_interrupt};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  struct arena arena = {0};
+  struct data_set set;
+  struct evaluation_options evaluation;
+  struct evaluation result = {0};
+  struct publisher *publisher = NULL;
+  XSP_TRY(reader_format(invocation, &format, err));
+  enum status status = fill(invocation, &arena, &set, &evaluation, err);
+  if (status == STATUS_OK)
+    status = publish_options(invocation, &publisher, err);
+  if (status == STATUS_OK) {
+    catch_signals();
+    status = evaluation_run(&evaluation, &result, err);
+  }
+  if (status == STATUS_OK)
+    status = evaluate_print(&evaluation, &result, invocation_has(invocation, "items"), format, err);
+  if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
+    output_next(evaluation.output_path);
+  if (status == STATUS_OK)
+    publish_after(publisher, result.store);
+  publish_close(publisher);
+  evaluation_done(&result);
+  arena_done(&arena);
+  if (status == STATUS_OK &&
+      interrupted > 0) { // the file is complete; the exit status shows that the evaluation is not
+    XSP_TRY(output_finish(err));
+    exit(128 + SIGINT);
+  }
+  return status;
+}
+
+const struct verb verb_evaluate = {
+    .name = "evaluate",
+    .summary = "measure how often models are right, over labelled pictures",
+    .synopsis = "MANIFEST... --data SET [OPTION...]",
+    .description =
+        "Each MANIFEST has a model, how pictures are prepared for it, and the names of its classes "
+        "(docs/evaluate.md). The pictures are decoded, resized, cut and normalised, the model predicts, and the "
+        "best classes are compared with the labels. Each step is a span; the file has an experiment for each "
+        "model.\n\n"
+        "The models run one after the other, each in a process of its own.",
+    .least_arguments = 1,
+    .most_arguments = EVALUATION_MODELS_MOST,
+    .options = options,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "profile, analyze, compare",
+    .run = run,
+};

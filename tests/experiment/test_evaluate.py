@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp evaluate: accuracy equals that of ONNX Runtime on pictures that Pillow and NumPy prepared; data sets and labels of every kind;
+what is refused."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import numpy
+import onnx
+import onnxruntime
+import yaml
+from onnx import TensorProto, helper, numpy_helper
+from PIL import Image
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"])
+XSP = BUILD / "xsp"
+SIDE, CLASSES = 24, 7
+MEAN, SCALE = [120.5, 110.25, 99.75], [60.5, 58.25, 57.75]
+
+
+def model(path, batch="N", outputs=("scores",), side=SIDE):
+    """A linear classifier with random weights, on 3 x SIDE x SIDE pictures."""
+    random = numpy.random.default_rng(3)
+    weights = numpy_helper.from_array(random.normal(size=(3 * side * side, CLASSES)).astype(numpy.float32), "weights")
+    nodes = [helper.make_node("Flatten", ["data"], ["flat"]), helper.make_node("MatMul", ["flat", "weights"], [outputs[0]]),
+             *(helper.make_node("Neg", [outputs[0]], [name]) for name in outputs[1:])]
+    graph = helper.make_graph(nodes, "linear", [helper.make_tensor_value_info("data", TensorProto.FLOAT, [batch, 3, side, side])],
+                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, CLASSES]) for name in outputs], [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+
+
+class EvaluateTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="xsp-evaluate-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.output = self.folder / "out.xsp"
+        model(self.folder / "net.onnx")
+
+    def manifest(self, name="net", labels=None, output=None, **parameters):
+        whole = {"name": name, "version": "1.0", "task": "image classification", "framework": {"name": "onnxruntime"},
+                 "model": {"path": "net.onnx"},
+                 "inputs": [{"type": "image", "parameters": {"dimensions": [3, SIDE, SIDE], "mean": MEAN, "scale": SCALE, **parameters}}],
+                 "outputs": [{"type": "feature", **({"name": output} if output else {}),
+                              **({"parameters": {"labels": labels}} if labels else {})}]}
+        path = self.folder / f"{name}.yml"
+        path.write_text(yaml.safe_dump(whole))
+        return path
+
+    def pictures(self, count=20, classes=None, size=(40, 31)):
+        """FOLDER/LABEL/NUMBER.png or .jpg; [(path, label)] in the order of names."""
+        random = numpy.random.default_rng(5)
+        for number in range(count):
+            label = (classes or [str(place) for place in range(CLASSES)])[number % CLASSES]
+            place = self.folder / "set" / label
+            place.mkdir(parents=True, exist_ok=True)
+            image = Image.fromarray(random.integers(0, 256, (size[1], size[0], 3), numpy.uint8))
+            image.save(place / f"{number:03}.{'png' if number % 2 else 'jpg'}")
+        return [(path, path.parent.name) for path in sorted((self.folder / "set").glob("*/*"), key=lambda path: (path.parent.name, path.name))]
+
+    def evaluate(self, *arguments, status=0):
+        done = subprocess.run([XSP, "evaluate", *map(str, arguments), "-q", "-f", "-o", self.output], capture_output=True, text=True,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def tables(self, *arguments):
+        return json.loads(self.evaluate(*arguments, "--items", "--json").stdout)
+
+    def expected(self, files, prepare):
+        """The scores that ONNX Runtime gives for what Pillow and NumPy made."""
+        session = onnxruntime.InferenceSession(self.folder / "net.onnx", providers=["CPUExecutionProvider"])
+        values = [((numpy.asarray(prepare(Image.open(path).convert("RGB"))).astype(numpy.float32) - numpy.float32(MEAN)) /
+                   numpy.float32(SCALE)).transpose(2, 0, 1) for path in files]
+        return session.run(["scores"], {"data": numpy.stack(values)})[0]
+
+    def sql(self, query):
+        return json.loads(subprocess.run([XSP, "sql", self.output, query, "--json"], capture_output=True, check=True, timeout=60).stdout)
+
+
+class Accuracy(EvaluateTest):
+    def test_equals_that_of_the_framework_by_hand(self):
+        files = self.pictures()
+        for parameters, prepare in (
+                ({}, lambda image: image.resize((SIDE, SIDE), Image.Resampling.BILINEAR)),
+                ({"resize": [30, 28], "filter": "lanczos"}, lambda image: image.resize((28, 30), Image.Resampling.LANCZOS).crop((2, 3, 26, 27))),
+                ({"resize": "none"}, lambda image: image.crop((8, 4, 32, 28))),
+                ({"color_mode": "BGR", "filter": "nearest"},
+                 lambda image: numpy.asarray(image.resize((SIDE, SIDE), Image.Resampling.NEAREST))[..., ::-1])):
+            with self.subTest(parameters):
+                scores = self.expected([path for path, _ in files], prepare)
+                accuracy, items = self.tables(self.manifest(**parameters), "--data", self.folder / "set", "--batch", 3)
+                best = scores.argmax(1)
+                self.assertEqual([row["place"] for row in items["rows"]], best.tolist())
+                self.assertEqual([row["file"] for row in items["rows"]], [str(path) for path, _ in files])
+                for row, own in zip(items["rows"], scores.max(1), strict=True):
+                    self.assertAlmostEqual(row["score"], own, delta=1e-4 * abs(own))
+                labels = numpy.array([int(label) for _, label in files])
+                row, = accuracy["rows"]
+                self.assertEqual((row["inputs"], row["labelled"]), (20, 20))
+                self.assertAlmostEqual(row["top1_pct"], 100 * (best == labels).mean())
+                among = (numpy.argsort(-scores, axis=1, kind="stable")[:, :5] == labels[:, None]).any(1)
+                self.assertAlmostEqual(row["top5_pct"], 100 * among.mean())
+
+    def test_two_ways_to_prepare_pictures(self):
+        """The papers' pitfall: the second model sees red as blue."""
+        self.pictures()
+        manifests = [self.manifest("rgb"), self.manifest("bgr", color_mode="BGR")]
+        accuracy, first, second = self.tables(*manifests, "--data", self.folder / "set")
+        same = sum(a["place"] == b["place"] for a, b in zip(first["rows"], second["rows"], strict=True))
+        self.assertEqual([row["agreement_pct"] for row in accuracy["rows"]], [None, 100 * same / 20])
+        self.assertEqual([row["name"] for row in self.sql("select name from experiment order by experiment_id")], ["rgb", "bgr"])
+
+    def test_a_model_of_one_batch_size(self):
+        model(self.folder / "net.onnx", batch=2)
+        self.pictures(5)
+        row, = self.tables(self.manifest(), "--data", self.folder / "set", "--batch", 2)[0]["rows"]
+        self.assertEqual(row["inputs"], 5)
+        self.evaluate(self.manifest(), "--data", self.folder / "set", "--batch", 3, status=2)
+
+    def test_one_of_several_outputs(self):
+        model(self.folder / "net.onnx", outputs=("scores", "negative"))
+        self.pictures(7)
+        places = [[row["place"] for row in self.tables(self.manifest(output=name), "--data", self.folder / "set")[1]["rows"]]
+                  for name in ("scores", "negative")]
+        self.assertFalse(any(a == b for a, b in zip(*places, strict=True)))
+        self.assertIn("2 outputs", self.evaluate(self.manifest(), "--data", self.folder / "set", status=2).stderr)
+        self.assertIn("no output", self.evaluate(self.manifest(output="x"), "--data", self.folder / "set", status=2).stderr)
+
+
+class Spans(EvaluateTest):
+    def test_each_step_is_a_span(self):
+        self.pictures(9)
+        self.evaluate(self.manifest(), "--data", self.folder / "set", "--batch", 4, "--warmup", 2, "--levels", "M/L")
+        found = {row["name"]: row["n"] for row in self.sql("select name, count(*) as n from span where level = 'application' group by 1")}
+        self.assertEqual({name: found[name] for name in ("preprocess", "decode", "resize", "crop", "normalize", "postprocess")},
+                         {"preprocess": 5, "decode": 20, "resize": 20, "crop": 20, "normalize": 20, "postprocess": 5})
+        self.assertEqual(self.sql("select warmup, count(*) as n from observation group by 1"), [{"warmup": 0, "n": 3}, {"warmup": 1, "n": 2}])
+        self.assertEqual(self.sql("select distinct p.name from span s join span p on s.parent_id = p.span_id where s.name = 'decode'"),
+                         [{"name": "preprocess"}])
+        row = json.loads(subprocess.run([XSP, "analyze", "A1", self.output, "--json"], capture_output=True, check=True, timeout=60).stdout)["rows"][0]
+        self.assertGreater(row["preprocess_ms"], 0)
+
+    def test_the_file_and_the_table_agree(self):
+        self.pictures(9)
+        row, = self.tables(self.manifest(), "--data", self.folder / "set")[0]["rows"]
+        own = self.sql("select avg(duration_ns) / 1e6 as ms from observation where not warmup")[0]["ms"]
+        self.assertAlmostEqual(row["latency_ms"], own)
+
+
+class DataSets(EvaluateTest):
+    def row(self, *arguments, **manifest):
+        return self.tables(self.manifest(**manifest), *arguments)[0]
+
+    def test_labels_by_name(self):
+        names = [f"n{place:04} class {place}" for place in range(CLASSES)]
+        (self.folder / "labels.txt").write_text("\n".join(names))
+        by_number = None
+        for classes in (names, [name.split()[0] for name in names], None):
+            subprocess.run(["rm", "-rf", self.folder / "set"], check=True)
+            self.pictures(14, classes)
+            table = self.row("--data", self.folder / "set", labels="labels.txt" if classes else None)
+            by_number = by_number or table["rows"][0]["top1_pct"]
+            self.assertEqual((table["rows"][0]["top1_pct"], table["rows"][0]["labelled"], table["notes"]), (by_number, 14, []))
+
+    def test_labels_by_order_are_noted(self):
+        self.pictures(14, [f"kind {chr(97 + place)}" for place in range(CLASSES)])
+        table = self.row("--data", self.folder / "set")
+        self.assertEqual(table["rows"][0]["labelled"], 14)
+        self.assertIn("in their order", " ".join(table["notes"]))
+
+    def test_labels_that_the_model_does_not_have(self):
+        (self.folder / "labels.txt").write_text("\n".join("abcdefg"))
+        self.pictures(14, list("abcdefX"))
+        table = self.row("--data", self.folder / "set", labels="labels.txt")
+        self.assertEqual(table["rows"][0]["labelled"], 12)
+        self.assertIn("2 of 14", " ".join(table["notes"]))
+
+    def test_a_table(self):
+        files = self.pictures(7)
+        lines = ["file,label", *(f'"{path.relative_to(self.folder)}",{label}' for path, label in files), f"{files[0][0]},", str(files[1][0])]
+        (self.folder / "a.csv").write_text("\r\n".join(lines) + "\r\n")
+        table, items = self.tables(self.manifest(), "--data", self.folder / "a.csv")
+        self.assertEqual((table["rows"][0]["inputs"], table["rows"][0]["labelled"]), (9, 7))
+        self.assertEqual([row["label"] for row in items["rows"]], [*(label for _, label in files), None, None])
+
+    def test_unlabelled_pictures_and_other_files(self):
+        self.pictures(3)
+        flat = self.folder / "flat"
+        flat.mkdir()
+        for number, path in enumerate(sorted((self.folder / "set").glob("*/*"))):
+            path.rename(flat / f"{number}{path.suffix}")
+        (flat / "readme.txt").write_text("x")
+        (flat / ".hidden.png").write_text("x")
+        table = self.row("--data", flat)
+        self.assertEqual((table["rows"][0]["inputs"], table["rows"][0]["top1_pct"]), (3, None))
+        self.assertIn("1 files", " ".join(table["notes"]))
+
+    def test_limit(self):
+        self.pictures(9)
+        self.assertEqual(self.row("--data", self.folder / "set", "--limit", 4)["rows"][0]["inputs"], 4)
+
+
+class Refused(EvaluateTest):
+    def refused(self, reason, *arguments, status=2):
+        done = self.evaluate(*arguments, status=status)
+        self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1), done.stderr)
+        self.assertIn(reason, done.stderr)
+        self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_wrong_use(self):
+        self.pictures(2)
+        self.refused("--data", self.manifest())
+        (self.folder / "empty").mkdir()
+        self.refused("no pictures", self.manifest(), "--data", self.folder / "empty")
+        self.refused("not a manifest", self.folder / "net.onnx", "--data", self.folder / "set")
+        plain = self.folder / "plain.yml"
+        plain.write_text(yaml.safe_dump({"name": "p", "version": "1", "task": "other", "framework": {"name": "onnxruntime"}, "model": {"path": "net.onnx"}}))
+        self.refused("of pictures", plain, "--data", self.folder / "set")
+        self.refused("model level", self.manifest(), "--data", self.folder / "set", "--levels", "A")
+
+    def test_a_framework_without_outputs(self):
+        self.pictures(2)
+        path = self.manifest()
+        path.write_text(path.read_text().replace("onnxruntime", "openvino"))
+        (self.folder / "net.xml").write_text("")
+        self.refused("outputs of openvino", path, "--data", self.folder / "set")
+
+    def test_a_broken_picture_is_named(self):
+        """What was evaluated before it is kept."""
+        files = self.pictures(3)
+        files[1][0].write_bytes(files[1][0].read_bytes()[:40])
+        done = self.evaluate(self.manifest(), "--data", self.folder / "set", status=2)
+        kept, line = done.stderr.splitlines()
+        self.assertIn(str(files[1][0]), line)
+        self.assertIn("out.xsp.partial", kept)
+
+    def test_tables_that_are_none(self):
+        for text in ("a,b,c\n", '"a,b\n', "\"a\"b,c\n", ",x\n", "x" * 70000):
+            with self.subTest(text[:10]):
+                (self.folder / "a.csv").write_text(text)
+                self.refused("a.csv", self.manifest(), "--data", self.folder / "a.csv")
+        (self.folder / "a.csv").write_text("missing.png,1\n")
+        self.refused("missing.png", self.manifest(), "--data", self.folder / "a.csv")
+
+    def test_the_picture_does_not_fit_the_model(self):
+        self.pictures(2)
+        self.refused("dimension 2", self.manifest(dimensions=[3, SIDE + 1, SIDE]), "--data", self.folder / "set")
+
+    def test_an_old_output_stays(self):
+        self.pictures(2)
+        self.output.write_text("mine")
+        done = subprocess.run([XSP, "evaluate", self.manifest(), "--data", self.folder / "set", "-q", "-o", self.output], capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, self.output.read_text()), (2, "mine"))
+
+    def test_interrupted(self):
+        """What was evaluated until then is kept and counted."""
+        files = self.pictures(7)
+        lines = [f"{path},{label}" for path, label in files] * 20000
+        (self.folder / "many.csv").write_text("\n".join(lines))
+        process = subprocess.Popen([XSP, "evaluate", self.manifest(), "--data", self.folder / "many.csv", "--json", "-q", "-f", "-o", self.output],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 60
+        while not list(self.folder.glob("out.xsp*")) and time.monotonic() < end:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        self.assertIn(process.returncode, (130, 3))
+        if process.returncode == 130:
+            row, = json.loads(out)["rows"]
+            self.assertLess(row["inputs"], len(lines))
+            self.assertEqual(self.sql("select count(*) as n from observation where not warmup"), [{"n": row["inputs"]}])
+
+
+if __name__ == "__main__":
+    unittest.main()
