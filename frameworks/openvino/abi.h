@@ -79,6 +79,9 @@ struct ov_tensor;
   X(int, tensor_create_from_host_ptr, (int type, struct ov_shape, void *, struct ov_tensor **))                        \
   X(void, tensor_free, (struct ov_tensor *))                                                                           \
   X(int, infer_request_set_input_tensor_by_index, (struct ov_infer_request *, size_t, const struct ov_tensor *))       \
+  X(int, infer_request_get_output_tensor_by_index, (const struct ov_infer_request *, size_t, struct ov_tensor **))     \
+  X(int, tensor_data, (const struct ov_tensor *, void **))                                                             \
+  X(int, tensor_get_byte_size, (const struct ov_tensor *, size_t *))                                                   \
   X(int, infer_request_infer, (struct ov_infer_request *))                                                             \
   X(int, infer_request_get_profiling_info, (const struct ov_infer_request *, struct ov_profiling_list *))              \
   X(void, infer_request_free, (struct ov_infer_request *))                                                             \

@@ -234,6 +234,21 @@ static enum status openvino_predict(struct predictor_model *model, const struct 
   return status;
 }
 
+// The request owns the memory until its next inference.
+static enum status openvino_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
+                                        struct error *err)
+{
+  static const char what[] = "cannot read an output";
+  struct openvino_state *state = model->state;
+  struct ov_tensor *tensor = NULL;
+  *ret_output = (struct tensor){.info = &model->outputs[number]};
+  TRY_OV(state->api.infer_request_get_output_tensor_by_index(state->request, number, &tensor), what);
+  bool has_failed = state->api.tensor_data(tensor, &ret_output->data) != 0 ||
+                    state->api.tensor_get_byte_size(tensor, &ret_output->size_bytes) != 0;
+  state->api.tensor_free(tensor);
+  return has_failed ? openvino_failed(state, what, err) : STATUS_OK;
+}
+
 // A build of OpenVINO that announces no nodes, though its version says so, is found out by its first inference.
 static enum status openvino_resume(struct predictor_model *model, struct error *err)
 {
@@ -277,6 +292,7 @@ const struct predictor predictor_openvino = {
     .open = openvino_open,
     .prepare = openvino_prepare,
     .predict = openvino_predict,
+    .read_output = openvino_read_output,
     .flush = openvino_flush,
     .resume = openvino_resume,
     .close = openvino_close,

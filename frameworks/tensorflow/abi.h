@@ -56,6 +56,7 @@ struct tf_string { // opaque, 24 bytes
   X(void, DeleteTensor, (void *))                                                                                      \
   X(void, StringInit, (struct tf_string *))                                                                            \
   X(size_t, TensorByteSize, (const void *))                                                                            \
+  X(int, TensorType, (const void *))                                                                                   \
   X(void, StringDealloc, (struct tf_string *))                                                                         \
   X(void, StringCopy, (struct tf_string *, const char *, size_t))                                                      \
   X(void, SessionRun,                                                                                                  \

@@ -158,22 +158,32 @@ static enum status tensorflow_flush(struct predictor_model *model, struct error 
   return status;
 }
 
+static void release_outputs(struct tensorflow_state *state)
+{
+  for (size_t i = 0; i < state->output_count; i++) {
+    if (state->output_values[i] != NULL)
+      state->tf.DeleteTensor(state->output_values[i]);
+    state->output_values[i] = NULL;
+  }
+}
+
 static enum status tensorflow_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
   struct tensorflow_state *state = model->state;
-  for (size_t i = 0; i < state->input_count; i++)
+  release_outputs(state); // of the one before
+  for (size_t i = 0; i < state->input_count; i++) {
+    if (model->keep_outputs) // other values than before, which a tensor may be a copy of
+      release_fed(state, i);
     XSP_TRY(feed(state, i, &inputs[i], err));
+  }
   struct tf_buffer *metadata = state->layers != NULL ? state->tf.NewBuffer() : NULL;
   state->tf.SessionRun(state->session, run_options(state), state->inputs, state->input_values, (int)state->input_count,
                        state->outputs, state->output_values, (int)state->output_count, NULL, 0, metadata,
                        state->status);
   enum status status =
       tensorflow_status(state, "cannot run model", "other --dim or --input values, or export the model again", err);
-  for (size_t i = 0; i < state->output_count; i++) {
-    if (state->output_values[i] != NULL)
-      state->tf.DeleteTensor(state->output_values[i]);
-    state->output_values[i] = NULL;
-  }
+  if (!model->keep_outputs)
+    release_outputs(state);
   if (metadata != NULL && status == STATUS_OK) {
     state->pending = metadata;
     state->pending_span = model->model_span;
@@ -183,11 +193,29 @@ static enum status tensorflow_predict(struct predictor_model *model, const struc
   return status;
 }
 
+static enum status tensorflow_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
+                                          struct error *err)
+{
+  enum { FLOAT = 1 };
+  struct tensorflow_state *state = model->state;
+  const void *value = state->output_values[number];
+  state->read_output = model->outputs[number]; // a frozen graph's has no type
+  state->read_output.type =
+      value != NULL && state->tf.TensorType(value) == FLOAT ? TENSOR_FLOAT : state->read_output.type;
+  *ret_output = (struct tensor){.info = &state->read_output};
+  if (value == NULL)
+    return error_set(err, STATUS_INPUT, "cannot read an output", state->read_output.name, NULL, "the model made none");
+  ret_output->data = state->tf.TensorData(value);
+  ret_output->size_bytes = state->tf.TensorByteSize(value);
+  return STATUS_OK;
+}
+
 static void tensorflow_close(struct predictor_model *model)
 {
   struct tensorflow_state *state = model->state;
   mapped_close(&state->file);
   (void)!tensorflow_flush(model, NULL);
+  release_outputs(state);
   for (size_t i = 0; i < state->input_count; i++)
     release_fed(state, i);
   if (state->session != NULL) {
@@ -218,6 +246,7 @@ const struct predictor predictor_tensorflow = {
     .check = tensorflow_check,
     .open = tensorflow_open,
     .predict = tensorflow_predict,
+    .read_output = tensorflow_read_output,
     .flush = tensorflow_flush,
     .resume = tensorflow_flush,
     .close = tensorflow_close,

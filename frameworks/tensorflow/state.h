@@ -30,6 +30,7 @@ struct tensorflow_state {
   struct tensorflow_fed *fed;
   void **input_values, **output_values;
   size_t input_count, output_count;
+  struct tensor_info read_output; // of the output that was read last
   // Layers: the last inference's metadata is published before the next, or at flush.
   struct tensorflow_layers *layers;
   struct tf_buffer *pending;

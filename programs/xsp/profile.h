@@ -20,6 +20,9 @@ const char *profile_command(struct arena *arena);
 // has as many variants as it has --library options, at least one.
 enum status profile_variants(const struct invocation *invocation, const char *frameworks, const char *model_path,
                              struct arena *arena, struct profile_options *profile, struct error *err) MUST_CHECK;
+// Each --library must be of a framework that is used; profile_variants does this for the only model of a command line.
+enum status profile_check_libraries(const struct invocation *invocation, const struct profile_variant *variants,
+                                    size_t count, struct error *err) MUST_CHECK;
 // The tables to stdout in `format`: throughput, overhead per level, slowest layers, share by type, noise. has_next: also what to
 // do next, on stderr.
 enum status profile_print(const struct profile_options *options, const struct profile_result *result,

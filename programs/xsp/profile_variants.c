@@ -31,8 +31,8 @@ static enum status add_framework(const struct invocation *invocation, struct pro
   return profile->variant_count > before ? STATUS_OK : add_variant(profile, predictor->name, NULL, err);
 }
 
-static enum status check_libraries(const struct invocation *invocation, const struct profile_options *profile,
-                                   struct error *err)
+enum status profile_check_libraries(const struct invocation *invocation, const struct profile_variant *variants,
+                                    size_t count, struct error *err)
 {
   const char *text;
   for (size_t i = 0; (text = invocation_value_at(invocation, "library", i)) != NULL; i++) {
@@ -41,13 +41,12 @@ static enum status check_libraries(const struct invocation *invocation, const st
     if (equals == NULL || equals == text || equals[1] == 0)
       return error_set(err, STATUS_USE, "not NAME=PATH", "--library", "--library onnxruntime=/path/libonnxruntime.so",
                        "'%s'", text);
-    for (size_t k = 0; k < profile->variant_count; k++)
-      is_used = is_used || option_value_of(text, profile->variants[k].predictor) != NULL;
+    for (size_t k = 0; k < count; k++)
+      is_used = is_used || option_value_of(text, variants[k].predictor) != NULL;
     if (!is_used)
       return error_set(err, STATUS_USE, "a library of another framework", "--library",
                        "--framework NAME,NAME names those to run in", "the model runs in %s%s, not in '%.*s'",
-                       profile->variants[0].predictor, profile->variant_count > 1 ? " and others" : "",
-                       (int)(equals - text), text);
+                       variants[0].predictor, count > 1 ? " and others" : "", (int)(equals - text), text);
   }
   return STATUS_OK;
 }
@@ -80,5 +79,7 @@ enum status profile_variants(const struct invocation *invocation, const char *fr
                        "no predictor is called '%s'", name);
     XSP_TRY(add_framework(invocation, profile, predictor, err));
   }
-  return check_libraries(invocation, profile, err);
+  return invocation->argument_count > 1 // of several models, each has its framework
+             ? STATUS_OK
+             : profile_check_libraries(invocation, profile->variants, profile->variant_count, err);
 }

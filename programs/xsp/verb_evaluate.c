@@ -106,8 +106,9 @@ static enum status fill_model(const struct invocation *invocation, const char *p
     return error_set(err, STATUS_USE, "wrong use", "--library", "one library for each framework",
                      "several are given for %s", profile->variants[0].predictor);
   if (predictor_find(profile->variants[0].predictor)->read_output == NULL)
-    return error_set(err, STATUS_INPUT, "cannot evaluate the model", path, "a manifest for onnxruntime",
-                     "xsp does not read outputs of %s yet", profile->variants[0].predictor);
+    return error_set(err, STATUS_INPUT, "cannot evaluate the model", path,
+                     "a manifest for onnxruntime, openvino or tensorflow", "xsp does not read outputs of %s yet",
+                     profile->variants[0].predictor);
   XSP_TRY(fill_runner(invocation, &profile->runner, arena, err));
   XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
   if (!(profile->sets[0].mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
@@ -138,8 +139,12 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   XSP_TRY(invocation_int64(invocation, "limit", 0, DATA_ITEMS_MOST, &limit, err));
   XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000, &evaluation->warmups, err));
   evaluation->limit = (size_t)limit;
-  for (size_t i = 0; i < invocation->argument_count; i++)
+  struct profile_variant *variants = arena_alloc_array(arena, invocation->argument_count, sizeof *variants);
+  for (size_t i = 0; i < invocation->argument_count; i++) {
     XSP_TRY(fill_model(invocation, invocation->arguments[i], arena, &models[i], err));
+    variants[i] = models[i].profile.variants[0];
+  }
+  XSP_TRY(profile_check_libraries(invocation, variants, invocation->argument_count, err));
   if (evaluation->output_path == NULL)
     evaluation->output_path = arena_format(arena, "%s.xsp", models[0].profile.name);
   if (!evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after

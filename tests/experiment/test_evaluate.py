@@ -227,9 +227,9 @@ class Refused(EvaluateTest):
     def test_a_framework_without_outputs(self):
         self.pictures(2)
         path = self.manifest()
-        path.write_text(path.read_text().replace("onnxruntime", "openvino"))
-        (self.folder / "net.xml").write_text("")
-        self.refused("outputs of openvino", path, "--data", self.folder / "set")
+        path.write_text(path.read_text().replace("onnxruntime", "script").replace("net.onnx", "net.xspscript"))
+        (self.folder / "net.xspscript").write_text("input data float N,8\nlayer conv1 Conv 100us\n")
+        self.refused("outputs of script", path, "--data", self.folder / "set")
 
     def test_a_broken_picture_is_named(self):
         """What was evaluated before it is kept."""

@@ -121,6 +121,11 @@ PROTOTYPE(size_t TF_TensorByteSize(const void *tensor))
   return 0;
 }
 
+PROTOTYPE(int TF_TensorType(const void *tensor))
+{
+  return 1;
+}
+
 PROTOTYPE(struct buffer *TF_NewBuffer(void))
 {
   return calloc(1, sizeof(struct buffer));
