@@ -2,7 +2,7 @@
 """What xsp analyze takes for spans in ClickHouse, beside the same spans in a file: the whole command, in alternation. The engine is
 the one that the long tests fetch into XSP_TEST_CACHE; without it nothing is measured. Called by bench/run.py, or by hand with
 XSP_BUILD=build-bench; XSP_DATABASE_SPANS=1000000,10000000 are the sizes. Sizes above 10^7 are copies of it as further runs, in the
-database alone, as such a file would take too long to make. Prints one JSON object per line."""
+database alone and with its columns, as such a file would take too long to make. Prints one JSON object per line."""
 import json
 import os
 import pathlib
@@ -18,7 +18,8 @@ BUILD = pathlib.Path(os.environ.get("XSP_BUILD", SOURCE / "build-bench"))
 os.environ["XSP_BUILD"] = str(BUILD)
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 SIZES = [int(size) for size in os.environ.get("XSP_DATABASE_SPANS", "1000000,10000000").split(",")]
-ANALYSES, TIMES, MOST = ("A10", "A2"), 3, 10**7
+ANALYSES, MOST = {"A10": 5, "A2": 1}, 10**7  # how many times each
+LAYERS, KERNELS = 100, 5
 TARGETS = {"A10": 1.0}
 XSP = BUILD / "xsp"
 
@@ -38,9 +39,9 @@ def put(case, value, peer, target):
 
 
 def compare(address, file, about):
-    for analysis in ANALYSES:
+    for analysis, count in ANALYSES.items():
         times = []
-        for _ in range(TIMES):
+        for _ in range(count):
             times.append((seconds("analyze", analysis, address), seconds("analyze", analysis, file) if file else None))
         of_database, of_file = zip(*times)
         peer = statistics.median(of_file) if file else None
@@ -56,12 +57,12 @@ def columns():
 def measure(server, folder, spans):
     import clickhouse
     import large_trace
-    observations = min(spans, MOST) // large_trace.IN_ONE
+    observations = min(spans, MOST) // large_trace.in_one(LAYERS, KERNELS)
     file, lines = folder / "trace.xsp", folder / "trace.jsonl"
-    large_trace.write(file, observations)
+    large_trace.write(file, observations, LAYERS, KERNELS)
     seconds("export", file, "--to", "otlp", "-o", lines)
-    kernels = observations * large_trace.LAYERS * large_trace.KERNELS * 2 * max(1, spans // MOST)
-    for table in ("maps", "columns"):
+    kernels = observations * LAYERS * KERNELS * 2 * max(1, spans // MOST)
+    for table in ("maps", "columns") if spans <= MOST else ("columns",):
         server.query(clickhouse.TABLE.format(name=table))
         if table == "columns":
             server.query(columns().replace("otel_traces", table))
@@ -70,6 +71,7 @@ def measure(server, folder, spans):
         for run in range(2, spans // MOST + 1):
             server.query(f"INSERT INTO {table} SELECT * REPLACE (mapUpdate(ResourceAttributes, map('xsp.run', '{run}')) AS "
                          f"ResourceAttributes) FROM {table} WHERE ResourceAttributes['xsp.run'] = '1'")
+        server.query(f"OPTIMIZE TABLE {table} FINAL")  # else it merges while it answers
         print(f"database: {table} of {spans} spans filled in {time.monotonic() - started:.0f} s", file=sys.stderr)
         about = f"{kernels:.2g} kernel spans of {spans:.2g}, {table}"
         compare(f"{server.address}?table={table}", file if spans <= MOST else None, about)

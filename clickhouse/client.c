@@ -5,6 +5,7 @@
 
 #include "base/curl.h"
 #include "base/memory.h"
+#include "base/slice.h"
 #include "clickhouse/reply.h"
 
 #include <errno.h>
@@ -74,7 +75,22 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
   return is_taken ? length : 0;
 }
 
-static void set_up(struct client *client, const char *url)
+// Joins are of many kernels with fewer layers; the engine's own choice splits both sides, which takes twice as long.
+static void set_url(struct client *client, const char *settings)
+{
+  struct buf url;
+  buf_init(&url, BUF_MAXIMUM_DEFAULT);
+  buf_format(&url, "%s?wait_end_of_query=1%s", client->address->url, settings);
+  client->curl.easy_setopt(client->handle, CURLOPT_URL, url.data);
+  buf_done(&url);
+}
+
+void client_drop_settings(struct client *client)
+{
+  set_url(client, "");
+}
+
+static void set_up(struct client *client)
 {
   struct curl_functions *curl = &client->curl;
   CURL *handle = client->handle;
@@ -86,7 +102,6 @@ static void set_up(struct client *client, const char *url)
     add_header(client, "X-ClickHouse-Key", client->address->password);
   curl->easy_setopt(handle, CURLOPT_ERRORBUFFER, client->problem);
   curl->easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl->easy_setopt(handle, CURLOPT_URL, url);
   curl->easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl->easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl->easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, 30L);
@@ -106,11 +121,8 @@ enum status client_open(const struct clickhouse_address *address, struct client 
   if (status == STATUS_OK && (client->handle = client->curl.easy_init()) == NULL)
     status = error_set(err, STATUS_SYSTEM, "cannot ask the database", "libcurl", NULL, "it cannot be started");
   if (status == STATUS_OK) {
-    struct buf url;
-    buf_init(&url, BUF_MAXIMUM_DEFAULT);
-    buf_format(&url, "%s?wait_end_of_query=1", address->url);
-    set_up(client, url.data);
-    buf_done(&url);
+    set_up(client);
+    set_url(client, "&join_algorithm=hash");
   } else {
     free(client);
     *ret_client = NULL;
@@ -136,6 +148,11 @@ static enum status refused(struct client *client, long code, struct error *err)
                                                   : "?table=NAME, of OpenTelemetry's exporter";
   return error_set(err, STATUS_INPUT, "the database refuses the query", client->address->given, advice,
                    "HTTP status %ld%s%s", code, why[0] != 0 ? ": " : "", why);
+}
+
+bool client_refusal_has(const struct client *client, const char *text)
+{
+  return slice_contains((struct slice){client->refusal.data, client->refusal.length}, text);
 }
 
 enum status client_query(struct client *client, const char *sql, struct buf *reply, int fd, int64_t *ret_bytes,

@@ -16,5 +16,8 @@ void client_close(struct client *client); // NULL: nothing
 // The reply goes into `reply`, or to the end of the file `fd` where reply is NULL. STATUS_INPUT: the server refuses the query.
 enum status client_query(struct client *client, const char *sql, struct buf *reply, int fd, int64_t *ret_bytes,
                          struct error *err) MUST_CHECK;
+// Queries ask for settings that make joins faster, which users who may only read cannot choose: without them from now on.
+void client_drop_settings(struct client *client);
+bool client_refusal_has(const struct client *client, const char *text); // of the last query
 
 #endif

@@ -6,6 +6,7 @@
 #include "clickhouse/sql.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define RUNS_BYTES_MOST ((size_t)16 << 20)
 
@@ -16,6 +17,7 @@ struct fetch {
   const char *layer_mode;
   struct reply_runs runs;
   struct reply_runs whole; // runs that come back as they are
+  struct reply_runs loose; // runs with kernels that are in no observation by their parents
   int fd;
   struct clickhouse_report *report;
 };
@@ -55,7 +57,14 @@ static enum status find_columns(struct fetch *fetch, struct error *err)
   int64_t bytes;
   buf_init(&reply, RUNS_BYTES_MOST);
   sql_columns(fetch->address, &sql);
-  enum status status = client_query(fetch->client, sql.data, &reply, -1, &bytes, err);
+  struct error first = {0};
+  enum status status = client_query(fetch->client, sql.data, &reply, -1, &bytes, &first);
+  if (status == STATUS_INPUT && client_refusal_has(fetch->client, "READONLY")) {
+    client_drop_settings(fetch->client);
+    status = client_query(fetch->client, sql.data, &reply, -1, &bytes, err);
+  } else if (status != STATUS_OK && err != NULL) {
+    *err = first;
+  }
   fetch->address->has_columns = sql_has_columns((struct slice){reply.data, reply.length});
   buf_done(&sql);
   buf_done(&reply);
@@ -82,19 +91,19 @@ static enum status list_runs(struct fetch *fetch, struct error *err)
   return status;
 }
 
-// What devices do in an observation is added up by parents: not where kernels are in it by their time alone.
-static enum status leave_out_loose(struct fetch *fetch, const struct sql_question *question, struct error *err)
+// Kernels are added up by parents. Loose ones, which are in an observation by their time alone, come back one by one; what devices do
+// cannot be added up with them, so that their runs come back in full.
+static enum status find_loose(struct fetch *fetch, const struct sql_question *question, struct error *err)
 {
   struct buf sql = {0};
-  struct reply_runs loose;
   sql_runs_with_loose_kernels(question, &sql);
-  enum status status = ask_for_runs(fetch, &sql, &loose, err);
+  enum status status = ask_for_runs(fetch, &sql, &fetch->loose, err);
   buf_done(&sql);
-  if (status != STATUS_OK)
+  if (status != STATUS_OK || !trace_detail_has_devices(fetch->detail))
     return status;
-  for (size_t i = 0; i < loose.runs.count; i++)
-    *vector_add(&fetch->whole.runs) = loose.runs.items[i];
-  reply_runs_done(&loose);
+  for (size_t i = 0; i < fetch->loose.runs.count; i++)
+    *vector_add(&fetch->whole.runs) = fetch->loose.runs.items[i];
+  reply_runs_done(&fetch->loose);
   return STATUS_OK;
 }
 
@@ -107,21 +116,64 @@ static enum status append(struct fetch *fetch, struct buf *sql, struct error *er
   return status;
 }
 
+// *ret_is_done false: some kernel is loose, and nothing came back.
+static enum status add_up(struct fetch *fetch, const struct sql_question *question, bool *ret_is_done,
+                          struct error *err)
+{
+  struct buf sql = {0};
+  struct error refused = {0};
+  sql_kernels(question, true, &sql);
+  enum status status = append(fetch, &sql, &refused);
+  buf_done(&sql);
+  *ret_is_done = status == STATUS_OK;
+  if (status == STATUS_OK || client_refusal_has(fetch->client, SQL_LOOSE))
+    return STATUS_OK;
+  if (err != NULL)
+    *err = refused;
+  return status;
+}
+
+// Spans before what is added up to them: runs are numbered in the order in which they come.
+static enum status ask_for_spans(struct fetch *fetch, const struct sql_question *question, struct error *err)
+{
+  struct buf sql = {0};
+  sql_spans(question, &sql);
+  enum status status = append(fetch, &sql, err);
+  buf_done(&sql);
+  return status;
+}
+
+static enum status start_again(struct fetch *fetch, struct error *err)
+{
+  fetch->report->bytes = 0;
+  if (ftruncate(fetch->fd, 0) == 0 && lseek(fetch->fd, 0, SEEK_SET) == 0)
+    return STATUS_OK;
+  return error_set_errno(err, STATUS_SYSTEM, "cannot keep the reply", fetch->address->given, "another TMPDIR");
+}
+
 static enum status ask(struct fetch *fetch, struct error *err)
 {
   struct buf sql = {0};
-  const struct sql_question question = {fetch->address, fetch->detail, fetch->layer_mode, &fetch->runs, &fetch->whole};
+  bool is_done = false, adds_up = trace_detail_adds_kernels_up(fetch->detail);
+  const struct sql_question question = {fetch->address, fetch->detail, fetch->layer_mode,
+                                        &fetch->runs,   &fetch->whole, &fetch->loose};
   XSP_TRY(find_columns(fetch, err));
   XSP_TRY(list_runs(fetch, err));
-  if (trace_detail_has_devices(fetch->detail) && fetch->whole.runs.count < fetch->runs.runs.count)
-    XSP_TRY(leave_out_loose(fetch, &question, err));
-  sql_spans(&question, &sql);
-  enum status status = append(fetch, &sql, err);
-  if (status == STATUS_OK && trace_detail_adds_kernels_up(fetch->detail) &&
-      fetch->whole.runs.count < fetch->runs.runs.count) {
-    sql_kernels(&question, &sql);
-    status = append(fetch, &sql, err);
+  bool has_parts = fetch->whole.runs.count < fetch->runs.runs.count && fetch->detail > TRACE_LAYERS;
+  if (has_parts && adds_up && !trace_detail_has_devices(fetch->detail)) {
+    XSP_TRY(ask_for_spans(fetch, &question, err));
+    XSP_TRY(add_up(fetch, &question, &is_done, err));
+    if (is_done)
+      return STATUS_OK;
+    XSP_TRY(start_again(fetch, err));
   }
+  if (has_parts)
+    XSP_TRY(find_loose(fetch, &question, err));
+  XSP_TRY(ask_for_spans(fetch, &question, err));
+  if (!adds_up || fetch->whole.runs.count == fetch->runs.runs.count)
+    return STATUS_OK;
+  sql_kernels(&question, false, &sql);
+  enum status status = append(fetch, &sql, err);
   buf_done(&sql);
   return status;
 }
@@ -142,6 +194,7 @@ enum status clickhouse_fetch(const char *given, enum trace_detail detail, const 
   client_close(fetch.client);
   reply_runs_done(&fetch.runs);
   reply_runs_done(&fetch.whole);
+  reply_runs_done(&fetch.loose);
   arena_done(&arena);
   return status;
 }

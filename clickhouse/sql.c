@@ -117,26 +117,38 @@ void sql_put_rows(const struct clickhouse_address *address, struct buf *sql)
   buf_text(sql, ")");
 }
 
+// The way up ends at the observation.
+void sql_put_observations(struct buf *sql)
+{
+  buf_text(sql, ", nodes AS (SELECT run, id, parent, if(is_observation, id, 0) AS observation FROM rows "
+                "WHERE level != 'kernel')"
+                ", chain AS (SELECT run, id, parent AS above, observation FROM nodes UNION ALL "
+                "SELECT c.run, c.id, n.parent, n.observation FROM chain AS c INNER JOIN nodes AS n "
+                "ON n.run = c.run AND n.id = c.above WHERE c.above != 0 AND c.observation = 0)"
+                ", ancestors AS (SELECT run, id, observation FROM chain WHERE observation != 0)");
+}
+
 void sql_put_ancestors(const char *layer_mode, struct buf *sql)
 {
-  buf_text(sql, ", nodes AS (SELECT run, id, parent, if(is_observation, id, 0) AS observation, if(level = 'layer', id, "
-                "0) AS layer, "
-                "if(level = 'layer' AND category = 'module', id, 0) AS module, ");
+  buf_text(sql, ", modes AS (SELECT run, any(");
   if (layer_mode != NULL)
     put_quoted(sql, '\'', layer_mode);
   else
     buf_text(sql, "ResourceAttributes['xsp.layer']");
-  buf_text(
-      sql,
-      " AS mode FROM rows WHERE level != 'kernel')"
-      ", chain AS (SELECT run, id, parent AS above, observation, layer, module, layer AS outermost, mode, 0 AS depth "
-      "FROM nodes UNION ALL SELECT c.run, c.id, n.parent, if(c.observation != 0, c.observation, n.observation), "
-      "if(c.layer != 0, c.layer, n.layer), if(c.module != 0, c.module, n.module), "
-      "if(n.layer != 0, n.layer, c.outermost), c.mode, c.depth + 1 FROM chain AS c "
-      "INNER JOIN nodes AS n ON n.run = c.run AND n.id = c.above WHERE c.above != 0)"
-      ", ancestors AS (SELECT c.run AS run, c.id AS id, max(c.observation) AS observation, max(c.layer) AS layer, "
-      "multiIf(any(c.mode) IN ('innermost', 'all'), max(c.layer), any(c.mode) = 'module', max(c.module), "
-      "argMax(c.outermost, c.depth)) AS counted FROM chain AS c GROUP BY c.run, c.id)");
+  buf_text(sql,
+           ") AS mode FROM rows WHERE is_observation GROUP BY run)"
+           ", nodes AS (SELECT run, id, parent, if(is_observation, id, 0) AS observation, "
+           "if(level = 'layer', id, 0) AS layer, if(level = 'layer' AND category = 'module', id, 0) AS module "
+           "FROM rows WHERE level != 'kernel')"
+           ", chain AS (SELECT run, id, parent AS above, observation, layer, module, layer AS outermost, 0 AS depth "
+           "FROM nodes UNION ALL SELECT c.run, c.id, n.parent, if(c.observation != 0, c.observation, "
+           "n.observation), if(c.layer != 0, c.layer, n.layer), if(c.module != 0, c.module, n.module), "
+           "if(n.layer != 0, n.layer, c.outermost), c.depth + 1 FROM chain AS c "
+           "INNER JOIN nodes AS n ON n.run = c.run AND n.id = c.above WHERE c.above != 0)"
+           ", ancestors AS (SELECT c.run AS run, c.id AS id, max(c.observation) AS observation, "
+           "max(c.layer) AS layer, multiIf(any(m.mode) IN ('innermost', 'all'), max(c.layer), "
+           "any(m.mode) = 'module', max(c.module), argMax(c.outermost, c.depth)) AS counted "
+           "FROM chain AS c INNER JOIN modes AS m ON m.run = c.run GROUP BY c.run, c.id)");
 }
 
 void sql_put_runs(const struct reply_runs *runs, struct buf *sql)
@@ -181,24 +193,46 @@ void sql_runs_with_loose_kernels(const struct sql_question *question, struct buf
 {
   buf_text(sql, "WITH RECURSIVE ");
   sql_put_rows(question->address, sql);
-  sql_put_ancestors(question->layer_mode, sql);
+  sql_put_observations(sql);
   buf_text(sql, " SELECT run, count(), 0, 0, 0, 0, 0 FROM rows WHERE level = 'kernel' AND kind != 'launch' AND "
-                "category IN ('kernel', 'memcpy', "
-                "'memset', '') AND (run, parent) NOT IN (SELECT run, id FROM ancestors WHERE observation != 0) GROUP "
-                "BY run FORMAT TSVRaw");
+                "category IN ('kernel', 'memcpy', 'memset', '') AND (run, parent) NOT IN "
+                "(SELECT run, id FROM ancestors) GROUP BY run FORMAT TSVRaw");
 }
 
 // The spans of which kernels that are added up are parts; and kernels that are in no observation by their parents.
-static void put_levels(enum trace_detail detail, const struct reply_runs *whole, struct buf *sql)
+static void put_levels(const struct sql_question *question, struct buf *sql)
 {
-  buf_text(sql, trace_detail_is_without_layers(detail) ? " WHERE (level = 'model'"
-                                                       : " WHERE (level NOT IN ('kernel', 'library')");
-  if (detail == TRACE_KERNELS_BY_NAME || detail == TRACE_KERNELS_BY_LAYER)
+  buf_text(sql, trace_detail_is_without_layers(question->detail) ? " WHERE (level = 'model'"
+                                                                 : " WHERE (level NOT IN ('kernel', 'library')");
+  if (question->loose->runs.count > 0) {
     buf_text(sql, " OR (level = 'kernel' AND (kind = 'launch' OR category IN ('kernel', 'memcpy', 'memset', '')) AND "
-                  "(run, parent) NOT IN (SELECT run, id FROM ancestors WHERE observation != 0))");
+                  "(run, parent) NOT IN (SELECT run, id FROM ancestors WHERE observation != 0) AND run IN ");
+    sql_put_runs(question->loose, sql);
+    buf_text(sql, ")");
+  }
   buf_text(sql, " OR run IN ");
-  sql_put_runs(whole, sql);
+  sql_put_runs(question->whole, sql);
   buf_text(sql, ")");
+}
+
+// Of all runs, about: an observation's ids follow each other.
+static int64_t spans_of_observation(const struct sql_question *question)
+{
+  int64_t spans = 0, observations = 0;
+  for (size_t i = 0; i < question->runs->runs.count; i++) {
+    spans += question->runs->runs.items[i].spans;
+    observations += question->runs->runs.items[i].observations;
+  }
+  return observations > 0 && spans > observations ? spans / observations : 1;
+}
+
+// How many ids a request is of, so that it has some hundred spans: those that come back are a part of all ids.
+static void put_part(const struct sql_question *question, struct buf *sql)
+{
+  bool is_sparse = trace_detail_is_without_layers(question->detail);
+  buf_text(sql, "intDiv(id, if(run IN ");
+  sql_put_runs(question->detail != TRACE_EVERYTHING ? question->whole : question->runs, sql);
+  buf_format(sql, ", 512, %" PRId64 ")) AS part, ", is_sparse ? 512 * spans_of_observation(question) : 4096);
 }
 
 void sql_spans(const struct sql_question *question, struct buf *sql)
@@ -210,14 +244,17 @@ void sql_spans(const struct sql_question *question, struct buf *sql)
       "',\"kind\":1,\"startTimeUnixNano\":\"', toString(greatest(start_ns, 0)), '\",\"endTimeUnixNano\":\"', "
       "toString(greatest(start_ns + duration_ns, 0)), '\",\"attributes\":[', ";
   bool has_facts = trace_detail_has_devices(detail);
-  bool has_ancestors = has_facts || trace_detail_adds_kernels_up(detail);
-  buf_text(sql, has_ancestors ? "WITH RECURSIVE " : "WITH ");
+  bool has_loose = question->loose->runs.count > 0;
+  buf_text(sql, has_facts || has_loose ? "WITH RECURSIVE " : "WITH ");
   sql_put_rows(question->address, sql);
-  if (has_ancestors)
+  if (has_facts)
     sql_put_ancestors(question->layer_mode, sql);
+  else if (has_loose)
+    sql_put_observations(sql);
   if (has_facts)
     sql_put_device_facts(question->whole, !trace_detail_is_without_layers(detail), sql);
-  buf_text(sql, " SELECT line FROM (SELECT any(ResourceAttributes) AS resource, intDiv(id, 512) AS part, ");
+  buf_text(sql, " SELECT line FROM (SELECT any(ResourceAttributes) AS resource, ");
+  put_part(question, sql);
   put_request(sql, "resource", "arrayStringConcat(arrayMap(t -> t.2, arraySort(groupArray((id, span)))), ',')",
               detail == TRACE_EVERYTHING ? NULL : question->runs);
   buf_text(sql, " FROM (SELECT s.run AS run, s.id AS id, ResourceAttributes, ");
@@ -226,7 +263,7 @@ void sql_spans(const struct sql_question *question, struct buf *sql)
   buf_text(sql,
            has_facts ? ", f.text, ']}') AS span FROM (SELECT * FROM rows" : ", ']}') AS span FROM (SELECT * FROM rows");
   if (detail != TRACE_EVERYTHING)
-    put_levels(detail, question->whole, sql);
+    put_levels(question, sql);
   buf_text(sql, has_facts ? ") AS s LEFT JOIN facts AS f ON f.run = s.run AND f.id = s.id" : ") AS s");
   buf_text(
       sql,
@@ -251,29 +288,37 @@ static void put_sum_of_kernels(const char *name, struct buf *sql)
                 "'{\"key\":\"xsp.tag.condensed_calls\",\"value\":{\"intValue\":\"', toString(count()), '\"}}]}')");
 }
 
-void sql_kernels(const struct sql_question *question, struct buf *sql)
+void sql_kernels(const struct sql_question *question, bool refuses_loose, struct buf *sql)
 {
   bool is_by_name = question->detail == TRACE_KERNELS_BY_NAME;
   bool is_by_layer = !trace_detail_is_without_layers(question->detail);
   buf_text(sql, "WITH RECURSIVE ");
   sql_put_rows(question->address, sql);
-  sql_put_ancestors(question->layer_mode, sql);
+  if (is_by_layer)
+    sql_put_ancestors(question->layer_mode, sql);
+  else
+    sql_put_observations(sql);
   buf_text(
       sql,
-      ", resources AS (SELECT run, any(ResourceAttributes) AS resource FROM rows WHERE level = 'model' GROUP BY run) "
-      "SELECT line FROM (SELECT g.run AS run, any(r.resource) AS resource, g.observation AS observation, ");
+      ", resources AS (SELECT run, any(ResourceAttributes) AS resource FROM rows WHERE is_observation GROUP BY run) "
+      "SELECT line FROM (SELECT g.run AS run, any(r.resource) AS resource, ");
+  buf_format(sql, "intDiv(g.observation, %" PRId64 ") AS part, ",
+             (is_by_layer ? 4 : 32) * spans_of_observation(question));
   put_request(sql, "resource", "arrayStringConcat(arrayMap(t -> t.2, arraySort(groupArray((g.first, g.span)))), ',')",
               question->runs);
   buf_format(sql, " FROM (SELECT k.run AS run, a.observation AS observation, %s AS above, min(k.id) AS first, ",
              is_by_layer ? "if(a.layer != 0, a.layer, a.observation)" : "a.observation");
   put_sum_of_kernels(is_by_name ? "k.SpanName" : "''", sql);
-  buf_text(sql, " AS span FROM rows AS k INNER JOIN ancestors AS a ON a.run = k.run AND a.id = k.parent "
-                "WHERE a.observation != 0 AND k.level = 'kernel' AND k.kind != 'launch' "
-                "AND k.category IN ('kernel', '') AND k.run NOT IN ");
+  buf_format(
+      sql,
+      " AS span FROM rows AS k %s JOIN ancestors AS a ON a.run = k.run AND a.id = k.parent "
+      "WHERE %s AND k.level = 'kernel' AND k.kind != 'launch' AND k.category IN ('kernel', '') AND k.run NOT IN ",
+      refuses_loose ? "LEFT ANY" : "INNER",
+      refuses_loose ? "throwIf(a.observation = 0, '" SQL_LOOSE "') = 0" : "a.observation != 0");
   sql_put_runs(question->whole, sql);
   buf_format(sql,
              " GROUP BY run, observation, above, k.category, k.kind, k.is_open%s) AS g "
-             "INNER JOIN resources AS r ON r.run = g.run GROUP BY g.run, g.observation ORDER BY run, observation) "
+             "INNER JOIN resources AS r ON r.run = g.run GROUP BY g.run, part ORDER BY run, part) "
              "FORMAT TSVRaw",
              is_by_name ? ", k.SpanName" : "");
 }

@@ -19,12 +19,15 @@ struct sql_question {
   const char *layer_mode;         // of analyze --layer; NULL: the runs' own
   const struct reply_runs *runs;  // all
   const struct reply_runs *whole; // of which every span is wanted
+  const struct reply_runs *loose; // with kernels that are in no observation by their parents, which are wanted, too
 };
 // Runs with kernels that are in no observation by their parents; the same form of a list.
 void sql_runs_with_loose_kernels(const struct sql_question *question, struct buf *sql);
 // Requests of OTLP, one a line: spans as they are.
 void sql_spans(const struct sql_question *question, struct buf *sql);
-// The same: kernels, added up; not of the whole runs.
-void sql_kernels(const struct sql_question *question, struct buf *sql);
+#define SQL_LOOSE "xsp: a kernel is in no observation by its parents"
+// The same: kernels, added up; not of the whole runs. `refuses_loose`: the database refuses, with SQL_LOOSE, where there is a loose one,
+// which takes less than to look for them first; else they are left out.
+void sql_kernels(const struct sql_question *question, bool refuses_loose, struct buf *sql);
 
 #endif

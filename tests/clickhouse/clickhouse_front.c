@@ -65,6 +65,18 @@ static struct MHD_Response *run_query(const char *query, size_t length, unsigned
   return response;
 }
 
+// The server's settings of a query, for this and all later ones.
+static enum MHD_Result set(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+  char query[256];
+  unsigned code;
+  if (value == NULL || strcmp(name, "query") == 0 || strcmp(name, "wait_end_of_query") == 0)
+    return MHD_YES;
+  int length = snprintf(query, sizeof query, "SET %.60s = '%.60s'", name, value);
+  MHD_destroy_response(run_query(query, (size_t)length, &code));
+  return MHD_YES;
+}
+
 static struct MHD_Response *answer(struct MHD_Connection *client, const char *url, struct request *request,
                                    unsigned *ret_code)
 {
@@ -72,6 +84,7 @@ static struct MHD_Response *answer(struct MHD_Connection *client, const char *ur
   if (strcmp(url, "/ping") == 0)
     return copy_of("Ok.\n", 4);
   struct request whole = {0};
+  MHD_get_connection_values(client, MHD_GET_ARGUMENT_KIND, set, NULL);
   const char *query = MHD_lookup_connection_value(client, MHD_GET_ARGUMENT_KIND, "query");
   if (query != NULL && (!take(&whole, query, strlen(query)) || !take(&whole, "\n", 1)))
     return NULL;

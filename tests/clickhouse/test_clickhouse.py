@@ -56,7 +56,7 @@ class ClickhouseTest(unittest.TestCase):
         self.assertEqual(json.loads(out)["rows"][0]["latency_ms"], 3)
         self.assertIn("2 spans of 1 runs", stderr)
         paths, headers, queries = zip(*self.server.requests)
-        self.assertEqual(set(paths), {"/?wait_end_of_query=1"})
+        self.assertEqual(set(paths), {"/?wait_end_of_query=1&join_algorithm=hash"})
         self.assertEqual(len(queries), 3)
         for query in queries[1:]:
             self.assertIn("`traces`.`spans`", query)
@@ -67,7 +67,25 @@ class ClickhouseTest(unittest.TestCase):
     def test_kernels_are_added_up_there(self):
         self.analyze((200, b"7\t2\t2\t0\t0\t1\t1\n"), (200, REQUEST), (200, b""), analysis="A10")
         self.assertEqual(len(self.server.requests), 4)
+        self.assertNotIn("NOT IN (SELECT", self.server.requests[2][2])
         self.assertIn("condensed_calls", self.server.requests[3][2])
+
+    def test_kernels_without_an_observation_come_back_one_by_one(self):
+        refused = b"Code: 395. DB::Exception: xsp: a kernel is in no observation by its parents: while executing 'FUNCTION throwIf'"
+        status, _, stderr = self.analyze((200, b"7\t2\t2\t0\t0\t1\t1\n"), (200, REQUEST), (500, refused), (200, b"7\t3\t0\t0\t0\t0\t0\n"),
+                                         (200, REQUEST), (200, b""), analysis="A10")
+        self.assertIn(f"2 spans of 1 runs; {len(REQUEST)} bytes", stderr)
+        self.assertEqual(len(self.server.requests), 7)
+        self.assertIn("NOT IN (SELECT", self.server.requests[5][2])
+        self.assertNotIn("throwIf", self.server.requests[6][2])
+
+    def test_a_user_who_may_only_read(self):
+        refused = b"Code: 164. DB::Exception: Cannot modify 'join_algorithm' setting in readonly mode. (READONLY)"
+        self.server.columns = None
+        status, _, stderr = self.analyze((500, refused), (200, b"Timestamp\tDateTime64(9)\n"), (200, RUNS), (200, REQUEST))
+        self.assertEqual(status, 0, stderr)
+        self.assertEqual([path for path, _, _ in self.server.requests],
+                         ["/?wait_end_of_query=1&join_algorithm=hash", *["/?wait_end_of_query=1"] * 3])
 
     def test_metrics_are_of_single_kernels(self):
         self.analyze((200, b"7\t2\t2\t0\t1\t1\t1\n"), (200, REQUEST), analysis="A10")
