@@ -297,7 +297,8 @@ enum status live_start(const char *folder, uint64_t spans, message_fn message, s
 {
   struct live *live = memory_new(1, sizeof *live);
   pthread_condattr_t attributes;
-  *live = (struct live){.folder = folder, .spans_least = spans, .message = message, .cut_ns = INT64_MIN};
+  *live =
+      (struct live){.folder = folder, .spans_least = spans > 0 ? spans : 1, .message = message, .cut_ns = INT64_MIN};
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_mutex_init(&live->lock, NULL);
