@@ -17,10 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       abort();
     return 0;
   }
-  unsigned sum = 0;
-  for (size_t i = 0; i < (size_t)image.width * image.height * image.channels; i++)
+  uint64_t sum = 0, count = (uint64_t)image.width * image.height * image.channels;
+  for (uint64_t i = 0; i < count; i++)
     sum += image.pixels[i];
-  if (image.channels != (color == IMAGE_GRAY ? 1 : 3) || image.width == 0 || sum > UINT32_MAX / 2)
+  if (image.channels != (color == IMAGE_GRAY ? 1 : 3) || count == 0 || sum > count * 255)
     abort();
   image_done(&image);
   return 0;
