@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const image_color_names[] = {"RGB", "BGR", "GRAY", NULL};
-
 bool decoded_make_room(struct decoded *decoded, uint64_t width, uint64_t height, unsigned channels)
 {
   bool is_small = width > 0 && height > 0 && width <= IMAGE_SIDE_MAXIMUM && height <= IMAGE_SIDE_MAXIMUM &&

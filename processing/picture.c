@@ -6,6 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
+// Here, so that xsp, which only reads manifests, links no decoder.
+const char *const image_color_names[] = {"RGB", "BGR", "GRAY", NULL};
+const char *const image_filter_names[] = {"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos", NULL};
+
 unsigned picture_channels(const struct picture *picture)
 {
   return picture->color == IMAGE_GRAY ? 1 : 3;

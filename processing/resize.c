@@ -11,8 +11,6 @@
 
 #define FRACTION_BITS (32 - 8 - 2) // of a weight: sums of 8-bit values keep a sign and a bit of room
 
-const char *const image_filter_names[] = {"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos", NULL};
-
 // ---- filters ---------------------------------------------------------------------------------------------------------
 static double box(double x)
 {

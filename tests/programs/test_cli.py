@@ -297,7 +297,7 @@ class HelpTest(CliTest):
         found = re.findall(r'^    (\w+):(--[\w-]+)\) values="(.*)" ;;$', script, re.M)
         arguments = {"analyze": ["A2", self.file], "compare": [self.file, self.file], "info": [self.file], "sql": [self.file, "select 1"], "help": [],
                      "export": [self.file, "-o", self.folder / "none" / "out"], "import": [self.file, "-o", self.folder / "no.xsp"], "check": ["script"], "version": [],
-                     "profile": [self.folder / "none.onnx"]}
+                     "profile": [self.folder / "none.onnx"], "evaluate": [self.folder / "none.yml", "--data", self.folder]}
         self.assertEqual({verb for verb, _, _ in found}, set(arguments))
         for verb, option, values in found:
             refusal = xsp(verb, *arguments[verb], option, "nonsense", check=2).stderr
