@@ -13,7 +13,7 @@ struct decoded {
 // Sides and channels are known: allocates the pixels. False: too many, and `why` says so.
 bool decoded_make_room(struct decoded *decoded, uint64_t width, uint64_t height, unsigned channels);
 
-// `as_gray`: one channel, where the format can make it as Pillow does; else the picture's own channels.
+// With the picture's own channels.
 bool decode_jpeg(const uint8_t *bytes, size_t size, struct decoded *ret_decoded);
 bool decode_png(const uint8_t *bytes, size_t size, struct decoded *ret_decoded);
 

@@ -14,6 +14,9 @@
 enum status profile_model(const struct invocation *invocation, const char *model, struct arena *arena,
                           struct profile_options *profile, const struct manifest **ret_manifest,
                           struct error *err) MUST_CHECK;
+// Fills what every runner of this command has: where xsp-runner and xsp's tracers are, --threads and --timeout.
+enum status profile_runner(const struct invocation *invocation, struct runner_options *runner, struct arena *arena,
+                           struct error *err) MUST_CHECK;
 // The command line as it was typed.
 const char *profile_command(struct arena *arena);
 // The variants of --framework and --library. `frameworks`: names separated by commas, NULL: by the model's name. A framework

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp evaluate: models over labelled data.
-#include "base/slice.h"
 #include "programs/xsp/evaluate.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
 #include "programs/xsp/publish_options.h"
 #include "programs/xsp/reader.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -79,19 +76,6 @@ static enum status fill_labels(const struct manifest *manifest, struct arena *ar
   return STATUS_OK;
 }
 
-static enum status fill_runner(const struct invocation *invocation, struct runner_options *runner, struct arena *arena,
-                               struct error *err)
-{
-  char *program = arena_alloc(arena, PATH_MAX), *tracers = arena_alloc(arena, PATH_MAX);
-  XSP_TRY(install_find("xsp-runner", program, PATH_MAX, err));
-  XSP_TRY(install_find("tracers", tracers, PATH_MAX, err));
-  runner->program = program;
-  runner->tracer_directory = tracers;
-  runner->interrupted = &interrupted;
-  XSP_TRY(invocation_unsigned(invocation, "threads", 0, 4096, &runner->threads, err));
-  return invocation_unsigned(invocation, "timeout", 0, 86400, &runner->timeout_s, err);
-}
-
 static enum status fill_model(const struct invocation *invocation, const char *path, struct arena *arena,
                               struct evaluation_model *model, struct error *err)
 {
@@ -109,7 +93,8 @@ static enum status fill_model(const struct invocation *invocation, const char *p
     return error_set(err, STATUS_INPUT, "cannot evaluate the model", path,
                      "a manifest for onnxruntime, openvino or tensorflow", "xsp does not read outputs of %s yet",
                      profile->variants[0].predictor);
-  XSP_TRY(fill_runner(invocation, &profile->runner, arena, err));
+  XSP_TRY(profile_runner(invocation, &profile->runner, arena, err));
+  profile->runner.interrupted = &interrupted;
   XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
   if (!(profile->sets[0].mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
     return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M, or M/L",

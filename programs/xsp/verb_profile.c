@@ -178,6 +178,18 @@ const char *profile_command(struct arena *arena)
   return arena_copy(arena, text, length);
 }
 
+enum status profile_runner(const struct invocation *invocation, struct runner_options *runner, struct arena *arena,
+                           struct error *err)
+{
+  char *program = arena_alloc(arena, PATH_MAX), *tracers = arena_alloc(arena, PATH_MAX);
+  XSP_TRY(install_find("xsp-runner", program, PATH_MAX, err));
+  XSP_TRY(install_find("tracers", tracers, PATH_MAX, err));
+  runner->program = program;
+  runner->tracer_directory = tracers;
+  XSP_TRY(invocation_unsigned(invocation, "threads", 0, 4096, &runner->threads, err));
+  return invocation_unsigned(invocation, "timeout", 0, 86400, &runner->timeout_s, err);
+}
+
 static enum status fill_runner(const struct invocation *invocation, struct profile_options *profile,
                                struct arena *arena, struct error *err)
 {
@@ -185,15 +197,8 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   const struct manifest *manifest;
   XSP_TRY(profile_model(invocation, invocation->arguments[0], arena, profile, &manifest, err));
   profile->sequential = invocation_has(invocation, "sequential");
-  char *program = arena_alloc(arena, PATH_MAX);
-  char *tracers = arena_alloc(arena, PATH_MAX);
-  XSP_TRY(install_find("xsp-runner", program, PATH_MAX, err));
-  XSP_TRY(install_find("tracers", tracers, PATH_MAX, err));
-  runner->program = program;
-  runner->tracer_directory = tracers;
-  XSP_TRY(tracer_list(invocation, tracers, arena, &profile->tracers, err));
-  XSP_TRY(invocation_unsigned(invocation, "threads", 0, 4096, &runner->threads, err));
-  XSP_TRY(invocation_unsigned(invocation, "timeout", 0, 86400, &runner->timeout_s, err));
+  XSP_TRY(profile_runner(invocation, runner, arena, err));
+  XSP_TRY(tracer_list(invocation, runner->tracer_directory, arena, &profile->tracers, err));
   int64_t seed = 0;
   XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &seed, err));
   runner->seed = (uint64_t)seed;
