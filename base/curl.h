@@ -18,7 +18,7 @@ struct curl_functions {
 #undef X
 };
 
-// `what` begins the message: "cannot publish". STATUS_SYSTEM: there is no libcurl.
+// Errors: STATUS_SYSTEM where there is no libcurl; the message begins with `what`, such as "cannot publish".
 enum status curl_open(const char *what, struct curl_functions *ret_curl, struct error *err) MUST_CHECK;
 
 #endif

@@ -10,7 +10,7 @@ struct decoded {
   struct image image;
   char why[200];
 };
-// Sides and channels are known: allocates the pixels. False: too many, and `why` says so.
+// Allocates the pixels, once sides and channels are known. False: there are too many; `why` has the reason.
 bool decoded_make_room(struct decoded *decoded, uint64_t width, uint64_t height, unsigned channels);
 
 // With the picture's own channels.

@@ -19,7 +19,7 @@ enum status import_store_fill(const char *const *paths, size_t count, struct imp
 // Imports one file, with the defaults, into a file without a name that ends with *ret_store. `shown`: its name in messages.
 enum status import_store_open_as(const char *path, const char *shown, struct store **ret_store,
                                  struct error *err) MUST_CHECK;
-// The same, and says so on stderr.
+// The same, with a message on stderr.
 enum status import_store_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
 
 #endif
