@@ -40,7 +40,7 @@ static void take_score(void *context, size_t item, size_t place, float score)
   if (!running->is_kept || at >= running->item_count) // items that fill up the last batch
     return;
   struct evaluation_item *kept = &running->result->items[at];
-  if (kept->count < EVALUATION_BEST) {
+  if (kept->count < PROTOCOL_SCORES) {
     kept->best[kept->count].place = place;
     kept->best[kept->count++].score = score;
   }

@@ -6,9 +6,9 @@
 
 #include "experiment/data_set.h"
 #include "experiment/model_experiment.h"
+#include "format/protocol.h"
 
 #define EVALUATION_MODELS_MOST 64
-#define EVALUATION_BEST 5 // classes that are kept of each item
 
 struct evaluation_model {
   struct profile_options profile; // runner, the only variant, name, command, workload, levels: sets[0]
@@ -35,7 +35,7 @@ struct evaluation_item { // what a model made of an item
   struct {
     size_t place;
     float score;
-  } best[EVALUATION_BEST]; // the best one first
+  } best[PROTOCOL_SCORES]; // the best one first
   size_t wanted;           // place of its label; DATA_NO_CLASS: unknown
 };
 struct evaluation_result { // of a model

@@ -31,6 +31,7 @@
 
 #define PROTOCOL_LINE_MAXIMUM 8192
 #define PROTOCOL_FIELDS 9
+#define PROTOCOL_SCORES 5 // of an item, at most
 
 // Appends the escaped fields (first is the verb), tab-separated, with the newline.
 void protocol_format(struct buf *out, const char *const *fields, size_t count);

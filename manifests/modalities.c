@@ -43,7 +43,7 @@ static enum status read_dimensions(const struct fields *fields, const struct fie
   if (channels != 1 && channels != 3)
     return fields_wrong(fields, node, field->example,
                         "dimensions are channels, height, width; %u channels are not 1 or 3", channels);
-  if ((uint64_t)picture->width * picture->height > IMAGE_PIXELS_MAXIMUM)
+  if (!image_size_is_possible(picture->width, picture->height))
     return fields_wrong(fields, node, field->example, "an input of %u x %u pixels is too large", picture->width,
                         picture->height);
   ((struct manifest_tensor *)target)->channels = channels;

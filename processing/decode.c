@@ -12,9 +12,7 @@
 
 bool decoded_make_room(struct decoded *decoded, uint64_t width, uint64_t height, unsigned channels)
 {
-  bool is_small = width > 0 && height > 0 && width <= IMAGE_SIDE_MAXIMUM && height <= IMAGE_SIDE_MAXIMUM &&
-                  width * height <= IMAGE_PIXELS_MAXIMUM;
-  if (!is_small) {
+  if (!image_size_is_possible(width, height)) {
     snprintf(decoded->why, sizeof decoded->why, "it has %" PRIu64 " x %" PRIu64 " pixels, more than %" PRIu64, width,
              height, IMAGE_PIXELS_MAXIMUM);
     return false;

@@ -13,6 +13,12 @@
 #define IMAGE_SIDE_MAXIMUM 65500u                // of JPEG
 #define IMAGE_PIXELS_MAXIMUM ((uint64_t)1 << 26) // a larger picture is refused before it is decoded
 
+static inline bool image_size_is_possible(uint64_t width, uint64_t height)
+{
+  return width > 0 && height > 0 && width <= IMAGE_SIDE_MAXIMUM && height <= IMAGE_SIDE_MAXIMUM &&
+         width * height <= IMAGE_PIXELS_MAXIMUM;
+}
+
 enum image_color { IMAGE_RGB, IMAGE_BGR, IMAGE_GRAY };
 enum image_filter { // Pillow's, with its support scaled by the reduction ("antialias"); nearest is not
   IMAGE_NEAREST,
@@ -34,7 +40,7 @@ struct image {
 // On an error *ret_image is empty. STATUS_INPUT: not such a file, damaged, cut off, or too large.
 enum status image_decode(const void *bytes, size_t size, enum image_color color, const char *name,
                          struct image *ret_image, struct error *err) MUST_CHECK;
-// Both sides 1 to IMAGE_SIDE_MAXIMUM, at most IMAGE_PIXELS_MAXIMUM pixels. Replaces the pixels.
+// To a possible size. Replaces the pixels.
 void image_resize(struct image *image, unsigned width, unsigned height, enum image_filter filter);
 // The size whose shorter side is `side`, with the same aspect: the longer one is rounded down, as torchvision does. It may exceed
 // IMAGE_SIDE_MAXIMUM.

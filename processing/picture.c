@@ -24,12 +24,6 @@ void picture_format(const struct picture *picture, struct buf *out)
     buf_format(out, " %.9g %.9g", (double)mean[i], (double)scale[i]);
 }
 
-static bool is_size(unsigned width, unsigned height)
-{
-  return width >= 1 && height >= 1 && width <= IMAGE_SIDE_MAXIMUM && height <= IMAGE_SIDE_MAXIMUM &&
-         (uint64_t)width * height <= IMAGE_PIXELS_MAXIMUM;
-}
-
 bool picture_parse(const char *text, struct picture *ret_picture)
 {
   struct picture picture = {0};
@@ -43,8 +37,9 @@ bool picture_parse(const char *text, struct picture *ret_picture)
     if (!isfinite(mean[i]) || !isfinite(scale[i]) || scale[i] == 0)
       return false;
   if (color < IMAGE_RGB || color > IMAGE_GRAY || filter < IMAGE_NEAREST || filter > IMAGE_LANCZOS || is_last < 0 ||
-      is_last > 1 || !is_size(picture.width, picture.height) || picture.shorter_side > IMAGE_SIDE_MAXIMUM ||
-      (picture.resize_width != 0 && !is_size(picture.resize_width, picture.resize_height)))
+      is_last > 1 || !image_size_is_possible(picture.width, picture.height) ||
+      picture.shorter_side > IMAGE_SIDE_MAXIMUM ||
+      (picture.resize_width != 0 && !image_size_is_possible(picture.resize_width, picture.resize_height)))
     return false;
   picture.color = (enum image_color)color;
   picture.filter = (enum image_filter)filter;
@@ -60,7 +55,7 @@ enum status picture_resize(const struct picture *picture, struct image *image, c
     return STATUS_OK;
   if (width == 0)
     image_size_of_shorter_side(image, picture->shorter_side, &width, &height);
-  if (width > IMAGE_SIDE_MAXIMUM || height > IMAGE_SIDE_MAXIMUM || width * height > IMAGE_PIXELS_MAXIMUM)
+  if (!image_size_is_possible(width, height))
     return error_set(err, STATUS_INPUT, "cannot resize the picture", name, "a resize to both sides, [height, width]",
                      "%u x %u pixels would become %" PRIu64 " x %" PRIu64, image->width, image->height, width, height);
   image_resize(image, (unsigned)width, (unsigned)height, picture->filter);

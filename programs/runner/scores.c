@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The classes with the best scores in an output, sent to xsp. Called by main.c after an inference.
+#include "format/protocol.h"
 #include "programs/runner/control.h"
 #include "programs/runner/pictures.h"
 #include <xsp/tracer.h>
@@ -7,8 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define SCORES_SENT 5 // of each item
 
 XSP_SITE_FULL(postprocess_site, XSP_LEVEL_APPLICATION, "postprocess", "postprocess", "runner");
 
@@ -35,8 +34,8 @@ static enum status check_output(const struct tensor *output, int64_t batch, size
 
 static void send_best(int fd, size_t item, const float *scores, size_t classes)
 {
-  struct ranked best[SCORES_SENT];
-  size_t count = ranking_top(scores, classes, SCORES_SENT, best);
+  struct ranked best[PROTOCOL_SCORES];
+  size_t count = ranking_top(scores, classes, PROTOCOL_SCORES, best);
   for (size_t i = 0; i < count; i++) {
     char number[24], place[24], value[32];
     snprintf(number, sizeof number, "%zu", item);
