@@ -40,12 +40,7 @@ static enum status make_file(const char *folder, const char *name, struct error 
   enum status status = store_create(output, true, &store, err);
   if (status == STATUS_OK)
     status = fill(store, path, &arena, err);
-  if (status == STATUS_OK)
-    status = store_finish(store, err);
-  if (status == STATUS_OK)
-    store_close(store);
-  else
-    store_discard(store);
+  status = store_end(store, status, err);
   arena_done(&arena);
   return status;
 }

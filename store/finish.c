@@ -159,3 +159,13 @@ void store_discard(struct store *store)
     partial_remove(store->partial_path);
   close_handle(store);
 }
+
+enum status store_end(struct store *store, enum status so_far, struct error *err)
+{
+  enum status status = so_far == STATUS_OK ? store_finish(store, err) : so_far;
+  if (status == STATUS_OK)
+    store_close(store);
+  else
+    store_discard(store);
+  return status;
+}

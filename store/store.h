@@ -278,6 +278,8 @@ enum status store_finish(struct store *store,
                          struct error *err) MUST_CHECK; // commit, sync, rename; the handle stays open for reading
 void store_close(struct store *store);   // without store_finish before: the .partial file stays. NULL is fine.
 void store_discard(struct store *store); // closes and removes the .partial file
+// The end of a new file: finished and closed where all went well `so_far`, else discarded. Returns how it ended.
+enum status store_end(struct store *store, enum status so_far, struct error *err) MUST_CHECK;
 // For a process that ends early (base/memory.h): removes the .partial files of the stores being written, and
 // private copies being made by store_open. Only async-signal-safe work.
 void store_unfinished_remove(void);

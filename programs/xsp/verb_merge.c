@@ -106,12 +106,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   store_warn_of_leftover(store, output_message);
   enum status status = fill(store, invocation, &journal, &arena, err);
   close_journal(&journal);
-  if (status == STATUS_OK)
-    status = store_finish(store, err);
-  if (status == STATUS_OK)
-    store_close(store);
-  else
-    store_discard(store);
+  status = store_end(store, status, err);
   arena_done(&arena);
   if (status != STATUS_OK) {
     import_leave_interrupted();
