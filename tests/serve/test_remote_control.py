@@ -6,9 +6,9 @@ import signal
 import subprocess
 import unittest
 
-import package_case
 import test_run
 from otlp_receiver import Answer, Receiver
+from published_run import PublishedRun
 from scripted import TIMEOUT_S, XSP, xsp, xsp_json
 from server import JSON, wait_for
 from test_attach import Guest
@@ -28,24 +28,12 @@ while not select.select([sys.stdin], [], [], 0.002)[0]:
 
 
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs")
-class RemoteControl(ServeTest):
+class RemoteControl(PublishedRun, ServeTest):
+    program = PROGRAM
+
     def setUp(self):
         super().setUp()
-        self.output = self.parent / "run.xsp"
-        self.environment = {**package_case.ENVIRONMENT, "XDG_STATE_HOME": str(self.parent / "state"), "NO_PROXY": "*",
-                            "no_proxy": "*"}
-
-    def start(self, url, *options):
-        process = subprocess.Popen([XSP, "run", "-q", "-o", self.output, "--publish", url, *options, "--",
-                                    os.environ["XSP_PYTHON"], "-c", PROGRAM], env=self.environment, stdin=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
-        return process
-
-    def ended(self, process):
-        errors = process.communicate(b"\n", timeout=TIMEOUT_S)[1].decode()
-        self.assertEqual(process.returncode, 0, errors)
-        return errors
+        self.place_runs(self.parent)
 
     def jobs(self, server):
         status, _, body = server.ask(None, path="/api/v1/jobs", method="GET")

@@ -5,11 +5,11 @@ import subprocess
 import unittest
 
 import cuda_simulator
-import package_case
-from scripted import BUILD, TIMEOUT_S, XSP, xsp_json
+from scripted import BUILD, XSP, xsp_json
 from server import Server, files, wait_for
 from test_live import LiveTest
 from otlp_receiver import Receiver, unused_port
+from published_run import PublishedRun
 
 # Steps with tags on two threads, until there is something to read; then one more.
 PROGRAM = """
@@ -51,25 +51,13 @@ OTHERS = ("select run_id, span_id, key, value from tag order by 1, 2, 3, 4",
 
 
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs")
-class Stream(LiveTest):
+class Stream(PublishedRun, LiveTest):
+    program = PROGRAM
+
     def setUp(self):
         super().setUp()
         self.parent = self.folder.parent
-        self.output = self.parent / "run.xsp"
-        self.environment = {**package_case.ENVIRONMENT, "XDG_STATE_HOME": str(self.parent / "state"), "NO_PROXY": "*",
-                            "no_proxy": "*"}
-
-    def start(self, url, *options, command=(os.environ["XSP_PYTHON"], "-c", PROGRAM), environment=None):
-        process = subprocess.Popen([XSP, "run", "-q", "-o", self.output, "--publish", url, *options, "--", *command],
-                                   env={**self.environment, **(environment or {})}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
-        return process
-
-    def ended(self, process):
-        errors = process.communicate(b"\n", timeout=TIMEOUT_S)[1].decode()
-        self.assertEqual(process.returncode, 0, errors)
-        return errors
+        self.place_runs(self.parent)
 
     def sees(self, count):
         """For shown: a run with so many spans and their observations."""
