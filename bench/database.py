@@ -40,6 +40,8 @@ def put(case, value, peer, target):
 
 def compare(address, file, about):
     for analysis, count in ANALYSES.items():
+        if file is None and analysis != "A10":  # more would come back than xsp takes
+            continue
         times = []
         for _ in range(count):
             times.append((seconds("analyze", analysis, address), seconds("analyze", analysis, file) if file else None))
