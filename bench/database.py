@@ -24,6 +24,14 @@ TARGETS = {"A10": 1.0}
 XSP = BUILD / "xsp"
 
 
+def check_kernels(source):
+    """Only answers about all kernels are compared."""
+    done = subprocess.run([XSP, "analyze", "A10", "--json", str(source)], stdout=subprocess.PIPE, timeout=1500, check=True)
+    found = json.loads(done.stdout)["summary"]["kernels"]
+    if found != LAYERS * KERNELS:
+        raise RuntimeError(f"A10 of {source} has {found} kernels an observation, not {LAYERS * KERNELS}")
+
+
 def seconds(*arguments):
     started = time.monotonic()
     done = subprocess.run([XSP, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=1500)
@@ -72,9 +80,11 @@ def measure(server, folder, spans):
         server.load(lines, table)
         for run in range(2, spans // MOST + 1):
             server.query(f"INSERT INTO {table} SELECT * REPLACE (mapUpdate(ResourceAttributes, map('xsp.run', '{run}')) AS "
-                         f"ResourceAttributes) FROM {table} WHERE ResourceAttributes['xsp.run'] = '1'")
+                         f"ResourceAttributes) FROM {table} AS old WHERE old.ResourceAttributes['xsp.run'] = '1'")
         server.query(f"OPTIMIZE TABLE {table} FINAL")  # else it merges while it answers
         print(f"database: {table} of {spans} spans filled in {time.monotonic() - started:.0f} s", file=sys.stderr)
+        for source in (f"{server.address}?table={table}", file)[:2 if spans <= MOST else 1]:
+            check_kernels(source)
         about = f"{kernels:.2g} kernel spans of {spans:.2g}, {table}"
         compare(f"{server.address}?table={table}", file if spans <= MOST else None, about)
         server.query(f"DROP TABLE {table} SYNC")

@@ -26,10 +26,10 @@ def write(path, observations, layers=LAYERS, kernels=KERNELS):
         put("track\t1\t1\tmain\t-\t-\t100\t100\t-\t-\ntrack\t1\t2\tstream\t-\t-\t100\t-\t0\t1\n")
         span, correlation, seed = 0, 0, 12345
 
-        def line(start, duration, level, kind, track, name, number=0):
+        def line(start, duration, level, kind, track, name, number=0, category="-"):
             nonlocal span
             span += 1
-            put(f"span\t1\t{span}\t-\t{start}\t{duration}\t{number}\t{track}\t{level}\t{kind}\t-\tscripted\t{name}\n")
+            put(f"span\t1\t{span}\t-\t{start}\t{duration}\t{number}\t{track}\t{level}\t{kind}\t{category}\tscripted\t{name}\n")
 
         for observation in range(observations):
             at = UNIX_START + observation * (layers * pitch_ns + 20_000)
@@ -44,7 +44,7 @@ def write(path, observations, layers=LAYERS, kernels=KERNELS):
                     correlation += 1
                     line(start + 1000 + kernel * 14_000, 5_000 + seed % 997, "kernel", "launch", 1, "launch", correlation)
                     line(start + 7000 + kernel * 14_000, 4_000 + seed % 7919, "kernel", "execution", 2,
-                         f"gemm_{(layer * 7 + kernel + observation) % 13}", correlation)
+                         f"gemm_{(layer * 7 + kernel + observation) % 13}", correlation, "kernel")
         process.stdin.close()
         assert process.wait(TIMEOUT_S) == 0
     return path
