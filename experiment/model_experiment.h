@@ -15,7 +15,7 @@
 
 #define PROFILE_BATCHES_MAXIMUM 64
 #define PROFILE_SETS_MAXIMUM 16
-#define PROFILE_WORKLOAD_MAXIMUM 16
+#define PROFILE_WORKLOAD_MAXIMUM 96
 
 struct profile_options {
   struct runner_options runner; // predictor and library: of each variant

@@ -16,6 +16,7 @@ struct runner_options {
   const char *program;          // path of xsp-runner
   const char *tracer_directory; // xsp's own tracers
   const char *model_path;
+  const char *weights_path;        // NULL: as the model's file says
   const char *predictor;           // name
   const char *library;             // NULL: the runner searches
   const char *device;              // as of --device; NULL: the framework's default
@@ -23,6 +24,8 @@ struct runner_options {
   const char *const *inputs;       // "name=file.npy", NULL-terminated; may be NULL
   const char *const *dims;         // "name=N"
   const char *const *expectations; // manifests/expect.h; may be NULL
+  const char *preprocess;          // Python code of a manifest, before the prediction; NULL: none
+  const char *postprocess;         // after it
   unsigned threads;                // 0: the framework's default
   uint64_t seed;
   bool profile_file;

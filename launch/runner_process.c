@@ -50,6 +50,7 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
   put(arguments, options->program);
   put_option(arguments, "--control-fd", arena_format(arena, "%d", control_fd));
   put_option(arguments, "--model", options->model_path);
+  put_option(arguments, "--weights", options->weights_path);
   put_option(arguments, "--predictor", options->predictor);
   put_option(arguments, "--levels", levels);
   put_option(arguments, "--tracer-directory", options->tracer_directory);
@@ -59,6 +60,8 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
   put_option(arguments, "--device", options->device);
   put_option(arguments, "--threads", options->threads != 0 ? arena_format(arena, "%u", options->threads) : NULL);
   put_option(arguments, "--affinity", options->affinity);
+  put_option(arguments, "--preprocess", options->preprocess);
+  put_option(arguments, "--postprocess", options->postprocess);
   put_list(arguments, "--input", options->inputs);
   put_list(arguments, "--dim", options->dims);
   put_list(arguments, "--expect", options->expectations);

@@ -121,6 +121,15 @@ enum status field_text(const struct fields *fields, const struct field *field, c
   return STATUS_OK;
 }
 
+enum status field_plain(const struct fields *fields, const struct field *field, const struct document_node *node,
+                        void *target)
+{
+  struct document_node text = *node;
+  if (node->kind == NODE_INTEGER || node->kind == NODE_NUMBER)
+    text.kind = NODE_TEXT;
+  return field_text(fields, field, &text, target);
+}
+
 enum status field_word(const struct fields *fields, const struct field *field, const struct document_node *node,
                        void *target)
 {

@@ -8,6 +8,7 @@
 #include "manifests/fields.h"
 #include "manifests/version.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,113 +18,13 @@
 #define SIZE_MAXIMUM INT32_MAX
 #define BATCH_MAXIMUM (1 << 20)
 
-// ---- where the model comes from --------------------------------------------------------------------------------------
-
-static enum status read_requirement(const struct fields *fields, const struct field *field,
-                                    const struct document_node *node, void *target)
-{
-  const char *constraint = NULL;
-  XSP_TRY(field_text(fields, field, node, target));
-  if (version_split_requirement(node->text, &constraint) == 0)
-    return fields_wrong(fields, node, field->example, "%s: '%.100s' is not a package with a version", field->key,
-                        node->text);
-  return STATUS_OK;
-}
-
-static enum status read_requirements(const struct fields *fields, const struct field *field,
-                                     const struct document_node *node, void *target)
-{
-  XSP_TRY(field_texts(fields, field, node, target));
-  const char *ignored = NULL;
-  const struct field each = {.key = field->key, .example = "[numpy, onnx==1.23.2]"};
-  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next)
-    XSP_TRY(read_requirement(fields, &each, entry, &ignored));
-  return STATUS_OK;
-}
-
-// A path below a folder that is not the manifest's own may not lead out of it.
-static enum status read_inner_path(const struct fields *fields, const struct field *field,
-                                   const struct document_node *node, void *target)
-{
-  XSP_TRY(field_text(fields, field, node, target));
-  for (const char *part = node->text;; part++) {
-    size_t length = strcspn(part, "/");
-    if (length == 0 || (length == 1 && part[0] == '.') || (length == 2 && strncmp(part, "..", 2) == 0))
-      return fields_wrong(fields, node, field->example,
-                          "%s must lie below its folder: without '..', '.' and a '/' at an end", field->key);
-    part += length;
-    if (*part == 0)
-      return STATUS_OK;
-  }
-}
-
-static enum status read_sha256(const struct fields *fields, const struct field *field, const struct document_node *node,
-                               void *target)
-{
-  fields->manifest->sha256_line = node->line;
-  if (node->kind == NODE_TEXT && strlen(node->text) == 64 && strspn(node->text, "0123456789abcdefABCDEF") == 64)
-    return field_text(fields, field, node, target);
-  XSP_TRY(fields_kind(fields, field, node, NODE_TEXT));
-  return fields_wrong(fields, node, "what sha256sum prints", "sha256 must be 64 hexadecimal digits");
-}
-
-static const struct field path_keys[] = {
-    {"path", true, field_text, offsetof(struct manifest, model_path), NULL, "resnet50.onnx"},
-    {"sha256", false, read_sha256, offsetof(struct manifest, sha256), NULL, NULL},
-    {0},
-};
-static const struct field package_keys[] = {
-    {"package", true, read_requirement, offsetof(struct manifest, package), NULL, "rapidocr-onnxruntime==1.4.4"},
-    {"file", true, read_inner_path, offsetof(struct manifest, file), NULL, "rapidocr_onnxruntime/models/det.onnx"},
-    {"sha256", false, read_sha256, offsetof(struct manifest, sha256), NULL, NULL},
-    {0},
-};
-static const struct field generator_keys[] = {
-    {"generator", true, read_inner_path, offsetof(struct manifest, generator), NULL, "generators/keras_model.py"},
-    {"produces", true, field_word, offsetof(struct manifest, produces), "^[A-Za-z0-9_][A-Za-z0-9_.-]*$", "resnet50.pb"},
-    {"arguments", false, field_texts, offsetof(struct manifest, arguments), NULL, "[ResNet50]"},
-    {"python", false, read_requirements, offsetof(struct manifest, python), NULL, "[tensorflow-cpu==2.21.0]"},
-    {"uses", false, field_texts, offsetof(struct manifest, uses), NULL, "[generators/common.py]"},
-    {"sha256", false, read_sha256, offsetof(struct manifest, sha256), NULL, NULL},
-    {0},
-};
-
-static enum status read_model(const struct fields *fields, const struct field *field, const struct document_node *node,
-                              void *target)
-{
-  static const struct {
-    const char *key;
-    enum manifest_source source;
-    const struct field *keys;
-  } sources[] = {{"path", MANIFEST_PATH, path_keys},
-                 {"package", MANIFEST_PACKAGE, package_keys},
-                 {"generator", MANIFEST_GENERATOR, generator_keys}};
-  struct manifest *manifest = target;
-  XSP_TRY(fields_kind(fields, field, node, NODE_MAP));
-  size_t found = 0, chosen = 0;
-  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next)
-    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
-      if (strcmp(entry->key, sources[i].key) == 0) {
-        found++;
-        chosen = i;
-        manifest->source_line = entry->line;
-      }
-  if (found != 1)
-    return fields_wrong(fields, node, "one of path: …, package: … and generator: …",
-                        "model says %s where the model comes from", found == 0 ? "nowhere" : "more than once");
-  manifest->source = sources[chosen].source;
-  char what[64];
-  snprintf(what, sizeof what, "a model from a %s", sources[chosen].key);
-  return fields_read(fields, sources[chosen].keys, node, what, manifest);
-}
-
 // ---- the file --------------------------------------------------------------------------------------------------------
 
 static enum status read_constraint(const struct fields *fields, const struct field *field,
                                    const struct document_node *node, void *target)
 {
   fields->manifest->framework_version_line = node->line;
-  XSP_TRY(field_text(fields, field, node, target));
+  XSP_TRY(field_plain(fields, field, node, target));
   if (!version_constraint_is_valid(node->text))
     return fields_wrong(fields, node, "\">=2.14,<3\"", "version is not a constraint: '%.100s'", node->text);
   return STATUS_OK;
@@ -133,12 +34,19 @@ static enum status read_framework_name(const struct fields *fields, const struct
                                        const struct document_node *node, void *target)
 {
   fields->manifest->framework_line = node->line;
-  return field_word(fields, field, node, target);
+  XSP_TRY(field_word(fields, field, node, target));
+  char *name = arena_copy(fields->arena, node->text, strlen(node->text)); // MXNet is mxnet
+  for (size_t i = 0; name[i] != 0; i++)
+    name[i] = (char)tolower((unsigned char)name[i]);
+  fields->manifest->framework = name;
+  return STATUS_OK;
 }
 
 static const struct field framework_keys[] = {
-    {"name", true, read_framework_name, offsetof(struct manifest, framework), "^[a-z0-9][a-z0-9_-]*$", "tensorflow"},
+    {"name", true, read_framework_name, offsetof(struct manifest, framework), "^[A-Za-z0-9][A-Za-z0-9_-]*$",
+     "tensorflow"},
     {"version", false, read_constraint, offsetof(struct manifest, framework_version), NULL, "\">=2.14\""},
+    {"container", false, field_container, 0, NULL, "{amd64: {cpu: IMAGE}}"},
     {0},
 };
 
@@ -146,6 +54,16 @@ static enum status read_framework(const struct fields *fields, const struct fiel
                                   const struct document_node *node, void *target)
 {
   return fields_read(fields, framework_keys, node, field->key, target);
+}
+
+static enum status read_version(const struct fields *fields, const struct field *field,
+                                const struct document_node *node, void *target)
+{
+  const char *ignored = NULL;
+  const struct field text = {.key = field->key, .example = field->example};
+  XSP_TRY(field_plain(fields, &text, node, &ignored));
+  const struct document_node as_text = {.kind = NODE_TEXT, .line = node->line, .text = node->text};
+  return field_word(fields, field, &as_text, target);
 }
 
 static enum status read_task(const struct fields *fields, const struct field *field, const struct document_node *node,
@@ -164,6 +82,15 @@ static enum status read_task(const struct fields *fields, const struct field *fi
   XSP_TRY(fields_choice(fields, field, node, tasks, &index));
   ((struct manifest *)target)->task = tasks[index];
   return STATUS_OK;
+}
+
+// Of inputs that have none of their own: these may come before it.
+static enum status read_element_type(const struct fields *fields, const struct field *field,
+                                     const struct document_node *node, void *target)
+{
+  struct manifest *manifest = target;
+  manifest->element_type_line = node->line;
+  return field_tensor_type(fields, field, node, &manifest->element_type);
 }
 
 static enum status read_dims(const struct fields *fields, const struct field *field, const struct document_node *node,
@@ -203,10 +130,11 @@ static enum status read_batches(const struct fields *fields, const struct field 
 
 static const struct field manifest_keys[] = {
     {"name", true, field_word, offsetof(struct manifest, name), "^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$", "ResNet50_v1"},
-    {"version", true, field_word, offsetof(struct manifest, version), "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$", "\"1.0\""},
-    {"task", true, read_task, 0, NULL, "image classification"},
+    {"version", true, read_version, offsetof(struct manifest, version), "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$",
+     "\"1.0\""},
+    {"task", false, read_task, 0, NULL, "image classification"},
     {"framework", true, read_framework, 0, NULL, "{name: onnxruntime}"},
-    {"model", true, read_model, 0, NULL, "{path: resnet50.onnx}"},
+    {"model", true, field_model, 0, NULL, "{path: resnet50.onnx}"},
     {"description", false, field_text, offsetof(struct manifest, description), NULL, NULL},
     {"inputs", false, field_tensors, 0, NULL, "[{name: data}]"},
     {"outputs", false, field_tensors, 0, NULL, "[{name: probabilities}]"},
@@ -214,6 +142,11 @@ static const struct field manifest_keys[] = {
     {"batches", false, read_batches, 0, NULL, "[1, 2, 4, 8]"},
     {"reference", false, field_text, offsetof(struct manifest, reference), NULL, NULL},
     {"license", false, field_text, offsetof(struct manifest, license), NULL, NULL},
+    {"element_type", false, read_element_type, 0, NULL, "float32"},
+    {"container", false, field_container, 0, NULL, "{amd64: {cpu: IMAGE}}"},
+    {"preprocess", false, field_code, offsetof(struct manifest, preprocess), NULL, "|"},
+    {"postprocess", false, field_code, offsetof(struct manifest, postprocess), NULL, "|"},
+    {"attributes", false, field_attributes, 0, NULL, "{training_dataset: ImageNet}"},
     {0},
 };
 
@@ -261,6 +194,7 @@ enum status manifest_parse(const char *bytes, size_t size, const char *path, str
   XSP_TRY(document_parse(bytes, size, path, arena, &root, err));
   const struct fields fields = {ret_manifest, arena, err};
   XSP_TRY(fields_read(&fields, manifest_keys, root, "a manifest", ret_manifest));
+  XSP_TRY(tensors_complete(&fields));
   return check_dims(&fields);
 }
 

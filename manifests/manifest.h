@@ -12,7 +12,9 @@
 
 #define MANIFEST_LIST_MAXIMUM 64 // of inputs, outputs, dims, batches, arguments, packages
 
-enum manifest_source { MANIFEST_PATH, MANIFEST_PACKAGE, MANIFEST_GENERATOR };
+#define MANIFEST_CODE_BYTES 65536 // of preprocess, of postprocess
+
+enum manifest_source { MANIFEST_PATH, MANIFEST_GRAPH, MANIFEST_PACKAGE, MANIFEST_GENERATOR };
 
 struct manifest_texts {
   const char **items;
@@ -33,16 +35,27 @@ struct manifest_size {
   int64_t size;
   unsigned line;
 };
+struct manifest_image {     // of a container
+  const char *architecture; // amd64, arm64, ppc64le …
+  const char *device;       // cpu or gpu
+  const char *name;         // mxnet:1.9.1-cpu
+  unsigned line;
+};
+struct manifest_attribute {
+  const char *key, *value; // training_dataset.name, ImageNet
+};
 struct manifest {
   const char *path; // of the manifest, as given
-  const char *name, *version, *task;
-  const char *description, *reference, *license; // NULL: not given
+  const char *name, *version;
+  const char *task, *description, *reference, *license; // NULL: not given
   const char *framework;
   const char *framework_version; // a constraint; NULL: any
   unsigned framework_line, framework_version_line;
   enum manifest_source source;
   unsigned source_line;
-  const char *model_path;                        // path
+  const char *model_path;                        // path, graph_path: a path or an address
+  const char *weights_path;                      // graph_path: the same; NULL: the graph has them
+  const char *graph_sha256, *weights_sha256;     // graph_path; NULL: not given
   const char *package;                           // package: a name, maybe followed by a version constraint
   const char *file;                              // package: within the folder of modules
   const char *generator;                         // generator: the script
@@ -56,6 +69,13 @@ struct manifest {
   size_t dim_count;
   int64_t *batches;
   size_t batch_count;
+  enum tensor_type element_type; // of inputs without one; 0: not given
+  unsigned element_type_line;
+  struct manifest_image *images;
+  size_t image_count;
+  const char *preprocess, *postprocess; // Python code; NULL: none
+  struct manifest_attribute *attributes;
+  size_t attribute_count;
 };
 
 // By its name: *.yml, *.yaml.
@@ -65,6 +85,8 @@ enum status manifest_parse(const char *bytes, size_t size, const char *path, str
                            struct manifest *ret_manifest, struct error *err) MUST_CHECK;
 enum status manifest_load(const char *path, struct arena *arena, struct manifest *ret_manifest,
                           struct error *err) MUST_CHECK;
+// The image for a machine (`uname -m`) and a device, cpu or gpu. NULL: none.
+const char *manifest_image(const struct manifest *manifest, const char *machine, const char *device);
 // An error at a line of the manifest; `why_format` is printf-like.
 __attribute__((format(printf, 6, 7))) enum status manifest_wrong(const struct manifest *manifest, unsigned line,
                                                                  enum status status, const char *advice,

@@ -65,7 +65,8 @@ static void a_wrong_one_names_the_line_and_what_to_write(void **state)
       {HEAD "inputz: []\n", "m.yml:6", "a manifest has no key inputz", "inputs"},
       {HEAD "name: again\n", "m.yml:6", "the key name is given twice, first in line 1", "one of them"},
       {"name: Net\n", "m.yml:1", "a manifest lacks the key version", "version: \"1.0\""},
-      {"name: Net\nversion: 1.0\n", "m.yml:2", "version must be text", "version: \"1.0\""},
+      {"name: Net\nversion: [1]\n", "m.yml:2", "version must be text", "\"1.0\""},
+      {"name: Net\nversion: -1\n", "m.yml:2", "version cannot be '-1'", "version: \"1.0\""},
       {"name: no\n", "m.yml:1", "name must be text", "name: \"no\""},
       {"name: a\nversion: \"1\"\ntask: detection\n", "m.yml:3", "task cannot be 'detection'",
        "one of image classification"},
@@ -135,6 +136,28 @@ static void versions_compare_as_those_of_packages(void **state)
       {"1.0.1", "!=1.0", true},
       {"v1", ">=0", false}, // no number: nothing is known of it
       {"99999999999999999999999999999", ">1", true},
+      {"1.9.1", "^1.x", true},
+      {"1.9.1",
+       "\xcb\x86"
+       "1.x",
+       true}, // as a typeset page has the caret
+      {"2.0", "^1.x", false},
+      {"0.9", "^1.x", false},
+      {"1.2.2", "^1.2.3", false},
+      {"1.3", "^1.2.3", true},
+      {"0.2.9", "^0.2.3", true},
+      {"0.3", "^0.2.3", false},
+      {"0.0.4", "^0.0.3", false},
+      {"0.7", "^0.x", true},
+      {"1.2.9", "~1.2.3", true},
+      {"1.3", "~1.2.3", false},
+      {"1.9", "~1", true},
+      {"1.20.5", "1.20", true},
+      {"1.2.5", "1.20", false},
+      {"1.20.5", "1.20.x", true},
+      {"1.20.5", "1.*", true},
+      {"7", "*", true},
+      {"1.30", ">=1.20,1.x", true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     if (version_satisfies(cases[i].version, cases[i].constraint) != cases[i].satisfies)
@@ -143,8 +166,10 @@ static void versions_compare_as_those_of_packages(void **state)
 
 static void constraints_are_checked_before_they_are_used(void **state)
 {
-  static const char *const good[] = {">=1", "==1.2.3,<4", "~=1.2", " >= 1.0 , != 1.1 ", "==2.0rc1"};
-  static const char *const bad[] = {"", "1.0", ">=", "=>1", ">=1,", ",", "~=1", ">=1 <2", "==1.*", "^1.0", ">=a"};
+  static const char *const good[] = {">=1", "==1.2.3,<4", "~=1.2", " >= 1.0 , != 1.1 ", "==2.0rc1", "1.0", "^1.0",
+                                     "~1",  "x",          "1.x.x"};
+  static const char *const bad[] = {"",      ">=", "=>1", ">=1,",  ",",    "~=1", ">=1 <2",
+                                    "==1.*", "^",  "^x",  "1.x.2", "1.xx", ">=a", "1rc1.x"};
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
     if (!version_constraint_is_valid(good[i]))
       fail_msg("%s", good[i]);

@@ -164,8 +164,22 @@ static enum status check_picture(const struct fields *fields, const struct docum
       (tensor->scale_count != 0 && tensor->scale_count != tensor->channels))
     return fields_wrong(fields, node, "as many as channels",
                         "mean or scale has another number of values than channels");
-  if (tensor->expectation.info.type == TENSOR_UINT8 && has_arithmetic(&picture->tensor))
-    return fields_wrong(fields, node, "element_type: float32", "mean and scale make other values than uint8 has");
+  return STATUS_OK;
+}
+
+enum status picture_complete(const struct fields *fields, const struct document_node *at,
+                             struct manifest_tensor *tensor)
+{
+  struct tensor_info *info = &tensor->expectation.info;
+  enum tensor_type common = fields->manifest->element_type;
+  const struct document_node node = {.line = info->type != 0 || common == 0 ? tensor->line : at->line};
+  if (info->type == 0)
+    info->type = common != 0 ? common : TENSOR_FLOAT;
+  if (info->type != TENSOR_FLOAT && info->type != TENSOR_UINT8)
+    return fields_wrong(fields, &node, "element_type: float32", "pictures become float32 or uint8, not %s",
+                        tensor_type_facts(info->type)->name);
+  if (info->type == TENSOR_UINT8 && has_arithmetic(&tensor->expectation.picture.tensor))
+    return fields_wrong(fields, &node, "element_type: float32", "mean and scale make other values than uint8 has");
   return STATUS_OK;
 }
 
@@ -176,7 +190,6 @@ static enum status read_picture(const struct fields *fields, const struct field 
   struct picture *picture = picture_of(target);
   bool is_resized = false, has_color = false;
   *picture = (struct picture){.filter = IMAGE_BILINEAR, .tensor.scale = {1, 1, 1}};
-  tensor->expectation.info.type = TENSOR_FLOAT;
   XSP_TRY(fields_read(fields, picture_keys, node, field->key, target));
   for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
     is_resized |= strcmp(entry->key, "resize") == 0;
@@ -195,8 +208,18 @@ static enum status read_picture(const struct fields *fields, const struct field 
 }
 
 // ---- parameters of scores --------------------------------------------------------------------------------------------
+// A path, or an address: one of both keys.
+static enum status read_labels(const struct fields *fields, const struct field *field, const struct document_node *node,
+                               void *target)
+{
+  if (((struct manifest_tensor *)target)->labels_file != NULL)
+    return fields_wrong(fields, node, "one of them", "labels and url name the same file");
+  return field_text(fields, field, node, target);
+}
+
 static const struct field feature_parameters[] = {
-    {"labels", false, field_text, offsetof(struct manifest_tensor, labels_file), NULL, "labels.txt"},
+    {"labels", false, read_labels, offsetof(struct manifest_tensor, labels_file), NULL, "labels.txt"},
+    {"url", false, read_labels, offsetof(struct manifest_tensor, labels_file), NULL, "https://example.org/labels.txt"},
     {0},
 };
 

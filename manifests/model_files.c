@@ -18,7 +18,7 @@
 
 struct finding {
   struct arena *arena;
-  const char *folder;
+  const char *folder, *weights;
   VECTOR(const char *) names;
   bool has_too_many;
 };
@@ -59,12 +59,19 @@ static int by_name(const void *a, const void *b)
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool size_of(const char *folder, const char *name, int64_t *ret_bytes)
+static bool path_of(const struct model_files *files, const char *name, char path[PATH_MAX])
+{
+  bool is_elsewhere = files->weights != NULL && strcmp(basename(files->weights), name) == 0;
+  int length = is_elsewhere ? snprintf(path, PATH_MAX, "%s", files->weights)
+                            : snprintf(path, PATH_MAX, "%s/%s", files->folder, name);
+  return length < PATH_MAX;
+}
+
+static bool size_of(const struct model_files *files, const char *name, int64_t *ret_bytes)
 {
   char path[PATH_MAX];
   struct stat status;
-  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path || stat(path, &status) != 0 ||
-      !S_ISREG(status.st_mode))
+  if (!path_of(files, name, path) || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
     return false;
   *ret_bytes = (int64_t)status.st_size;
   return true;
@@ -74,6 +81,7 @@ static bool size_of(const char *folder, const char *name, int64_t *ret_bytes)
 static enum status settle(struct finding *finding, struct model_files *files, struct error *err)
 {
   files->folder = finding->folder;
+  files->weights = finding->weights;
   files->names = arena_alloc_array(finding->arena, finding->names.count + 1, sizeof *files->names);
   if (finding->has_too_many)
     return error_set(err, STATUS_INPUT, "cannot read the model", finding->folder, "another path",
@@ -83,7 +91,7 @@ static enum status settle(struct finding *finding, struct model_files *files, st
   for (size_t i = 0; i < finding->names.count; i++) {
     int64_t bytes = 0;
     if ((i > 0 && strcmp(finding->names.items[i - 1], finding->names.items[i]) == 0) ||
-        !size_of(finding->folder, finding->names.items[i], &bytes))
+        !size_of(files, finding->names.items[i], &bytes))
       continue;
     files->names[files->count++] = finding->names.items[i];
     files->bytes += bytes;
@@ -91,10 +99,11 @@ static enum status settle(struct finding *finding, struct model_files *files, st
   return STATUS_OK;
 }
 
-enum status model_files_find(const char *path, struct arena *arena, struct model_files *ret_files, struct error *err)
+enum status model_files_find(const char *path, const char *weights, struct arena *arena, struct model_files *ret_files,
+                             struct error *err)
 {
   *ret_files = (struct model_files){0};
-  struct finding finding = {.arena = arena, .folder = path};
+  struct finding finding = {.arena = arena, .folder = path, .weights = weights};
   struct stat about;
   if (stat(path, &about) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
@@ -109,7 +118,9 @@ enum status model_files_find(const char *path, struct arena *arena, struct model
   } else {
     add(&finding, base, strlen(base));
     const struct predictor *predictor = predictor_for_file(path);
-    if (predictor != NULL && predictor->visit_files != NULL)
+    if (weights != NULL)
+      add(&finding, basename(weights), strlen(basename(weights)));
+    else if (predictor != NULL && predictor->visit_files != NULL)
       predictor->visit_files(path, add, &finding); // what belongs to the file
   }
   if (status == STATUS_OK)
@@ -122,7 +133,7 @@ static enum status checksum_of(const struct model_files *files, const char *name
                                struct error *err)
 {
   char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/%s", files->folder, name);
+  (void)path_of(files, name, path); // as it was found
   struct checksum *checksum = checksum_start();
   enum status status = checksum_add_file(checksum, path, err);
   checksum_finish(checksum, hex);

@@ -31,6 +31,28 @@ static enum status find_path(const struct manifest *manifest, struct arena *aren
   return STATUS_OK;
 }
 
+static enum status find_graph(const struct manifest *manifest, struct arena *arena, struct manifest_model *model,
+                              struct error *err)
+{
+  const struct predictor *predictor = predictor_find(manifest->framework);
+  XSP_TRY(find_path(manifest, arena, model, err));
+  model->source = arena_format(arena, "graph %s", manifest->model_path);
+  if (manifest->weights_path == NULL)
+    return STATUS_OK;
+  model->source = arena_format(arena, "%s, weights %s", model->source, manifest->weights_path);
+  model->weights = manifest_relative(manifest, manifest->weights_path, arena);
+  if (predictor == NULL || !predictor->takes_weights)
+    return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "graph_path alone", err,
+                          "models of %s are not a graph and weights", manifest->framework);
+  if (strcmp(basename(model->path), basename(model->weights)) == 0)
+    return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "another name for one of them", err,
+                          "the graph and the weights are both called %s", basename(model->path));
+  if (access(model->weights, R_OK) != 0)
+    return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a path from the manifest's folder", err,
+                          "cannot read the weights %s: %m", model->weights);
+  return STATUS_OK;
+}
+
 static enum status find_in_package(const struct manifest *manifest, struct arena *arena, struct manifest_model *model,
                                    struct error *err)
 {
@@ -77,6 +99,9 @@ enum status manifest_find_model(const struct manifest *manifest, message_fn mess
   case MANIFEST_PATH:
     XSP_TRY(find_path(manifest, arena, ret_model, err));
     break;
+  case MANIFEST_GRAPH:
+    XSP_TRY(find_graph(manifest, arena, ret_model, err));
+    break;
   case MANIFEST_PACKAGE:
     XSP_TRY(find_in_package(manifest, arena, ret_model, err));
     break;
@@ -89,6 +114,6 @@ enum status manifest_find_model(const struct manifest *manifest, message_fn mess
   if (access(ret_model->path, R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a path from the manifest's folder", err,
                           "cannot read the model %s: %m", ret_model->path);
-  XSP_TRY(model_files_find(ret_model->path, arena, &ret_model->files, err));
+  XSP_TRY(model_files_find(ret_model->path, ret_model->weights, arena, &ret_model->files, err));
   return compare_checksum(manifest, ret_model, err);
 }

@@ -12,7 +12,8 @@
 
 struct manifest_model {
   const char *path;
-  const char *source; // for people: "package rapidocr-onnxruntime 1.4.4"
+  const char *weights; // of a model in two files; NULL: the model's file has or names them
+  const char *source;  // for people: "package rapidocr-onnxruntime 1.4.4"
   struct model_files files;
   char sha256[CHECKSUM_TEXT_SIZE];
   bool was_made; // by the generator, now

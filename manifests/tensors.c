@@ -7,8 +7,8 @@
 #define SIZE_MAXIMUM INT32_MAX
 #define DIMENSION_PATTERN "^[A-Za-z_][A-Za-z0-9_.-]*$"
 
-static enum status read_type(const struct fields *fields, const struct field *field, const struct document_node *node,
-                             void *target)
+enum status field_tensor_type(const struct fields *fields, const struct field *field, const struct document_node *node,
+                              void *target)
 {
   const char *names[TENSOR_TYPES] = {NULL};
   size_t count = 0, index = 0;
@@ -16,7 +16,7 @@ static enum status read_type(const struct fields *fields, const struct field *fi
     if (tensor_type_facts(type)->bytes > 0)
       names[count++] = tensor_type_facts(type)->name;
   XSP_TRY(fields_choice(fields, field, node, names, &index));
-  ((struct manifest_tensor *)target)->expectation.info.type = tensor_type_named(names[index]);
+  *(enum tensor_type *)(void *)((char *)target + field->offset) = tensor_type_named(names[index]);
   return STATUS_OK;
 }
 
@@ -119,14 +119,14 @@ static enum status read_fill(const struct fields *fields, const struct field *fi
 
 static const struct field input_keys[] = {
     {"name", true, field_text, offsetof(struct manifest_tensor, expectation.info.name), NULL, "data"},
-    {"type", false, read_type, 0, NULL, "float32"},
+    {"type", false, field_tensor_type, offsetof(struct manifest_tensor, expectation.info.type), NULL, "float32"},
     {"shape", false, read_shape, 0, NULL, "[N, 3, 224, 224]"},
     {"fill", false, read_fill, 0, NULL, "uniform"},
     {0},
 };
 static const struct field output_keys[] = {
     {"name", true, field_text, offsetof(struct manifest_tensor, expectation.info.name), NULL, "probabilities"},
-    {"type", false, read_type, 0, NULL, "float32"},
+    {"type", false, field_tensor_type, offsetof(struct manifest_tensor, expectation.info.type), NULL, "float32"},
     {"shape", false, read_shape, 0, NULL, "[N, 1000]"},
     {0},
 };
@@ -164,6 +164,20 @@ enum status field_tensors(const struct fields *fields, const struct field *field
   } else {
     manifest->outputs = tensors;
     manifest->output_count = count;
+  }
+  return STATUS_OK;
+}
+
+enum status tensors_complete(const struct fields *fields)
+{
+  const struct manifest *manifest = fields->manifest;
+  const struct document_node at = {.line = manifest->element_type_line};
+  for (size_t i = 0; i < manifest->input_count; i++) {
+    struct manifest_tensor *input = &manifest->inputs[i];
+    if (input->expectation.is_image)
+      XSP_TRY(picture_complete(fields, &at, input));
+    else if (input->expectation.info.type == 0)
+      input->expectation.info.type = manifest->element_type;
   }
   return STATUS_OK;
 }

@@ -73,6 +73,7 @@ struct named_file {
 };
 struct predictor_options {
   const char *model_path;
+  const char *weights_path;     // NULL: as the model's file says. Only given to one that takes_weights
   const char *library_path;     // NULL: search (base/library.h rules)
   unsigned threads;             // 0: the framework's default
   const char *device;           // common/device.h; NULL: the framework's default. Only asked of one that has_devices
@@ -164,6 +165,7 @@ struct predictor {
   bool tells_outputs;  // predictor_model.outputs
   // What makes it take the same algorithms in every process; NULL: it has no such switch.
   const char *pinned_by;
+  bool takes_weights; // of a model in two files, wherever they are (predictor_options.weights_path)
   bool has_devices;   // can run models on a device by choice (predictor_options.device)
   bool has_unfused;   // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
   size_t state_bytes; // of predictor_model.state, which begins with a struct predictor_state

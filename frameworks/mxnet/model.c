@@ -64,12 +64,15 @@ void mxnet_visit_files(const char *path, model_file_fn visit, void *context)
 enum status mxnet_check(struct predictor_state *common, struct arena *arena, struct error *err)
 {
   struct mxnet_state *state = (struct mxnet_state *)common;
-  const char *path = state->common.options.model_path;
-  if (!mxnet_recognises(path) || strlen(path) >= sizeof state->prefix)
+  const char *path = state->common.options.model_path, *weights = state->common.options.weights_path;
+  if ((!mxnet_recognises(path) && weights == NULL) || strlen(path) >= sizeof state->prefix)
     return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE,
                      "its name does not end with " SYMBOL_END);
-  snprintf(state->prefix, sizeof state->prefix, "%.*s", (int)(strlen(path) - strlen(SYMBOL_END)), path);
+  snprintf(state->prefix, sizeof state->prefix, "%.*s",
+           (int)(strlen(path) - (mxnet_recognises(path) ? strlen(SYMBOL_END) : 0)), path);
   XSP_TRY(mxnet_read_file(path, SYMBOL_BYTES_MOST, &state->symbol_text, err));
+  if (weights != NULL)
+    return mxnet_read_file(weights, INT_MAX, &state->parameter_bytes, err);
   char parameters[PATH_MAX + 64];
   if (!find_parameters(state->prefix, parameters, sizeof parameters))
     return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE, "%s-0000.params is not there",

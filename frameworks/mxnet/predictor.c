@@ -265,6 +265,7 @@ static void mxnet_close(struct predictor_model *model)
 const struct predictor predictor_mxnet = {
     .name = "mxnet",
     .summary = "NAME-symbol.json with NAME-0000.params in MXNet 1.9",
+    .takes_weights = true,
     .extensions = SYMBOL_END,
     .recognises = mxnet_recognises,
     .visit_files = mxnet_visit_files,

@@ -166,7 +166,8 @@ static enum status openvino_open(struct predictor_model *model, struct arena *ar
   openvino_choose_route(state, model);
   if (state->note[0] != 0)
     model->note = state->note;
-  TRY_OV(state->api.core_read_model(state->core, state->common.options.model_path, NULL, &state->model),
+  TRY_OV(state->api.core_read_model(state->core, state->common.options.model_path, state->common.options.weights_path,
+                                    &state->model),
          "cannot open model");
   return openvino_read_inputs(state, arena, model, err);
 }
@@ -282,6 +283,7 @@ static void openvino_visit_files(const char *path, model_file_fn visit, void *co
 const struct predictor predictor_openvino = {
     .name = "openvino",
     .summary = "IR, ONNX, TensorFlow and TFLite models in OpenVINO 2024 or later",
+    .takes_weights = true,
     .extensions = ".xml",
     .visit_files = openvino_visit_files,
     .tells_outputs = true,

@@ -41,12 +41,15 @@ static enum status set_option(const char *option, const char *value, struct aren
     const char *option;
     const char **target;
   } texts[] = {{"--model", &options->model_path},
+               {"--weights", &options->weights_path},
                {"--predictor", &arguments->predictor},
                {"--tracer-directory", &options->tracer_directory},
                {"--work-directory", &options->work_directory},
                {"--library", &options->library_path},
                {"--device", &options->device},
-               {"--affinity", &arguments->affinity}};
+               {"--affinity", &arguments->affinity},
+               {"--preprocess", &arguments->preprocess},
+               {"--postprocess", &arguments->postprocess}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     if (strcmp(option, texts[i].option) == 0) {
       *texts[i].target = value;

@@ -18,6 +18,7 @@ struct runner_arguments {
   int control_fd; // -1: not given (the options' errors then go to stderr)
   const char *predictor;
   const char *affinity;
+  const char *preprocess, *postprocess; // Python code around predictions; NULL: none
   uint64_t seed;
   struct named_size *dims;
   size_t dim_count;

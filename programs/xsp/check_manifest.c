@@ -46,6 +46,7 @@ static enum status open_model(struct finding *finding, const char *library, stru
       .program = program,
       .tracer_directory = tracers,
       .model_path = finding->model.path,
+      .weights_path = finding->model.weights,
       .predictor = finding->predictor->name,
       .library = library,
       .inputs = manifest_inputs(manifest, NULL, arena),
@@ -103,7 +104,8 @@ static void print_text(struct finding *finding, struct buf *out)
   struct arena *arena = &finding->arena;
   const char *wanted = manifest->framework_version;
   display_escape(out, manifest->path, strlen(manifest->path));
-  buf_format(out, ": %s %s, %s\n", manifest->name, manifest->version, manifest->task);
+  buf_format(out, ": %s %s%s%s\n", manifest->name, manifest->version, manifest->task != NULL ? ", " : "",
+             manifest->task != NULL ? manifest->task : "");
   if (!finding->is_whole) {
     put_line(
         out, "framework",

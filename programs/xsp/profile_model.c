@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 static const char *const *repeated(const struct invocation *invocation, const char *name, struct arena *arena)
@@ -73,7 +74,7 @@ static enum status plain_model(const struct invocation *invocation, const char *
   if (!is_file)
     return STATUS_OK;
   struct model_files files;
-  XSP_TRY(model_files_find(runner->model_path, arena, &files, err));
+  XSP_TRY(model_files_find(runner->model_path, NULL, arena, &files, err));
   put_bytes(profile, &files);
   return STATUS_OK;
 }
@@ -114,6 +115,14 @@ static void describe(struct profile_options *profile, const struct manifest *man
   put_text(profile, "source", model->source);
   put_text(profile, "manifest", manifest->path);
   put_text(profile, "reference", manifest->reference);
+  put_text(profile, "license", manifest->license);
+  struct utsname machine;
+  if (uname(&machine) == 0) {
+    put_text(profile, "container_cpu", manifest_image(manifest, machine.machine, "cpu"));
+    put_text(profile, "container_gpu", manifest_image(manifest, machine.machine, "gpu"));
+  }
+  for (size_t i = 0; i < manifest->attribute_count; i++)
+    put_text(profile, arena_format(arena, "attribute.%s", manifest->attributes[i].key), manifest->attributes[i].value);
 }
 
 static enum status from_manifest(const struct invocation *invocation, const char *path, struct profile_options *profile,
@@ -134,6 +143,7 @@ static enum status from_manifest(const struct invocation *invocation, const char
     output_message("xsp: the outputs in %s are not checked: %s does not report them", manifest->path, predictor->name);
   struct runner_options *runner = &profile->runner;
   runner->model_path = model.path;
+  runner->weights_path = model.weights;
   runner->expectations = manifest_expectations(manifest, arena);
   runner->inputs = manifest_inputs(manifest, repeated(invocation, "input", arena), arena);
   runner->dims = manifest_dims(manifest, repeated(invocation, "dim", arena), arena);

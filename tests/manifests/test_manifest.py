@@ -114,7 +114,10 @@ class FormatTest(ManifestCase):
     def test_the_schema_is_one_and_knows_the_frameworks(self):
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
         known = {entry["predictor"] for entry in json.loads(self.xsp("check", "--json").stdout) if "predictor" in entry}
-        self.assertEqual(known, set(SCHEMA["properties"]["framework"]["properties"]["name"]["enum"]))
+        pattern = SCHEMA["properties"]["framework"]["properties"]["name"]["pattern"]
+        for name in known:
+            self.assertTrue(re.match(pattern, name) and re.match(pattern, name.title()) and not re.match(pattern, name + "s"), name)
+        self.assertEqual(len(known), pattern.count("|") + 1)
 
     def test_good_ones(self):
         tensor = {"name": "data", "type": "float32", "shape": ["N", 8]}
@@ -122,7 +125,17 @@ class FormatTest(ManifestCase):
                 {}, {"description": "d", "reference": "r", "license": "l"},
                 *({"task": task} for task in SCHEMA["properties"]["task"]["enum"]),
                 *({"framework": {"name": "script", "version": version}} for version in
-                  (">=2.14", ">= 1.2, != 1.3,<2", "~=1.2", "==2.0rc1", "<3.0.dev1")),
+                  (">=2.14", ">= 1.2, != 1.3,<2", "~=1.2", "==2.0rc1", "<3.0.dev1", "^1.x", "\u02c61.x", "~1.2", "1.0", "1.x.*", "*", "^0.1,<1",
+                   1, 1.25)),
+                {"task": None}, {"version": 1}, {"version": 1.5}, {"framework": {"name": "Script"}}, {"framework": {"name": "MXNet"}},
+                *({"element_type": kind, "inputs": [{"name": "a"}]} for kind in ("float32", "int8")),
+                {"container": {"amd64": {"cpu": "mlmodelscope/mxnet:1-4-0_amd64-cpu", "gpu": "a@sha256:0f"}, "ppc64le": {"gpu": "b"}}},
+                {"framework": {"name": "script", "container": {"arm64": {"cpu": "a/b"}}}},
+                {"preprocess": "def f(env, data):\n  return data\n", "postprocess": "import os\ndef g(e, d): return d\n"},
+                *({"attributes": attributes} for attributes in
+                  ({}, {"training_dataset": [{"name": "ImageNet"}, {"version": "1.0.0"}]}, {"a": {"b": [1, 2.5, True], "c": {"d": "x"}}})),
+                {"model": {"graph_path": "a.json"}}, {"model": {"graph_path": "a.json", "weights_path": "b/c.params", "weights_sha256": "0f" * 32}},
+                {"outputs": [{"type": "feature", "parameters": {"url": "https://example.org/synset.txt"}}]},
                 *({"inputs": [{**tensor, "type": kind}]} for kind in
                   SCHEMA["properties"]["inputs"]["items"]["anyOf"][0]["properties"]["type"]["enum"]),
                 *({"inputs": [{**tensor, "fill": fill}]} for fill in
@@ -146,14 +159,24 @@ class FormatTest(ManifestCase):
         tensor = {"name": "data", "type": "float32", "shape": ["N", 8]}
         sixty_five = [{"name": f"i{i}"} for i in range(65)]
         bad = [manifest(**changes) for changes in (
-                *({key: None} for key in ("name", "version", "task", "framework", "model")),
-                *({key: value} for key in ("name", "version", "task", "description", "reference", "license")
+                *({key: None} for key in ("name", "version", "framework", "model")),
+                *({"version": value} for value in (-1, True, [], {}, "")),
+                *({key: value} for key in ("name", "task", "description", "reference", "license")
                   for value in (1, 1.5, True, [], {}, [1], "")),
                 {"name": "a b"}, {"name": "a/b"}, {"name": "-a"}, {"name": "A" * 101}, {"task": "Text"}, {"unknown": 1},
                 {"version": "1 0"}, {"framework": "script"}, {"framework": {}}, {"framework": {"name": "scrip"}},
                 {"framework": {"name": "script", "versions": "1"}}, {"framework": {"version": ">=1"}},
                 *({"framework": {"name": "script", "version": version}} for version in
-                  ("1.0", ">=", "~=1", "=>1", ">=1,", ">=1 <2", "==1.*", "", 1, 1.0, None)),
+                  (">=", "~=1", "=>1", ">=1,", ">=1 <2", "==1.*", "", "^", "^x", "1.x.2", "1.xx", "1rc1.x", True, [1], None)),
+                {"framework": {"name": "mxnets"}}, {"framework": {"name": "script", "container": {"amd64": "a"}}},
+                *({"element_type": kind} for kind in ("float", 1, ["float32"])),
+                *({"container": container} for container in
+                  ({}, [], "a", {"amd64": {}}, {"x86_64": {"cpu": "a"}}, {"amd64": {"tpu": "a"}}, {"amd64": {"cpu": ""}}, {"amd64": {"cpu": "-v"}},
+                   {"amd64": {"cpu": "a b"}}, {"amd64": {"cpu": 1}})),
+                *({key: value} for key in ("preprocess", "postprocess") for value in (1, [["code"]], "", "data * 2", "def f(): pass\n" + "#" * 65536)),
+                {"attributes": "ImageNet"}, {"attributes": [1]},
+                {"model": {"weights_path": "a"}}, {"model": {"graph_path": "a", "path": "b"}}, {"model": {"graph_path": "a", "graph_sha256": "ab"}},
+                {"outputs": [{"type": "feature", "parameters": {"url": "a", "labels": "b"}}]},
                 {"model": {}}, {"model": "x.onnx"}, {"model": []}, {"model": {"path": ""}}, {"model": {"path": 1}},
                 {"model": {"path": "a", "package": "b", "file": "c"}}, {"model": {"file": "c"}},
                 {"model": {"path": "a", "file": "c"}}, {"model": {"package": "a"}}, {"model": {"path": "a", "sha": "b"}},
@@ -201,7 +224,8 @@ class FormatTest(ManifestCase):
         blocks = re.findall(r"```yaml\n(.*?)```", text, re.S)
         whole = [block for block in blocks if block.startswith("name:")]
         parts = [block for block in blocks if block.startswith("model:")]
-        self.assertEqual((len(whole), len(parts)), (2, 2))
+        parts += [block for block in blocks if block.startswith("preprocess:")]
+        self.assertEqual((len(whole), len(parts)), (3, 3))
         self.agree(whole + [manifest(**yaml.safe_load(block)) for block in parts], good=True)
 
     def test_pictures_that_keys_together_cannot_make(self):
@@ -274,12 +298,26 @@ class ProfileTest(ManifestCase):
         self.profile(path, "--batch", "2")
         self.assertEqual(self.sql("select distinct batch_size from run"), [{"batch_size": 2}])
 
+    def test_what_is_around_the_model_is_kept(self):
+        """Containers of this machine, attributes by their path, the licence; a type for inputs that have none."""
+        machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+        path = self.write(manifest(task=None, license="MIT", element_type="float32", inputs=[{"name": "data"}],
+                                   container={machine: {"cpu": "net:cpu", "gpu": "net:gpu"}, "s390x": {"cpu": "other"}},
+                                   attributes={"training_dataset": [{"name": "ImageNet"}, {"version": "1.0.0"}], "tags": ["a", 2]}))
+        self.profile(path)
+        kept = self.workload()
+        self.assertEqual({key: kept[key] for key in kept if key.startswith(("attribute", "container", "license", "task"))}, {
+            "attribute.training_dataset.name": "ImageNet", "attribute.training_dataset.version": "1.0.0", "attribute.tags": "a, 2",
+            "container_cpu": "net:cpu", "container_gpu": "net:gpu", "license": "MIT"})
+        path = self.write(manifest(element_type="int64", inputs=[{"name": "data"}]))
+        self.assertIn("int64", self.xsp("profile", path, "-q", "-o", self.folder / "no.xsp", status=2).line)
+
     def test_a_long_path_keeps_the_line(self):
         folder = self.folder
         for _ in range(4):
             folder = folder / ("d" * 200)
         folder.mkdir(parents=True)
-        (folder / "net.yml").write_text("name: a\nversion: 1\n")
+        (folder / "net.yml").write_text("name: a\nversion: -1\n")
         self.assertRegex(self.xsp("check", folder / "net.yml", status=2).line, r": \.\.\.[d/]+net\.yml:2: version ")
 
     def test_a_plain_model_says_its_size(self):
@@ -344,7 +382,7 @@ class ProfileTest(ManifestCase):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8),
                   self.folder / "squeezenet.onnx")
         text = (SOURCE / "docs" / "manifests.md").read_text()
-        for block in re.findall(r"```yaml\n(name:.*?)```", text, re.S):
+        for block in re.findall(r"```yaml\n(name: SqueezeNet.*?)```", text, re.S):
             self.profile(self.write(block), "--no-peaks")
             self.assertEqual(self.workload()["model_name"], "SqueezeNet_v1.1")
         self.assertEqual([row["batch_size"] for row in self.sql("select distinct batch_size from run order by 1")],

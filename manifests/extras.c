@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of a manifest about what is around the model: images of containers, code around a prediction, attributes. For the table in
+// manifest.c.
+#include "manifests/fields.h"
+
+#include <string.h>
+
+// ---- container -------------------------------------------------------------------------------------------------------
+#define IMAGE_PATTERN "^[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,511}$"
+
+static enum status read_image(const struct fields *fields, const struct field *field, const struct document_node *node,
+                              void *target)
+{
+  struct manifest *manifest = fields->manifest;
+  struct manifest_image *image = &manifest->images[manifest->image_count];
+  *image = (struct manifest_image){.architecture = target, .device = field->key, .line = node->line};
+  XSP_TRY(field_word(fields, field, node, &image->name));
+  manifest->image_count++;
+  return STATUS_OK;
+}
+
+static const struct field image_keys[] = {
+    {"cpu", false, read_image, 0, IMAGE_PATTERN, "mxnet:1.9.1-cpu"},
+    {"gpu", false, read_image, 0, IMAGE_PATTERN, "mxnet:1.9.1-gpu"},
+    {0},
+};
+
+enum status field_container(const struct fields *fields, const struct field *field, const struct document_node *node,
+                            void *target)
+{
+  static const char *const architectures[] = {"amd64", "arm64", "ppc64le", "riscv64", "s390x", NULL};
+  struct manifest *manifest = target;
+  void *items = NULL;
+  size_t index = 0;
+  if (manifest->image_count > 0)
+    return fields_wrong(fields, node, "one of them", "container is given twice, first in line %u",
+                        manifest->images[0].line);
+  XSP_TRY(fields_room(fields, field, node, NODE_MAP, 2 * sizeof *manifest->images, &items));
+  manifest->images = items;
+  const struct field architecture = {.key = "an architecture", .example = "amd64"};
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
+    const struct document_node key = {.kind = NODE_TEXT, .line = entry->key_line, .text = entry->key};
+    XSP_TRY(fields_choice(fields, &architecture, &key, architectures, &index));
+    if (entry->kind == NODE_MAP && entry->count == 0)
+      return fields_wrong(fields, entry, "cpu: IMAGE", "%s has no image", entry->key);
+    XSP_TRY(fields_read(fields, image_keys, entry, "an architecture", (void *)(uintptr_t)architectures[index]));
+  }
+  return STATUS_OK;
+}
+
+const char *manifest_image(const struct manifest *manifest, const char *machine, const char *device)
+{
+  static const struct {
+    const char *machine, *architecture; // of uname, of images
+  } names[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(names[i].machine, machine) == 0)
+      machine = names[i].architecture;
+  for (size_t i = 0; i < manifest->image_count; i++)
+    if (strcmp(manifest->images[i].architecture, machine) == 0 && strcmp(manifest->images[i].device, device) == 0)
+      return manifest->images[i].name;
+  return NULL;
+}
+
+// ---- code ------------------------------------------------------------------------------------------------------------
+enum status field_code(const struct fields *fields, const struct field *field, const struct document_node *node,
+                       void *target)
+{
+  const char *example = strcmp(field->key, "preprocess") == 0
+                            ? "preprocess: | and, below it, def preprocess(env, data): return data"
+                            : "postprocess: | and, below it, def postprocess(env, data): return data";
+  if (node->kind != NODE_TEXT)
+    return fields_wrong(fields, node, example, "%s must be the text of a Python function, this is %s", field->key,
+                        document_kind_name(node->kind));
+  if (strstr(node->text, "def ") == NULL)
+    return fields_wrong(fields, node, example, "%s defines no function", field->key);
+  if (strlen(node->text) > MANIFEST_CODE_BYTES)
+    return fields_wrong(fields, node, "a module that it imports", "%s has more than %d bytes", field->key,
+                        MANIFEST_CODE_BYTES);
+  *(const char **)((char *)target + field->offset) = node->text;
+  return STATUS_OK;
+}
+
+// ---- attributes ------------------------------------------------------------------------------------------------------
+#define KEY_MAXIMUM 256
+#define DEPTH_MAXIMUM 8 // as documents have
+
+// Values of one key, as of a list, are one text.
+static enum status add_attribute(const struct fields *fields, const struct document_node *node, const char *key)
+{
+  struct manifest *manifest = fields->manifest;
+  const char *value = NULL;
+  const struct field text = {.key = "an attribute", .example = "ImageNet", .offset = 0};
+  const struct document_node as_text = {.kind = NODE_TEXT, .line = node->line, .text = node->text};
+  XSP_TRY(field_text(fields, &text, &as_text, &value));
+  for (size_t i = 0; i < manifest->attribute_count; i++)
+    if (strcmp(manifest->attributes[i].key, key) == 0) {
+      manifest->attributes[i].value = arena_format(fields->arena, "%s, %s", manifest->attributes[i].value, value);
+      return STATUS_OK;
+    }
+  if (manifest->attribute_count == MANIFEST_LIST_MAXIMUM)
+    return fields_wrong(fields, node, NULL, "there are more than %d attributes", MANIFEST_LIST_MAXIMUM);
+  if (strlen(key) > KEY_MAXIMUM)
+    return fields_wrong(fields, node, "a shorter one", "an attribute's name is longer than %d bytes", KEY_MAXIMUM);
+  manifest->attributes[manifest->attribute_count++] = (struct manifest_attribute){key, value};
+  return STATUS_OK;
+}
+
+// Any tree; its leaves are attributes by their path, without the places in lists: training_dataset.name.
+enum status field_attributes(const struct fields *fields, const struct field *field, const struct document_node *node,
+                             void *target)
+{
+  struct manifest *manifest = target;
+  struct {
+    const struct document_node *next;
+    const char *prefix;
+  } open[DEPTH_MAXIMUM] = {{node->first, ""}};
+  XSP_TRY(fields_kind(fields, field, node, NODE_MAP));
+  manifest->attributes = arena_alloc_array(fields->arena, MANIFEST_LIST_MAXIMUM, sizeof *manifest->attributes);
+  for (size_t depth = 1; depth > 0;) {
+    const struct document_node *entry = open[depth - 1].next;
+    const char *key = open[depth - 1].prefix;
+    if (entry == NULL) {
+      depth--;
+      continue;
+    }
+    open[depth - 1].next = entry->next;
+    if (entry->key != NULL)
+      key = arena_format(fields->arena, "%s%s%s", key, key[0] != 0 ? "." : "", entry->key);
+    if (entry->kind != NODE_MAP && entry->kind != NODE_LIST) {
+      XSP_TRY(add_attribute(fields, entry, key));
+    } else { // depth is that of the document, which is bounded
+      open[depth].next = entry->first;
+      open[depth++].prefix = key;
+    }
+  }
+  return STATUS_OK;
+}
