@@ -40,6 +40,7 @@ struct runner {
   bool is_open, was_asked_to_end;
   struct inputs inputs;
   struct pictures pictures; // of the coming `infer`
+  struct code code;         // around it
   struct xsp_site *site;    // of the model span; NULL without a session
   uint16_t interval_track;  // of inferences that are not made in this process; 0: none yet
   uint64_t first_ticks;     // with first_ns: how long a tick is
@@ -239,11 +240,12 @@ static enum status infer(struct runner *runner, const char *kind, const char *ou
   if (batch == 0)
     return error_set(err, STATUS_USE, "wrong use of xsp-runner", "infer", NULL, "there are no pictures");
   XSP_TRY(prepare(runner, batch, err));
-  XSP_TRY(pictures_fill(&runner->pictures, &runner->arguments, &runner->inputs, err));
-  pictures_clear(&runner->pictures);
+  XSP_TRY(pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
   runner->model.keep_outputs = true;
   XSP_TRY(predict(runner, batch, kind, err));
-  XSP_TRY(scores_send(runner->predictor, &runner->model, output, batch, runner->arguments.control_fd, err));
+  XSP_TRY(scores_send(runner->predictor, &runner->model, output, &runner->pictures, &runner->code,
+                      runner->arguments.control_fd, err));
+  pictures_clear(&runner->pictures);
   xsp_tracers_flush();
   return STATUS_OK;
 }
@@ -354,6 +356,7 @@ static enum status run(struct runner *runner, int count, char **values, struct e
   runner->first_ticks = xsp_clock_ticks();
   runner->first_ns = clock_now_ns(CLOCK_MONOTONIC);
   XSP_TRY(open_model(runner, err));
+  XSP_TRY(code_start(&runner->code, &runner->arguments, err));
   placement_keep_clear();
   return serve(runner, err);
 }
@@ -375,6 +378,7 @@ int main(int count, char **values)
     predictor_close(runner.predictor, &runner.model);
   inputs_done(&runner.inputs);
   pictures_clear(&runner.pictures);
+  code_stop(&runner.code);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone
     folder_remove_flat(runner.arguments.options.work_directory);
   arena_done(&runner.arena);

@@ -131,7 +131,7 @@ static enum status find_tensor(const struct inputs *inputs, const struct expecta
   return STATUS_OK;
 }
 
-enum status pictures_fill(const struct pictures *pictures, const struct runner_arguments *arguments,
+enum status pictures_fill(const struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
                           struct inputs *inputs, struct error *err)
 {
   const struct expectation *expectation = NULL;
@@ -144,6 +144,8 @@ enum status pictures_fill(const struct pictures *pictures, const struct runner_a
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     status = put_picture(pictures->paths.items[i], &expectation->picture, tensor->info->type,
                          (char *)tensor->data + i * item_bytes, err);
+  if (status == STATUS_OK && code->runs_before)
+    status = code_before(code, (const char *const *)pictures->paths.items, count, tensor, err);
   xsp_span_finish(&span);
   return status;
 }

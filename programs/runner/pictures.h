@@ -5,6 +5,7 @@
 #define XSP_PROGRAMS_RUNNER_PICTURES_H
 
 #include "base/vector.h"
+#include "programs/runner/code.h"
 #include "programs/runner/inputs.h"
 
 #define PICTURES_MOST 4096
@@ -15,14 +16,14 @@ struct pictures {       // of the coming inference
 
 // STATUS_USE: there are PICTURES_MOST already.
 enum status pictures_add(struct pictures *pictures, const char *path, struct error *err) MUST_CHECK;
-// Fills the inputs, which are prepared for as many items as there are pictures. STATUS_INPUT: a file that is no picture, or the manifest
+// Fills the inputs, by `code` last, which are prepared for as many items as there are pictures. STATUS_INPUT: a file that is no picture, or the manifest
 // has no input, or several, with `type: image`.
-enum status pictures_fill(const struct pictures *pictures, const struct runner_arguments *arguments,
+enum status pictures_fill(const struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
                           struct inputs *inputs, struct error *err) MUST_CHECK;
 void pictures_clear(struct pictures *pictures);
 
-// Reads the output `name` of the last inference ("": the only one) and sends its best classes: a line "score ITEM PLACE VALUE" for each.
+// Reads the output `name` of the last inference ("": the only one), lets `code` change it, and sends its best classes: a line "score ITEM PLACE VALUE" for each.
 enum status scores_send(const struct predictor *predictor, struct predictor_model *model, const char *name,
-                        int64_t batch, int fd, struct error *err) MUST_CHECK;
+                        const struct pictures *pictures, struct code *code, int fd, struct error *err) MUST_CHECK;
 
 #endif

@@ -21,10 +21,11 @@ static enum status find_output(const struct predictor_model *model, const char *
                    "the model has no such output");
 }
 
-static enum status check_output(const struct tensor *output, int64_t batch, size_t *ret_classes, struct error *err)
+static enum status check_output(const struct tensor *output, bool is_made, int64_t batch, size_t *ret_classes,
+                                struct error *err)
 {
   size_t values = output->size_bytes / sizeof(float), items = (size_t)batch;
-  if (output->info->type != TENSOR_FLOAT || items == 0 || values == 0 || values % items != 0)
+  if ((output->info->type != TENSOR_FLOAT && !is_made) || items == 0 || values == 0 || values % items != 0)
     return error_set(err, STATUS_INPUT, "cannot read the scores", output->info->name,
                      "type: feature, of another output", "%zu values of type %s are no scores of %" PRId64 " items",
                      values, tensor_type_facts(output->info->type)->name, batch);
@@ -46,15 +47,18 @@ static void send_best(int fd, size_t item, const float *scores, size_t classes)
 }
 
 enum status scores_send(const struct predictor *predictor, struct predictor_model *model, const char *name,
-                        int64_t batch, int fd, struct error *err)
+                        const struct pictures *pictures, struct code *code, int fd, struct error *err)
 {
   size_t number = 0, classes = 0;
+  int64_t batch = (int64_t)pictures->paths.count;
   struct tensor output = {0};
   XSP_TRY(find_output(model, name, &number, err));
   struct xsp_span span = xsp_span_start(&postprocess_site);
   enum status status = predictor->read_output(model, number, &output, err);
+  if (status == STATUS_OK && code->runs_after)
+    status = code_after(code, (const char *const *)pictures->paths.items, pictures->paths.count, &output, err);
   if (status == STATUS_OK)
-    status = check_output(&output, batch, &classes, err);
+    status = check_output(&output, code->runs_after, batch, &classes, err);
   for (int64_t item = 0; item < batch && status == STATUS_OK; item++)
     send_best(fd, (size_t)item, (const float *)output.data + (size_t)item * classes, classes);
   xsp_span_finish(&span);

@@ -95,6 +95,8 @@ static enum status fill_model(const struct invocation *invocation, const char *p
                      profile->variants[0].predictor);
   XSP_TRY(profile_runner(invocation, &profile->runner, arena, err));
   profile->runner.interrupted = &interrupted;
+  profile->runner.preprocess = manifest->preprocess;
+  profile->runner.postprocess = manifest->postprocess;
   XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
   if (!(profile->sets[0].mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
     return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M, or M/L",

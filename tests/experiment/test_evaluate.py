@@ -42,14 +42,14 @@ class EvaluateTest(unittest.TestCase):
         self.output = self.folder / "out.xsp"
         model(self.folder / "net.onnx")
 
-    def manifest(self, name="net", labels=None, output=None, **parameters):
+    def manifest(self, name="net", labels=None, output=None, code=None, **parameters):
         whole = {"name": name, "version": "1.0", "task": "image classification", "framework": {"name": "onnxruntime"},
                  "model": {"path": "net.onnx"},
                  "inputs": [{"type": "image", "parameters": {"dimensions": [3, SIDE, SIDE], "mean": MEAN, "scale": SCALE, **parameters}}],
                  "outputs": [{"type": "feature", **({"name": output} if output else {}),
                               **({"parameters": {"labels": labels}} if labels else {})}]}
         path = self.folder / f"{name}.yml"
-        path.write_text(yaml.safe_dump(whole))
+        path.write_text(yaml.safe_dump({**whole, **(code or {})}))
         return path
 
     def pictures(self, count=20, classes=None, size=(40, 31)):
@@ -131,6 +131,49 @@ class Accuracy(EvaluateTest):
         self.assertFalse(any(a == b for a, b in zip(*places, strict=True)))
         self.assertIn("2 outputs", self.evaluate(self.manifest(), "--data", self.folder / "set", status=2).stderr)
         self.assertIn("no output", self.evaluate(self.manifest(output="x"), "--data", self.folder / "set", status=2).stderr)
+
+
+class Code(EvaluateTest):
+    """preprocess and postprocess: functions in Python, in a process of their own."""
+    BEFORE = "import numpy\ndef preprocess(env, data):\n  print('to nobody')\n  return numpy.flip(data, 3) * 2\n"
+    AFTER = "def halve(values):\n  return values / 2\ndef postprocess(env, data):\n  return -halve(data).reshape(len(env['files']), -1)\n"
+
+    def test_values_are_those_of_the_functions(self):
+        files = self.pictures(7)
+        scores = self.expected([path for path, _ in files], lambda image: image.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+        flipped = self.expected([path for path, _ in files], lambda image: image.resize((SIDE, SIDE), Image.Resampling.BILINEAR).transpose(
+            Image.Transpose.FLIP_LEFT_RIGHT))
+        for code, wanted in (({"preprocess": self.BEFORE}, 2 * flipped), ({"postprocess": self.AFTER}, -scores / 2),
+                             ({"preprocess": self.BEFORE, "postprocess": self.AFTER}, -flipped)):
+            with self.subTest(list(code)):
+                done = self.evaluate(self.manifest(code=code), "--data", self.folder / "set", "--batch", 2, "--items", "--json")
+                items = json.loads(done.stdout)[1]["rows"]
+                self.assertEqual([row["place"] for row in items], wanted.argmax(1).tolist())
+                for row, own in zip(items, wanted.max(1), strict=True):
+                    self.assertAlmostEqual(row["score"], own, delta=1e-4 * abs(own))
+        names = {row["name"]: row["parent"] for row in self.sql(
+            "select span.name, parent.name as parent from span join span as parent on parent.run_id = span.run_id and "
+            "parent.span_id = span.parent_id where span.name like '% code'")}
+        self.assertEqual(names, {"preprocess code": "preprocess", "postprocess code": "postprocess"})
+
+    def test_the_files_of_a_batch(self):
+        self.pictures(4)
+        code = {"postprocess": "import numpy\ndef score(env, data):\n  return numpy.array([[float(name.endswith('jpg')), 0.5] for name in env['files']])\n"}
+        rows = self.tables(self.manifest(code=code), "--data", self.folder / "set", "--batch", 2)[1]["rows"]
+        self.assertEqual([row["place"] for row in rows], [0 if row["file"].endswith("jpg") else 1 for row in rows])
+
+    def test_what_fails_is_named(self):
+        self.pictures(2)
+        for text, reason in (("def f(env, data):\n  return data[0]\n", r"has the shape \[3 24 24\], the input has \[1 3 24 24\]"),
+                             ("def f(env, data):\n  x = 1\n  raise ValueError('no\\nluck')\n", "line 3 of preprocess: ValueError: no luck"),
+                             ("def f(env, data):\n  return 'a'\n", "ValueError"), ("def f(:\n", "line 1 of preprocess: SyntaxError"),
+                             ("class undef : pass\n", "it defines no function"), ("import nothing_of_this_name\ndef f(): pass\n", "ModuleNotFoundError"),
+                             ("import os\ndef f(env, data):\n  os._exit(0)\n", "the interpreter ended"),
+                             ("import sys\ndef f(env, data):\n  sys.exit(7)\n", "line 3 of preprocess: SystemExit: 7")):
+            with self.subTest(text):
+                self.assertRegex(self.evaluate(self.manifest(code={"preprocess": text}), "--data", self.folder / "set", status=2).stderr, reason)
+        self.assertRegex(self.evaluate(self.manifest(code={"postprocess": "def f(env, data): return data[:0]"}), "--data", self.folder / "set",
+                                       status=2).stderr, "for 1 inputs")
 
 
 class Spans(EvaluateTest):

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A manifest's own Python code around a prediction, in a process of its own that ends with the runner. One thread.
+#ifndef XSP_PROGRAMS_RUNNER_CODE_H
+#define XSP_PROGRAMS_RUNNER_CODE_H
+
+#include "programs/runner/arguments.h"
+
+#include <sys/types.h>
+
+struct code {
+  bool runs_before, runs_after; // a prediction
+  pid_t process;                // 0: none
+  int socket;                   // requests and replies, a line each
+  int memory;                   // a memfd, through which values go both ways
+  float *scores;                // of the last code_after; owned
+};
+
+// Starts the interpreter where there is code, else does nothing. STATUS_SYSTEM: no Python, or it lacks NumPy; STATUS_INPUT: the code cannot
+// be loaded.
+enum status code_start(struct code *code, const struct runner_arguments *arguments, struct error *err) MUST_CHECK;
+void code_stop(struct code *code);
+// Replaces the tensor's values by those of `preprocess`; `files` are the pictures. STATUS_INPUT: the code failed, or made another shape.
+enum status code_before(struct code *code, const char *const *files, size_t file_count, struct tensor *tensor,
+                        struct error *err) MUST_CHECK;
+// Replaces an output by what `postprocess` makes of it: float32, valid until the next call.
+enum status code_after(struct code *code, const char *const *files, size_t file_count, struct tensor *output,
+                       struct error *err) MUST_CHECK;
+
+#endif
