@@ -226,8 +226,10 @@ static enum status evaluate(struct running *running, struct error *err)
   XSP_TRY(store_commit(running->store, err));
   XSP_TRY(correlate_store(running->store, err));
   for (size_t i = 0; i < options->model_count; i++)
-    if (evaluation->results[i].item_count > 0)
+    if (evaluation->results[i].item_count > 0) {
       XSP_TRY(read_times(running->store, options, i, &evaluation->results[i], err));
+      XSP_TRY(evaluation_keep(running->store, options, evaluation, i, err));
+    }
   return store_finish(running->store, err);
 }
 

@@ -7,6 +7,7 @@
 #include "experiment/data_set.h"
 #include "experiment/model_experiment.h"
 #include "format/protocol.h"
+#include "table/builder.h"
 
 #define EVALUATION_MODELS_MOST 64
 
@@ -58,5 +59,14 @@ struct evaluation {
 enum status evaluation_run(const struct evaluation_options *options, struct evaluation *ret_evaluation,
                            struct error *err) MUST_CHECK;
 void evaluation_done(struct evaluation *evaluation);
+
+// evaluation_figures.c
+// Puts the figures of a model into the current row. Table `evaluation` of the file gets each of them under its key, so that a figure
+// is one line here.
+void evaluation_put_figures(struct table_builder *table, const struct evaluation_options *options,
+                            const struct evaluation *evaluation, size_t number);
+// Writes them into the file, with the data and the batch size that they hold for. Unknown ones are left out.
+enum status evaluation_keep(struct store *store, const struct evaluation_options *options,
+                            const struct evaluation *evaluation, size_t number, struct error *err) MUST_CHECK;
 
 #endif

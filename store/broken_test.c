@@ -89,7 +89,7 @@ static enum status read_all(const char *file, struct error *err)
       "select * from tag",
       "select name, count(*) from span group by name",
       "select count(*) from span s join span p on p.run_id = s.run_id and p.span_id = s.parent_id",
-      "select * from run, experiment, system, workload, observation, track, log, trace, note",
+      "select * from run, experiment, system, workload, evaluation, observation, track, log, trace, note",
       "select * from span s left join context c using (context_id) left join frame f using (frame_id)"};
   struct store *store;
   struct arena arena = {0};
@@ -179,14 +179,16 @@ static void test_versions(void **state)
 static void test_a_file_of_before_a_table(void **state)
 {
   (void)state;
-  change(
-      "DROP TABLE workload; DROP TABLE frame; DROP TABLE context; DELETE FROM chunk WHERE \"column\" = 'context_id'");
+  change("DROP TABLE workload; DROP TABLE evaluation; DROP TABLE frame; DROP TABLE context; DELETE FROM chunk WHERE "
+         "\"column\" = 'context_id'");
   struct store *store;
   assert_int_equal(store_open(path, &store, NULL), STATUS_OK);
   struct arena arena = {0};
   struct store_system_value *values;
   size_t count = 7;
   assert_int_equal(store_workload(store, 1, &arena, &values, &count, NULL), STATUS_OK);
+  assert_int_equal(count, 0);
+  assert_int_equal(store_evaluation(store, 1, &arena, &values, &count, NULL), STATUS_OK);
   assert_int_equal(count, 0);
   struct store_call_paths paths;
   struct store_spans spans;

@@ -159,6 +159,8 @@ static enum status copy_experiments(struct copy *copy, struct error *err)
     XSP_TRY(store_add_experiment(copy->to, &experiments[i], err));
     XSP_TRY(store_workload(copy->from, experiments[i].experiment_id, &copy->arena, &values, &value_count, err));
     XSP_TRY(store_add_workload(copy->to, experiments[i].experiment_id, values, value_count, err));
+    XSP_TRY(store_evaluation(copy->from, experiments[i].experiment_id, &copy->arena, &values, &value_count, err));
+    XSP_TRY(store_add_evaluation(copy->to, experiments[i].experiment_id, values, value_count, err));
   }
   return STATUS_OK;
 }

@@ -31,6 +31,12 @@ enum status store_add_workload(struct store *store, int64_t experiment_id, const
   return add(store, ROWS_WORKLOAD, experiment_id, values, count, err);
 }
 
+enum status store_add_evaluation(struct store *store, int64_t experiment_id, const struct store_system_value *values,
+                                 size_t count, struct error *err)
+{
+  return add(store, ROWS_EVALUATION, experiment_id, values, count, err);
+}
+
 enum status store_add_run(struct store *store, const struct store_run *run, struct error *err)
 {
   return add(store, ROWS_RUN, 0, run, 1, err);
@@ -78,6 +84,7 @@ enum status store_runs(struct store *store, struct arena *arena, struct store_ru
   }
 LIST(store_system, store_system_value, ROWS_SYSTEM)
 LIST(store_workload, store_system_value, ROWS_WORKLOAD)
+LIST(store_evaluation, store_system_value, ROWS_EVALUATION)
 LIST(store_tracks, store_track, ROWS_TRACK)
 LIST(store_observations, store_observation, ROWS_OBSERVATION)
 LIST(store_notes, store_note, key < 0 ? ROWS_NOTE_OF_ALL : ROWS_NOTE)

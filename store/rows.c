@@ -113,6 +113,8 @@ static const struct row_kind {
                      "system_id = ?1 ORDER BY key"},
     [ROWS_WORKLOAD] = {"workload", "experiment_id", FIELDS(value_fields), sizeof(struct store_system_value),
                        "experiment_id = ?1 ORDER BY key"},
+    [ROWS_EVALUATION] = {"evaluation", "experiment_id", FIELDS(value_fields), sizeof(struct store_system_value),
+                         "experiment_id = ?1 ORDER BY key"},
     [ROWS_RUN] = {"run", NULL, FIELDS(run_fields), sizeof(struct store_run), "1 ORDER BY run_id"},
     [ROWS_TRACK] = {"track", NULL, FIELDS(track_fields), sizeof(struct store_track), "run_id = ?1 ORDER BY track_id"},
     [ROWS_OBSERVATION] = {"observation", "run_id", FIELDS(observation_fields), sizeof(struct store_observation),

@@ -28,7 +28,7 @@ struct store_experiment {
   int64_t system_id;
   const char *xsp_version;
 };
-struct store_system_value { // of `system`, and of `workload`
+struct store_system_value { // of `system`, `workload` and `evaluation`
   const char *key;
   const char *text;
   double number;
@@ -191,21 +191,20 @@ enum status store_add_system(struct store *store, const struct store_system_valu
                              int64_t *ret_system_id, struct error *err) MUST_CHECK;
 enum status store_add_experiment(struct store *store, const struct store_experiment *experiment,
                                  struct error *err) MUST_CHECK; // experiment_id given by the caller
-// What is known of an experiment's model (task, graph_bytes, sha256 …, docs/format.md): table `workload(experiment_id, key,
-// value)`. A key that is there is replaced.
+// Tables `workload`, what is known of an experiment's model, and `evaluation`, its figures. A key that is there is replaced.
 enum status store_add_workload(struct store *store, int64_t experiment_id, const struct store_system_value *values,
                                size_t count, struct error *err) MUST_CHECK;
-enum status store_add_run(struct store *store, const struct store_run *run,
-                          struct error *err) MUST_CHECK; // inserts or replaces the row of run_id
-enum status store_add_track(struct store *store, const struct store_track *track,
-                            struct error *err) MUST_CHECK; // inserts or replaces
+enum status store_add_evaluation(struct store *store, int64_t experiment_id, const struct store_system_value *values,
+                                 size_t count, struct error *err) MUST_CHECK;
+// These two insert or replace a row.
+enum status store_add_run(struct store *store, const struct store_run *run, struct error *err) MUST_CHECK;
+enum status store_add_track(struct store *store, const struct store_track *track, struct error *err) MUST_CHECK;
 // A W3C trace id (32 hex digits) or any text that names a trace; `*ret_trace_id` >= 1, equal texts give equal ids.
 enum status store_add_trace(struct store *store, int64_t run_id, const char *text, uint32_t *ret_trace_id,
                             struct error *err) MUST_CHECK;
-uint32_t store_string(struct store *store, const char *text,
-                      size_t length); // interns; 0 on empty or on failure (sticky, reported by commit)
-// For writers that have a table of their own: whether any text was interned yet, and a text that is known not to be.
-// Mixed with store_string it is slow.
+// Interns; 0 on empty or on failure (sticky, reported by commit).
+uint32_t store_string(struct store *store, const char *text, size_t length);
+// For writers with a table of their own: was any text interned yet; a text that is known not to be. Slow after store_string.
 bool store_has_strings(const struct store *store);
 uint32_t store_new_string(struct store *store, const char *text, size_t length);
 // The file's id of a frame (`frame_id` is not read), of a path. 0 on failure, as store_string, and where the arguments are
@@ -307,6 +306,8 @@ enum status store_system(struct store *store, int64_t system_id, struct arena *a
                          size_t *ret_count, struct error *err) MUST_CHECK;
 enum status store_workload(struct store *store, int64_t experiment_id, struct arena *arena,
                            struct store_system_value **ret, size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_evaluation(struct store *store, int64_t experiment_id, struct arena *arena,
+                             struct store_system_value **ret, size_t *ret_count, struct error *err) MUST_CHECK;
 enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
                        struct error *err) MUST_CHECK;
 enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret,

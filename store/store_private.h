@@ -38,6 +38,7 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_EXPERIMENT,
   ROWS_SYSTEM,
   ROWS_WORKLOAD,
+  ROWS_EVALUATION,
   ROWS_RUN,
   ROWS_TRACK,
   ROWS_OBSERVATION,

@@ -268,6 +268,7 @@ static void add_plain_rows(struct store *store)
   OK(store_add_workload(store, 4, values, 2, err));
   values[1].number = 2;
   OK(store_add_workload(store, 4, values + 1, 1, err)); // replaces
+  OK(store_add_evaluation(store, 4, values, 3, err));
   struct store_run run = {.run_id = 9, .experiment_id = 4, .dropped_count = 3, .layer = "innermost", .own_pct = 0.5};
   level_set_parse("M/L+metrics", 11, &run.levels);
   OK(store_add_run(store, &run, err));
@@ -317,6 +318,9 @@ static void test_plain_tables_come_back(void **state)
   assert_int_equal(count, 2);
   assert_string_equal(values[0].text, "EPYC");
   assert_true(values[1].is_number && values[1].number == 2);
+  OK(store_evaluation(store, 4, &arena, &values, &count, err));
+  assert_int_equal(count, 3);
+  assert_true(values[1].is_number && values[1].number == 2 && values[2].number == 0.25);
   OK(store_workload(store, 5, &arena, &values, &count, err));
   assert_int_equal(count, 0);
   struct store_run *runs;

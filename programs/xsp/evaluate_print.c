@@ -7,53 +7,16 @@
 #include "table/builder.h"
 
 #include <math.h>
-#include <string.h>
-
-static double percent(size_t part, size_t whole)
-{
-  return whole > 0 ? 100.0 * (double)part / (double)whole : NAN;
-}
-
-static double statistic_of(const struct evaluation_result *result, const char *name, struct arena *arena)
-{
-  struct statistic statistic;
-  double *values = arena_alloc_array(arena, result->latency_count + 1, sizeof *values);
-  memcpy(values, result->latencies_ms, result->latency_count * sizeof *values);
-  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, result->latency_count) : NAN;
-}
-
-// How many items both models call the same, of those that both evaluated.
-static double agreement_pct(const struct evaluation_result *first, const struct evaluation_result *other)
-{
-  size_t both = first->item_count < other->item_count ? first->item_count : other->item_count, same = 0;
-  for (size_t i = 0; i < both; i++)
-    same += first->items[i].count > 0 && other->items[i].count > 0 &&
-            first->items[i].best[0].place == other->items[i].best[0].place;
-  return percent(same, both);
-}
 
 static void put_model(struct table_builder *table, const struct evaluation_options *options,
                       const struct evaluation *evaluation, size_t number)
 {
   const struct evaluation_result *result = &evaluation->results[number];
-  double latency_ms = statistic_of(result, "mean", table->arena);
   table_row(table);
   table_put(table, "model", "", "model", cell_text(options->models[number].profile.name));
   table_put(table, "framework", "", "framework", cell_text(result->found.framework));
   table_put(table, "framework_version", "", "version", cell_text(result->found.framework_version));
-  table_put(table, "inputs", "", "inputs", cell_int((int64_t)result->item_count));
-  table_put(table, "labelled", "", "labelled", cell_int((int64_t)result->labelled));
-  table_put(table, "top1_pct", "%", "top 1", cell_real(percent(result->first_right, result->labelled)));
-  table_put(table, "top5_pct", "%", "top 5", cell_real(percent(result->among_right, result->labelled)));
-  table_put_optional(table, "agreement_pct", "%", "agrees",
-                     cell_real(number > 0 ? agreement_pct(&evaluation->results[0], result) : NAN));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency_ms));
-  table_put(table, "p90_ms", "ms", "p90", cell_real(statistic_of(result, "p90", table->arena)));
-  table_put(table, "p99_ms", "ms", "p99", cell_real(statistic_of(result, "p99", table->arena)));
-  table_put(table, "throughput_per_s", "1/s", "throughput",
-            cell_real(latency_ms > 0 ? 1000 * (double)options->batch / latency_ms : NAN));
-  table_put(table, "preprocess_ms", "ms", "preprocess", cell_real(result->preprocess_ms));
-  table_put(table, "postprocess_ms", "ms", "postprocess", cell_real(result->postprocess_ms));
+  evaluation_put_figures(table, options, evaluation, number);
 }
 
 static void put_notes(struct table_builder *table, const struct evaluation_options *options,

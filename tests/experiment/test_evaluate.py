@@ -196,6 +196,42 @@ class Spans(EvaluateTest):
         self.assertAlmostEqual(row["latency_ms"], own)
 
 
+class Kept(EvaluateTest):
+    """Table `evaluation` of the file."""
+
+    def kept(self, number=1):
+        return {row["key"]: row["value"] for row in self.sql(f"select key, value from evaluation where experiment_id = {number}")}
+
+    def test_it_has_what_is_printed(self):
+        self.pictures(9)
+        names = ["a", "b"]
+        table = self.tables(*(self.manifest(name) for name in names), "--data", self.folder / "set", "--batch", 2)[0]
+        for number, row in enumerate(table["rows"], 1):
+            printed = {key: value for key, value in row.items() if key not in ("model", "framework", "framework_version") and value is not None}
+            kept = self.kept(number)
+            holds_for = {key: kept.pop(key) for key in ("data_set", "data_checksum", "batch")}
+            self.assertEqual(kept, printed)
+            self.assertEqual((holds_for["data_set"], holds_for["batch"]), (str(self.folder / "set"), 2))
+        self.assertEqual(("agreement_pct" in self.kept(1), "agreement_pct" in self.kept(2)), (False, True))
+
+    def test_unknown_figures_are_absent(self):
+        files = self.pictures(3)
+        (self.folder / "a.csv").write_text("".join(f"{path}\n" for path, _ in files))
+        self.evaluate(self.manifest(), "--data", self.folder / "a.csv")
+        self.assertEqual([key for key in ("top1_pct", "top5_pct") if key in self.kept()], [])
+        self.assertEqual((self.kept()["inputs"], self.kept()["labelled"]), (3, 0))
+
+    def test_the_checksum_is_of_the_data(self):
+        files = self.pictures(5)
+        checksums = []
+        for change in (lambda: None, lambda: None, lambda: files[0][0].write_bytes(files[0][0].read_bytes() + b"x"),
+                       lambda: files[0][0].rename(self.folder / "set/3" / "moved.jpg")):
+            change()
+            self.evaluate(self.manifest(), "--data", self.folder / "set")
+            checksums.append(self.kept()["data_checksum"])
+        self.assertEqual((checksums[0], len(set(checksums))), (checksums[1], 3))
+
+
 class DataSets(EvaluateTest):
     def row(self, *arguments, **manifest):
         return self.tables(self.manifest(**manifest), *arguments)[0]
