@@ -5,6 +5,7 @@
 #define XSP_ANALYZE_ANALYZE_H
 
 #include "analyze/intervals.h"
+#include "analyze/series.h"
 #include "correlate/correlate.h"
 #include "format/detail.h"
 #include "table/table.h"
@@ -171,6 +172,22 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
 // where they are of several models.
 enum status analyze_history(struct store *const *stores, size_t store_count, const struct compare_request *request,
                             struct arena *arena, struct compare_answer *ret, struct error *err) MUST_CHECK;
+
+// ---- latencies (analyze/runs/latencies.c), for histories -----------------------------------------------------------------
+struct latency_point { // of an experiment at a batch size, as A1 has it
+  struct store *store;
+  int64_t experiment_id;
+  int64_t batch_size;         // 0: unknown
+  const char *levels;         // of the runs that it comes from
+  size_t observations;        // without warm-up
+  double throughput_per_s;    // NaN: unknown
+  struct estimate latency_ms; // the statistic, and its error
+  bool has_drift;             // by more than `same_within_pct`, as in a comparison
+};
+// In the order of the files, experiments and batch sizes; experiments without latencies have none. Stores must be correlated.
+enum status analyze_latencies(struct store *const *stores, size_t store_count, const struct compare_request *request,
+                              struct arena *arena, struct latency_point **ret_points, size_t *ret_count,
+                              struct error *err) MUST_CHECK;
 
 // ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
 struct statistic {

@@ -168,6 +168,15 @@ static struct estimate estimate_observations(const struct sample *sample, bool i
                               : estimate_trimmed(sample->values, sample->count);
 }
 
+struct estimate estimate_of_sample(const struct sample *sample)
+{
+  struct estimate estimate = sample->run_count >= PAIRED_LEAST
+                                 ? estimate_mean(sample->run_latencies, sample->run_count)
+                                 : estimate_observations(sample, sample->count >= TRIMMED_LEAST);
+  estimate.mean = sample->latency;
+  return estimate;
+}
+
 // Of the difference; *ret_from: what its values are.
 static struct estimate estimate_of_difference(const struct sample *a, const struct sample *b,
                                               enum interval_from *ret_from)

@@ -42,6 +42,9 @@ struct interval {
   double low, high; // 95 %; NaN: fewer than two values on a side
   enum interval_from from;
 };
+// The error that a side has in an interval of runs, where it has enough of them, else of observations; the mean is sample->latency.
+// For differences of samples that are not at hand at once.
+struct estimate estimate_of_sample(const struct sample *sample);
 // Of a.latency - b.latency, around that difference.
 struct interval interval_of_difference(const struct sample *a, const struct sample *b);
 // How many runs (where the interval is from runs) or observations each side needs in all, for an interval that reaches at most

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A history: the model latency of experiments in order of creation, and where it changed. Binary segmentation: the split with the
-// largest t is a change where its interval says so, then both parts are split. Called by programs/xsp/verb_compare.c.
+// A history: the model latency of experiments in order of creation, and where it changed. Called by programs/xsp/verb_compare.c.
 #include "analyze/compare/compare.h"
 
 #include <inttypes.h>
@@ -8,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define CONFIDENCE 0.95
-#define LEAST_POINTS 4 // of a part that is split: two segments, and two degrees of freedom
 
 static const struct analysis analysis_history = {.id = "history", .title = "latency over time"};
 
@@ -20,98 +16,19 @@ struct point { // an experiment
   int64_t batch_size;
   size_t count; // observations
   struct level_set levels;
-  // Of the first point of a segment: the difference to the segment before, in ms; else NaN.
-  double difference_ms, low_ms, high_ms;
-  double segment_ms; // mean of its segment
-  bool is_change;
 };
 struct history {
   const struct compare_request *request;
   struct arena *arena;
   struct table_builder table;
   struct point *points;
+  struct series_point *series; // latencies of the points, in ms
   size_t count;
 };
 
-// ---- changes --------------------------------------------------------------------------------------------------------
-static double mean_of(const struct point *points, size_t count)
+static struct series_limits limits_of(const struct compare_request *request)
 {
-  double sum = 0;
-  for (size_t i = 0; i < count; i++)
-    sum += points[i].latency_ms;
-  return sum / (double)count;
-}
-
-static double squares_of(const struct point *points, size_t count)
-{
-  double mean = mean_of(points, count), sum = 0;
-  for (size_t i = 0; i < count; i++)
-    sum += (points[i].latency_ms - mean) * (points[i].latency_ms - mean);
-  return sum;
-}
-
-struct split {
-  size_t at;
-  struct estimate difference; // of the part after it and the one before it, with one variance for both
-};
-
-static struct split split_at(const struct point *points, size_t count, size_t at)
-{
-  double variance = (squares_of(points, at) + squares_of(points + at, count - at)) / (double)(count - 2);
-  double difference = mean_of(points + at, count - at) - mean_of(points, at);
-  double shares = 1 / (double)at + 1 / (double)(count - at);
-  return (struct split){at, {difference, variance * shares, (double)(count - 2)}};
-}
-
-static double size_of(const struct split *split) // t
-{
-  double difference = fabs(split->difference.mean);
-  return difference > 0 ? difference / sqrt(split->difference.squared_error) : 0;
-}
-
-// For all splits of so many points together: each has its share of the doubt.
-static double reach_of(const struct split *split, size_t count)
-{
-  return estimate_reach(split->difference, 1 - (1 - CONFIDENCE) / (double)(count - 1));
-}
-
-static void find_changes(const struct history *history, struct point *points, size_t count)
-{
-  if (count < LEAST_POINTS)
-    return;
-  struct split best = split_at(points, count, 1);
-  for (size_t at = 2; at < count; at++) {
-    struct split split = split_at(points, count, at);
-    best = size_of(&split) > size_of(&best) ? split : best;
-  }
-  double least_ms = mean_of(points, best.at) * history->request->least_pct / 100;
-  if (!(fabs(best.difference.mean) - reach_of(&best, count) > least_ms))
-    return;
-  points[best.at].is_change = true;
-  find_changes(history, points, best.at);
-  find_changes(history, points + best.at, count - best.at);
-}
-
-// Differences of neighbouring segments, by the interval of their two means.
-static void measure_segments(struct history *history)
-{
-  for (size_t before = 0, first = 0; first < history->count;) {
-    size_t end = first + 1;
-    while (end < history->count && !history->points[end].is_change)
-      end++;
-    for (size_t i = first; i < end; i++)
-      history->points[i].segment_ms = mean_of(history->points + first, end - first);
-    if (first > 0) {
-      struct point *point = &history->points[first];
-      struct split split = split_at(history->points + before, end - before, first - before);
-      double reach = end - before > 2 ? estimate_reach(split.difference, CONFIDENCE) : NAN;
-      point->difference_ms = split.difference.mean;
-      point->low_ms = point->difference_ms - reach;
-      point->high_ms = point->difference_ms + reach;
-    }
-    before = first;
-    first = end;
-  }
+  return (struct series_limits){request->least_pct, request->same_within_pct};
 }
 
 // ---- points ---------------------------------------------------------------------------------------------------------
@@ -136,10 +53,7 @@ static enum status load_point(struct history *history, struct analyze_request *a
                           .latency_ms = question_model_latency(&question, set),
                           .batch_size = question.batch_size,
                           .count = set->observation_count,
-                          .levels = set->levels,
-                          .difference_ms = NAN,
-                          .low_ms = NAN,
-                          .high_ms = NAN};
+                          .levels = set->levels};
   return STATUS_OK;
 }
 
@@ -212,11 +126,13 @@ static const char *time_text(int64_t created_ns, struct arena *arena)
   return arena_format(arena, "%s", text);
 }
 
-static void put_row(struct history *history, const struct point *point, int64_t segment)
+static void put_row(struct history *history, size_t at, int64_t segment)
 {
   struct table_builder *table = &history->table;
+  const struct point *point = &history->points[at];
+  const struct series_point *of = &history->series[at];
   const struct store_experiment *experiment = point->of->experiment;
-  double before_ms = point->segment_ms - point->difference_ms;
+  double before_ms = of->segment - of->difference;
   table_row(table);
   table_put(table, "file", "", "file", cell_text(store_path(point->of->store)));
   table_put(table, "created", "", "created", cell_text(time_text(experiment->created_ns, history->arena)));
@@ -224,58 +140,36 @@ static void put_row(struct history *history, const struct point *point, int64_t 
   table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency_ms));
   table_put(table, "n", "", "n", cell_int((int64_t)point->count));
   table_put(table, "segment", "", "segment", cell_int(segment));
-  table_put(table, "segment_ms", "ms", "mean of it", cell_real(point->segment_ms));
-  table_put(table, "change_pct", "%", "change", cell_real(point->difference_ms / before_ms * 100));
-  table_put(table, "low_pct", "%", "low", cell_real(point->low_ms / before_ms * 100));
-  table_put(table, "high_pct", "%", "high", cell_real(point->high_ms / before_ms * 100));
-}
-
-// Without a change: the same where a change at the last file could not have been large.
-static void judge_last(const struct history *history, struct compare_answer *ret)
-{
-  struct split last = split_at(history->points, history->count, history->count - 1);
-  double before_ms = mean_of(history->points, history->count - 1), reach = NAN;
-  if (history->count >= LEAST_POINTS)
-    reach = reach_of(&last, history->count);
-  double same_ms = before_ms * history->request->same_within_pct / 100;
-  bool is_same = fabs(last.difference.mean) + reach < same_ms;
-  ret->verdict = is_same ? VERDICT_SAME : VERDICT_NOT_DECIDED;
-  ret->model.reason = is_same ? NULL : isnan(reach) ? "too few files" : "noise";
-  ret->model.a_ms = before_ms;
-  ret->model.b_ms = history->points[history->count - 1].latency_ms;
-  ret->model.difference_pct = last.difference.mean / before_ms * 100;
-  ret->model.low_pct = (last.difference.mean - reach) / before_ms * 100;
-  ret->model.high_pct = (last.difference.mean + reach) / before_ms * 100;
+  table_put(table, "segment_ms", "ms", "mean of it", cell_real(of->segment));
+  table_put(table, "change_pct", "%", "change", cell_real(of->difference / before_ms * 100));
+  table_put(table, "low_pct", "%", "low", cell_real(of->low / before_ms * 100));
+  table_put(table, "high_pct", "%", "high", cell_real(of->high / before_ms * 100));
 }
 
 static enum status judge(const struct history *history, struct compare_answer *ret, struct error *err)
 {
-  size_t change = history->count;
-  while (change > 0 && !history->points[change - 1].is_change)
-    change--;
-  ret->slower_pct = ret->slower_row_pct = ret->model.further_observations = NAN;
-  if (change == 0) {
-    judge_last(history, ret);
-    return systems_answer(history->points[0].of, history->points[history->count - 1].of, history->arena, ret, err);
-  }
-  const struct point *point = &history->points[change - 1];
-  ret->verdict = point->difference_ms > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
-  ret->model.b_ms = point->segment_ms;
-  ret->model.a_ms = point->segment_ms - point->difference_ms;
-  ret->model.difference_pct = point->difference_ms / ret->model.a_ms * 100;
-  ret->model.low_pct = point->low_ms / ret->model.a_ms * 100;
-  ret->model.high_pct = point->high_ms / ret->model.a_ms * 100;
-  if (ret->verdict == VERDICT_SLOWER)
-    ret->slower_pct = ret->model.difference_pct;
-  return systems_answer(history->points[change - 2].of, point->of, history->arena, ret, err);
+  struct series_limits limits = limits_of(history->request);
+  struct series_verdict last = series_judge(history->series, history->count, &limits);
+  ret->verdict = last.verdict;
+  ret->model.reason = last.reason;
+  ret->model.a_ms = last.a;
+  ret->model.b_ms = last.b;
+  ret->model.difference_pct = last.difference_pct;
+  ret->model.low_pct = last.low_pct;
+  ret->model.high_pct = last.high_pct;
+  ret->slower_pct = last.verdict == VERDICT_SLOWER ? last.difference_pct : NAN;
+  ret->slower_row_pct = ret->model.further_observations = NAN;
+  bool is_steady = last.change == history->count;
+  size_t a = is_steady ? 0 : last.change - 1, b = is_steady ? history->count - 1 : last.change;
+  return systems_answer(history->points[a].of, history->points[b].of, history->arena, ret, err);
 }
 
 static void answer_rows(struct history *history, struct compare_answer *ret)
 {
   int64_t segment = 1, changes = 0;
   for (size_t i = 0; i < history->count; i++) {
-    changes += history->points[i].is_change;
-    put_row(history, &history->points[i], segment + changes);
+    changes += history->series[i].is_change;
+    put_row(history, i, segment + changes);
   }
   compare_summarize(&history->table, history->request, ret, history->points[0].batch_size);
   table_summary(&history->table, "changes", cell_int(changes));
@@ -299,14 +193,12 @@ enum status analyze_history(struct store *const *stores, size_t store_count, con
   XSP_TRY(check_names(experiments, count, err));
   table_start(&history.table, arena);
   XSP_TRY(load_points(&history, experiments, count, err));
-  find_changes(&history, history.points, history.count);
-  measure_segments(&history);
+  history.series = arena_alloc_array(arena, history.count, sizeof *history.series);
+  for (size_t i = 0; i < history.count; i++)
+    history.series[i].value = history.points[i].latency_ms;
+  struct series_limits limits = limits_of(request);
+  series_find_changes(history.series, history.count, &limits);
   XSP_TRY(judge(&history, ret, err));
-  if (!(ret->model.a_ms > 0)) { // percentages are of it
-    ret->verdict = VERDICT_NOT_COMPARABLE;
-    ret->model.reason = "a's time is 0";
-    ret->model.difference_pct = ret->model.low_pct = ret->model.high_pct = ret->slower_pct = NAN;
-  }
   answer_rows(&history, ret);
   return STATUS_OK;
 }
