@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/folder.h"
 #include "bench/measure.h"
+#include "http/microhttpd.h"
 #include "otlp/encode.h"
-#include "serve/microhttpd.h"
 
 #include <arpa/inet.h>
 #include <signal.h>

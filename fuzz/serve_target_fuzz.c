@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes what the server does with the target of a request: split, decode, match with each route, check the query.
-#include "serve/route.h"
+#include "serve/routes.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   memcpy(text, data, size);
   text[size] = 0;
   enum target_result result = target_parse(text, &target);
-  for (const struct route *route = routes; result == TARGET_DONE && route->method != NULL; route++) {
+  for (const struct route *route = serve_routes; result == TARGET_DONE && route->method != NULL; route++) {
     const char *parts[ROUTE_PARTS_MOST] = {NULL}, *name = NULL;
     if (!route_matches(route->path, &target, parts))
       continue;

@@ -166,3 +166,12 @@ void address_done(struct address *address)
 {
   vector_done(&address->headers);
 }
+
+enum status address_http(const struct address *address, struct http **ret_http, struct error *err)
+{
+  const struct http_options options = {.what = "cannot publish",
+                                       .certificate = address->certificate,
+                                       .headers = address->headers.items,
+                                       .header_count = address->headers.count};
+  return http_open(&options, ret_http, err);
+}

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vector.h"
+#include "http/client.h"
 
 struct address {
   const char *url;              // of traces
@@ -18,6 +19,8 @@ struct address {
 enum status address_find(const char *given, const char *token_file, struct arena *arena, struct address *ret_address,
                          struct error *err) MUST_CHECK;
 void address_done(struct address *address);
+// A connection for requests with its headers. STATUS_SYSTEM: there is no libcurl.
+enum status address_http(const struct address *address, struct http **ret_http, struct error *err) MUST_CHECK;
 struct publisher;
 const struct address *address_of_publisher(const struct publisher *publisher); // publish.c
 

@@ -6,7 +6,8 @@
 #include "base/hex.h"
 #include "base/json_write.h"
 #include "format/level.h"
-#include "publish/http.h"
+#include "http/client.h"
+#include "publish/address.h"
 #include "publish/reply.h"
 
 #include <pthread.h>
@@ -61,7 +62,7 @@ enum status control_open(const struct publisher *publisher, const struct control
     control->host[0] = 0;
   control->address = *address_of_publisher(publisher);
   control->address.url = arena_format(&control->arena, "%.*s/api/v1/jobs/%s", (int)base_length, url, control->job);
-  return http_open(&control->address, &control->http, err);
+  return address_http(&control->address, &control->http, err);
 }
 
 const char *control_job(const struct control *control)
@@ -91,7 +92,12 @@ static void report(struct control *control)
   struct buf text = {0};
   uint32_t mask;
   write_report(control, &text);
-  http_post(control->http, text.data, text.length, HTTP_JSON, ANSWER_WITHIN_MS, &control->answer);
+  const struct http_request request = {.method = "POST",
+                                       .url = control->address.url,
+                                       .body = text.data,
+                                       .length = text.length,
+                                       .timeout_ms = ANSWER_WITHIN_MS};
+  http_send(control->http, &request, &control->answer);
   buf_done(&text);
   const struct http_answer *answer = &control->answer;
   bool is_answered =

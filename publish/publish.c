@@ -4,9 +4,9 @@
 #include "publish/publish.h"
 
 #include "base/clock.h"
+#include "http/client.h"
 #include "publish/address.h"
 #include "publish/gzip.h"
-#include "publish/http.h"
 #include "publish/reply.h"
 #include "publish/split.h"
 #include "publish/spool.h"
@@ -42,7 +42,7 @@ enum status publish_open(const struct publish_options *options, struct publisher
   publisher->options = *options;
   publisher->spool = SPOOL_CLOSED;
   XSP_TRY(address_find(options->address, options->token_file, &publisher->arena, &publisher->address, err));
-  XSP_TRY(http_open(&publisher->address, &publisher->http, err));
+  XSP_TRY(address_http(&publisher->address, &publisher->http, err));
   return spool_open(options->spool, publisher->address.url, &publisher->spool, err);
 }
 
@@ -191,9 +191,13 @@ static enum reply_verdict post(struct publisher *publisher, const struct request
   char why[512];
   for (;;) {
     uint64_t left_ms = patience_left_ms(publisher);
-    http_post(publisher->http, request->body.data, request->body.length,
-              request->is_json ? HTTP_JSON_PACKED : HTTP_PROTOBUF_PACKED, (int64_t)(left_ms > 1000 ? left_ms : 1000),
-              answer);
+    const struct http_request post = {.method = "POST",
+                                      .url = publisher->address.url,
+                                      .body = request->body.data,
+                                      .length = request->body.length,
+                                      .form = request->is_json ? HTTP_JSON_PACKED : HTTP_PROTOBUF_PACKED,
+                                      .timeout_ms = (int64_t)(left_ms > 1000 ? left_ms : 1000)};
+    http_send(publisher->http, &post, answer);
     enum reply_verdict verdict = answer->code != 0 ? reply_verdict_of(answer->code)
                                  : answer->is_lost ? REPLY_RETRY
                                                    : REPLY_STOP;

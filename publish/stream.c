@@ -4,8 +4,8 @@
 #include "publish/stream.h"
 
 #include "base/clock.h"
+#include "http/client.h"
 #include "publish/address.h"
-#include "publish/http.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ enum status publish_stream_open(const struct publish_options *options, struct pu
   stream->address = *address_of_publisher(stream->publisher);
   stream->address.url =
       arena_format(&stream->arena, "%.*s/api/v1/openapi.json", (int)(strlen(url) - strlen(traces)), url);
-  return http_open(&stream->address, &stream->http, err);
+  return address_http(&stream->address, &stream->http, err);
 }
 
 // ---- the thread ------------------------------------------------------------------------------------------------------
@@ -76,7 +76,8 @@ enum status publish_stream_open(const struct publish_options *options, struct pu
 static void ask_what_it_is(struct publish_stream *stream)
 {
   const struct http_answer *answer = &stream->answer;
-  http_get(stream->http, ANSWER_WITHIN_MS, &stream->answer);
+  const struct http_request request = {.method = "GET", .url = stream->address.url, .timeout_ms = ANSWER_WITHIN_MS};
+  http_send(stream->http, &request, &stream->answer);
   bool is_xsp = answer->code == 200 && answer->body.data != NULL && strstr(answer->body.data, "\"xsp serve\"") != NULL;
   pthread_mutex_lock(&stream->lock);
   stream->is_wanted = is_xsp;

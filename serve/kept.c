@@ -4,8 +4,8 @@
 
 #include "base/input_file.h"
 #include "base/slice.h"
+#include "http/route.h"
 #include "serve/journal.h"
-#include "serve/route.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the server answers, one line each: the table that requests are matched with.
+// All that the server answers, one line each: the table that requests are matched with. What else the HTTP server needs to know.
+#include "serve/routes.h"
+
+#include "http/openapi.h"
 #include "serve/api/ask.h"
 #include "serve/api/files.h"
 #include "serve/api/jobs.h"
 #include "serve/api/list_page.h"
-#include "serve/api/openapi.h"
 #include "serve/api/runs.h"
 #include "serve/api/search.h"
 #include "serve/api/upload.h"
+#include "serve/kept.h"
 #include "serve/pages/page_routes.h"
-#include "serve/route.h"
+#include "serve/serve_private.h"
 #include "serve/traces.h"
+
+#include <string.h>
+#include <unistd.h>
 
 #define JSON "application/json"
 #define HTML "text/html; charset=utf-8"
 #define BYTES "application/octet-stream"
 
 // clang-format off
-const struct route routes[] = {
+const struct route serve_routes[] = {
     // method, path, summary, parameters, type, schema, body, begin, answer
     {"POST", "/v1/traces", "Receive spans by OTLP/HTTP", NULL, "application/x-protobuf", NULL, ROUTE_BODY_IN_MEMORY,
      traces_begin, traces_answer},
@@ -57,3 +63,39 @@ const struct route routes[] = {
     {0},
 };
 // clang-format on
+
+// ---- the site --------------------------------------------------------------------------------------------------------
+__asm__(".pushsection .rodata\n"
+        ".global serve_api_schemas\n"
+        "serve_api_schemas:\n"
+        ".incbin \"" XSP_API_SCHEMAS "\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+extern const char serve_api_schemas[];
+
+// A file that a request is about is not removed meanwhile.
+static void begin(struct exchange *exchange)
+{
+  if (strstr(exchange->route->path, "{file}") == NULL)
+    return;
+  exchange->used_file = exchange->parts[0];
+  kept_use(&serve_of(exchange)->uses, exchange->used_file);
+}
+
+static void end(struct exchange *exchange)
+{
+  struct serve *serve = serve_of(exchange);
+  if (exchange->used_file != NULL)
+    kept_use_end(&serve->uses, exchange->used_file);
+  if (exchange->body_file >= 0 && exchange->body_name[0] != 0)
+    unlinkat(serve->folder, exchange->body_name, 0);
+}
+
+const struct http_site serve_site = {.routes = serve_routes,
+                                     .title = "xsp serve",
+                                     .description = "/api/v1/openapi.json",
+                                     .schemas = serve_api_schemas,
+                                     .protocol = "v1",
+                                     .put_refusal = traces_refuse,
+                                     .begin = begin,
+                                     .end = end};

@@ -3,9 +3,9 @@
 #include "serve/traces.h"
 
 #include "base/slice.h"
+#include "http/exchange.h"
 #include "otlp/json_request.h"
 #include "serve/body.h"
-#include "serve/exchange.h"
 #include "serve/reply.h"
 #include "serve/serve_private.h"
 
@@ -27,7 +27,7 @@ static enum body_coding coding_of(const struct exchange *exchange)
 
 void traces_begin(struct exchange *exchange)
 {
-  buf_init(&exchange->body, exchange->serve->options.limit_body_bytes + OTLP_JSON_PADDING + 1);
+  buf_init(&exchange->body, serve_of(exchange)->options.limit_body_bytes + OTLP_JSON_PADDING + 1);
   if (encoding_of(exchange) == OTLP_NO_ENCODING) {
     exchange_refuse(exchange, 415, "Content-Type must be application/x-protobuf or application/json");
   } else if (coding_of(exchange) == BODY_UNKNOWN) {
@@ -36,15 +36,22 @@ void traces_begin(struct exchange *exchange)
   }
 }
 
+void traces_refuse(struct exchange *exchange)
+{
+  enum otlp_encoding encoding = encoding_of(exchange);
+  reply_error(encoding, exchange->status, exchange->message,
+              exchange_reply(exchange, exchange->status, reply_type(encoding)));
+}
+
 // ---- keeping it ------------------------------------------------------------------------------------------------------
 static void keep(struct exchange *exchange, struct slice body, const struct request_verdict *verdict)
 {
   struct error error = {0};
   char line[sizeof exchange->message];
-  switch (journal_append(exchange->serve->journal, encoding_of(exchange), body, verdict->resources,
+  switch (journal_append(serve_of(exchange)->journal, encoding_of(exchange), body, verdict->resources,
                          verdict->resource_count, &error)) {
   case JOURNAL_DONE:
-    live_add(exchange->serve->live, encoding_of(exchange), body, verdict->spans, verdict->last_end_ns);
+    live_add(serve_of(exchange)->live, encoding_of(exchange), body, verdict->spans, verdict->last_end_ns);
     return;
   case JOURNAL_BUSY:
     exchange_refuse_for_now(exchange, RETRY_BUSY_S, "storing is behind");
@@ -65,7 +72,7 @@ static void succeed(struct exchange *exchange, const struct request_verdict *ver
 static void check_and_keep(struct exchange *exchange, struct slice body)
 {
   struct request_verdict verdict;
-  request_check(encoding_of(exchange), body, exchange->serve->seed, &verdict);
+  request_check(encoding_of(exchange), body, serve_of(exchange)->seed, &verdict);
   if (verdict.problem != NULL) {
     exchange_refuse(exchange, 400, "%s", verdict.problem);
     return;
@@ -78,7 +85,7 @@ static void check_and_keep(struct exchange *exchange, struct slice body)
 
 static void expand(struct exchange *exchange, struct buf *expanded)
 {
-  uint64_t limit = exchange->serve->options.limit_body_bytes;
+  uint64_t limit = serve_of(exchange)->options.limit_body_bytes;
   struct slice body = {exchange->body.data, exchange->body.length};
   enum body_result result = body_expand(coding_of(exchange), body, limit, expanded);
   if (result == BODY_BROKEN)
@@ -91,10 +98,10 @@ static void expand(struct exchange *exchange, struct buf *expanded)
 void traces_answer(struct exchange *exchange)
 {
   static const char zeros[OTLP_JSON_PADDING] = "";
-  sem_t *expansions = &exchange->serve->expansions;
+  sem_t *expansions = &serve_of(exchange)->expansions;
   struct buf expanded, *body = &exchange->body;
   bool is_expanded = coding_of(exchange) != BODY_PLAIN && body->length > 0;
-  buf_init(&expanded, exchange->serve->options.limit_body_bytes + OTLP_JSON_PADDING + 2);
+  buf_init(&expanded, serve_of(exchange)->options.limit_body_bytes + OTLP_JSON_PADDING + 2);
   if (is_expanded) {
     while (sem_wait(expansions) != 0)
       ; // interrupted

@@ -7,5 +7,6 @@ struct exchange;
 
 void traces_begin(struct exchange *exchange);
 void traces_answer(struct exchange *exchange);
+void traces_refuse(struct exchange *exchange); // an error in OTLP's form
 
 #endif

@@ -2,7 +2,7 @@
 // A semaphore of turns. Called by handlers.
 #include "serve/turn.h"
 
-#include "serve/exchange.h"
+#include "http/exchange.h"
 #include "serve/serve_private.h"
 
 #include <time.h>
@@ -16,15 +16,15 @@ bool turn_take(struct exchange *exchange)
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec++;
-    if (sem_timedwait(&exchange->serve->turns, &end) == 0)
+    if (sem_timedwait(&serve_of(exchange)->turns, &end) == 0)
       return true;
   }
   exchange_refuse_for_now(exchange, RETRY_S, "%u answers are being made; --limit-analyses allows more",
-                          exchange->serve->options.limit_analyses);
+                          serve_of(exchange)->options.limit_analyses);
   return false;
 }
 
 void turn_end(struct exchange *exchange)
 {
-  sem_post(&exchange->serve->turns);
+  sem_post(&serve_of(exchange)->turns);
 }

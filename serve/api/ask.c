@@ -6,7 +6,8 @@
 #include "base/arena.h"
 #include "base/slice.h"
 #include "base/vector.h"
-#include "serve/exchange.h"
+#include "http/connections.h"
+#include "http/exchange.h"
 #include "serve/kept.h"
 #include "serve/serve_private.h"
 #include "serve/turn.h"
@@ -142,7 +143,7 @@ static void reply(struct exchange *exchange, int state, int *output, int errors,
 // Runs `xsp ARGUMENT…`, which ends with NULL, in the folder.
 static void run(struct exchange *exchange, const char *const *arguments, const char *type)
 {
-  struct serve *serve = exchange->serve;
+  struct serve *serve = serve_of(exchange);
   pid_t child;
   bool is_left;
   int output = kept_temporary(serve->folder), errors = kept_temporary(serve->folder);
@@ -173,7 +174,7 @@ static void ask(struct exchange *exchange, const char *const *arguments, const s
   struct arena arena = {0};
   struct stat facts;
   VECTOR(const char *) all = {0};
-  int file = kept_open(exchange->serve->folder, exchange->parts[0], &facts); // no link, nor a name of something else
+  int file = kept_open(serve_of(exchange)->folder, exchange->parts[0], &facts); // no link, nor a name of something else
   if (file < 0) {
     exchange_refuse(exchange, 404, "there is no file %s", exchange->parts[0]);
     return;

@@ -5,7 +5,7 @@
 #ifndef XSP_SERVE_API_ASK_H
 #define XSP_SERVE_API_ASK_H
 
-#include "serve/route.h"
+#include "http/route.h"
 
 #include <sys/types.h>
 

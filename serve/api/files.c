@@ -4,7 +4,7 @@
 
 #include "base/json_write.h"
 #include "base/slice.h"
-#include "serve/exchange.h"
+#include "http/exchange.h"
 #include "serve/kept.h"
 #include "serve/serve_private.h"
 
@@ -17,7 +17,7 @@ void files_list(struct exchange *exchange)
   struct kept_files files;
   struct error error = {0};
   struct json_writer json;
-  if (kept_list(exchange->serve->folder, &files, &error) != STATUS_OK) {
+  if (kept_list(serve_of(exchange)->folder, &files, &error) != STATUS_OK) {
     exchange_refuse_error(exchange, 500, &error);
     return;
   }
@@ -77,7 +77,7 @@ void files_download(struct exchange *exchange)
 {
   struct stat facts;
   uint64_t from, bytes;
-  int file = kept_open(exchange->serve->folder, exchange->parts[0], &facts);
+  int file = kept_open(serve_of(exchange)->folder, exchange->parts[0], &facts);
   if (file < 0) {
     exchange_refuse(exchange, 404, "there is no file %s", exchange->parts[0]);
     return;

@@ -6,7 +6,7 @@
 #include "base/json_write.h"
 #include "base/memory.h"
 #include "format/level.h"
-#include "serve/exchange.h"
+#include "http/exchange.h"
 #include "serve/jobs.h"
 #include "serve/serve_private.h"
 
@@ -58,7 +58,7 @@ void jobs_answer_list(struct exchange *exchange)
 {
   struct json_writer json;
   struct job *jobs = memory_new(JOBS_MOST, sizeof *jobs);
-  size_t count = jobs_list(exchange->serve->jobs, now_ns(), jobs, JOBS_MOST);
+  size_t count = jobs_list(serve_of(exchange)->jobs, now_ns(), jobs, JOBS_MOST);
   struct buf *text = exchange_reply(exchange, 200, "application/json");
   json_start(&json, text);
   json_object(&json);
@@ -74,7 +74,7 @@ void jobs_answer_list(struct exchange *exchange)
 void jobs_answer_one(struct exchange *exchange)
 {
   struct job job;
-  if (jobs_find(exchange->serve->jobs, exchange->parts[0], now_ns(), &job))
+  if (jobs_find(serve_of(exchange)->jobs, exchange->parts[0], now_ns(), &job))
     reply_job(exchange, &job);
   else
     refuse_unknown(exchange);
@@ -91,7 +91,7 @@ void jobs_answer_report(struct exchange *exchange)
     return;
   }
   memcpy(report.id, exchange->parts[0], sizeof report.id);
-  if (jobs_report(exchange->serve->jobs, &report, now_ns(), &job))
+  if (jobs_report(serve_of(exchange)->jobs, &report, now_ns(), &job))
     reply_job(exchange, &job);
   else
     exchange_refuse_for_now(exchange, RETRY_S, "there are %u jobs", JOBS_MOST);
@@ -104,7 +104,7 @@ void jobs_answer_levels(struct exchange *exchange)
   const char *problem = job_read_levels((struct slice){exchange->body.data, exchange->body.length}, &mask);
   if (problem != NULL) {
     exchange_refuse(exchange, 400, "not levels: %s", problem);
-  } else if (!jobs_want(exchange->serve->jobs, exchange->parts[0], mask, now_ns(), &job)) {
+  } else if (!jobs_want(serve_of(exchange)->jobs, exchange->parts[0], mask, now_ns(), &job)) {
     refuse_unknown(exchange);
   } else if (job.wanted_mask != mask) {
     char possible[LEVEL_SET_TEXT_SIZE];

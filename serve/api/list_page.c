@@ -3,8 +3,8 @@
 #include "serve/api/list_page.h"
 
 #include "base/slice.h"
+#include "http/exchange.h"
 #include "serve/api/catalogue.h"
-#include "serve/exchange.h"
 #include "serve/serve_private.h"
 
 #include <inttypes.h>
@@ -210,7 +210,7 @@ static void put_nothing(struct buf *out, const struct serve *serve, bool is_filt
              "<p>No traces yet. Any program with an OpenTelemetry SDK can send:</p>\n"
              "<pre>OTEL_EXPORTER_OTLP_ENDPOINT=%s OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf …</pre>\n"
              "<p>Files of xsp can be uploaded:</p>\n<pre>curl -T out.xsp %s/api/v1/files/</pre>\n",
-             serve->url, serve->url);
+             serve_url(serve), serve_url(serve));
 }
 
 static void put_table(struct buf *out, const struct serve *serve, const struct catalogue_list *list, const char *wanted)
@@ -237,7 +237,7 @@ static void put_table(struct buf *out, const struct serve *serve, const struct c
 
 void list_page_answer(struct exchange *exchange)
 {
-  struct serve *serve = exchange->serve;
+  struct serve *serve = serve_of(exchange);
   struct catalogue_list list;
   struct error error = {0};
   const char *wanted = exchange_parameter(exchange, "q");

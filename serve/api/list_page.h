@@ -3,7 +3,7 @@
 #ifndef XSP_SERVE_API_LIST_PAGE_H
 #define XSP_SERVE_API_LIST_PAGE_H
 
-#include "serve/route.h"
+#include "http/route.h"
 
 extern const struct route_parameter list_page_parameters[];
 

@@ -4,8 +4,8 @@
 
 #include "base/json_write.h"
 #include "base/slice.h"
+#include "http/exchange.h"
 #include "serve/api/trace_id.h"
-#include "serve/exchange.h"
 #include "serve/serve_private.h"
 #include "serve/turn.h"
 
@@ -151,7 +151,7 @@ static void put_end(struct json_writer *json, const struct catalogue_list *list,
 
 static bool take_list(struct exchange *exchange, struct catalogue_list *ret_list)
 {
-  struct serve *serve = exchange->serve;
+  struct serve *serve = serve_of(exchange);
   struct error error = {0};
   if (catalogue_take(&serve->catalogue, serve->folder, serve->options.folder, ret_list, &error) == STATUS_OK)
     return true;
@@ -204,7 +204,7 @@ static bool put_runs(struct exchange *exchange, struct json_writer *json, struct
   for (size_t i = 0; i < file->run_count; i++)
     is_any |= fits_file(filter, file) && fits_run(filter, &file->runs[i]);
   if (is_any && filter->trace != NULL) // a file that is gone since, or broken there, has none
-    is_any = trace_id_runs(file, exchange->serve->options.folder, filter->trace, &arena, &with_trace, &count,
+    is_any = trace_id_runs(file, serve_of(exchange)->options.folder, filter->trace, &arena, &with_trace, &count,
                            &ignored) == STATUS_OK;
   for (size_t i = 0; i < file->run_count && is_any; i++) {
     const struct catalogue_run *run = &file->runs[i];

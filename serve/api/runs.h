@@ -3,7 +3,7 @@
 #ifndef XSP_SERVE_API_RUNS_H
 #define XSP_SERVE_API_RUNS_H
 
-#include "serve/route.h"
+#include "http/route.h"
 
 extern const struct route_parameter runs_experiment_parameters[], runs_parameters[];
 

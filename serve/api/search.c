@@ -5,8 +5,8 @@
 
 #include "base/json_write.h"
 #include "base/slice.h"
+#include "http/exchange.h"
 #include "serve/api/trace_id.h"
-#include "serve/exchange.h"
 #include "serve/serve_private.h"
 #include "serve/turn.h"
 #include "store/store.h"
@@ -69,8 +69,8 @@ static void search_trace(struct search *search)
   struct error ignored; // a file that is gone since, or broken there, has none
   int64_t *runs;
   size_t count = 0;
-  enum status status = trace_id_runs(search->file, search->exchange->serve->options.folder, search->text, &arena, &runs,
-                                     &count, &ignored);
+  enum status status = trace_id_runs(search->file, serve_of(search->exchange)->options.folder, search->text, &arena,
+                                     &runs, &count, &ignored);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     if (begin(search, "trace", search->text)) {
       json_member_int(&search->json, "run_id", runs[i]);
@@ -153,7 +153,7 @@ static void search_spans(struct search *search)
   struct error ignored;
   struct store *store = NULL;
   const char *path =
-      arena_format(&texts.arena, "%s/%s", search->exchange->serve->options.folder, search->file->file.name);
+      arena_format(&texts.arena, "%s/%s", serve_of(search->exchange)->options.folder, search->file->file.name);
   if (store_open(path, &store, &ignored) == STATUS_OK) {
     enum status status = search_store(search, store, &texts, &ignored);
     (void)status;
@@ -180,7 +180,7 @@ static void search_files(struct search *search, const struct catalogue_list *lis
 
 static void search_all(struct exchange *exchange, const char *text, int64_t limit)
 {
-  struct serve *serve = exchange->serve;
+  struct serve *serve = serve_of(exchange);
   struct search search = {.exchange = exchange, .text = text, .left = limit};
   struct catalogue_list list;
   struct error error = {0};

@@ -3,7 +3,7 @@
 #ifndef XSP_SERVE_API_SEARCH_H
 #define XSP_SERVE_API_SEARCH_H
 
-#include "serve/route.h"
+#include "http/route.h"
 
 extern const struct route_parameter search_parameters[];
 

@@ -7,8 +7,8 @@
 #include "base/file_place.h"
 #include "base/json_write.h"
 #include "base/slice.h"
+#include "http/exchange.h"
 #include "serve/api/catalogue.h"
-#include "serve/exchange.h"
 #include "serve/kept.h"
 #include "serve/retention.h"
 #include "serve/serve_private.h"
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define RETRY_DISK_S 10u
+_Static_assert(KEPT_PARTIAL_SIZE <= EXCHANGE_NAME_BYTES, "the exchange has the name");
 
 static void refuse_taken(struct exchange *exchange)
 {
@@ -28,7 +29,7 @@ static void refuse_taken(struct exchange *exchange)
 void upload_begin(struct exchange *exchange)
 {
   const char *name = exchange->parts[0];
-  int folder = exchange->serve->folder;
+  int folder = serve_of(exchange)->folder;
   if (retention_is_server_name(name))
     exchange_refuse(exchange, 409, "the server makes files of such a name itself: choose another one than %s", name);
   else if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -57,7 +58,7 @@ static void place(struct exchange *exchange, const char *partial, const char *pa
 {
   if (fsync(exchange->body_file) != 0)
     exchange_refuse_for_now(exchange, RETRY_DISK_S, "the file cannot be written: %s", strerror(errno));
-  else if (!retention_add(exchange->serve->folder, exchange->parts[0], exchange->body_file))
+  else if (!retention_add(serve_of(exchange)->folder, exchange->parts[0], exchange->body_file))
     exchange_refuse_for_now(exchange, RETRY_DISK_S, "the file cannot be noted: %s", strerror(errno));
   else if (file_place(partial, path, false) == 0) {
     exchange->body_name[0] = 0; // another request may have it from now on
@@ -73,7 +74,7 @@ void upload_answer(struct exchange *exchange)
   struct arena arena = {0};
   struct catalogue_file content = {0};
   struct error error = {0};
-  const char *folder = exchange->serve->options.folder;
+  const char *folder = serve_of(exchange)->options.folder;
   const char *partial = arena_format(&arena, "%s/%s", folder, exchange->body_name);
   const char *path = arena_format(&arena, "%s/%s", folder, exchange->parts[0]);
   if (turn_take(exchange)) {

@@ -5,8 +5,8 @@
 #define XSP_SERVE_PAGE_CACHE_H
 
 #include "base/error.h"
+#include "http/exchange.h"
 #include "report/report.h"
-#include "serve/exchange.h"
 
 #include <stdint.h>
 

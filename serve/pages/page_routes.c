@@ -51,7 +51,7 @@ static void show(struct exchange *exchange, const char *about)
 
 void page_show(struct exchange *exchange)
 {
-  if (page_cache_has(exchange->serve->pages, exchange->parts[0]))
+  if (page_cache_has(serve_of(exchange)->pages, exchange->parts[0]))
     show(exchange, "");
   else
     exchange_refuse(exchange, 404, "there is no file %s", exchange->parts[0]);
@@ -104,11 +104,11 @@ static void put_match(struct exchange *exchange, const struct report_parts *part
 // Calls `put` with the parts of the file.
 static void with_parts(struct exchange *exchange, void (*put)(struct exchange *, const struct report_parts *))
 {
-  const struct report_parts *parts = page_cache_take(exchange->serve->pages, exchange, exchange->parts[0]);
+  const struct report_parts *parts = page_cache_take(serve_of(exchange)->pages, exchange, exchange->parts[0]);
   if (parts == NULL)
     return;
   put(exchange, parts);
-  page_cache_release(exchange->serve->pages, parts);
+  page_cache_release(serve_of(exchange)->pages, parts);
 }
 
 static void put_asked_part(struct exchange *exchange, const struct report_parts *parts)
@@ -134,7 +134,7 @@ void page_find(struct exchange *exchange)
 void page_tags(struct exchange *exchange)
 {
   struct error error = {0};
-  struct page_cache *pages = exchange->serve->pages;
+  struct page_cache *pages = serve_of(exchange)->pages;
   const char *name = exchange->parts[0];
   int64_t run_id = number_of(exchange, "run_id", 0), span_id = number_of(exchange, "span_id", 0);
   if (!page_cache_has(pages, name))
@@ -145,7 +145,7 @@ void page_tags(struct exchange *exchange)
 
 void live_part(struct exchange *exchange)
 {
-  struct live *live = exchange->serve->live;
+  struct live *live = serve_of(exchange)->live;
   int64_t after = number_of(exchange, "after", -1);
   struct live_version *version =
       after >= 0 ? live_next(live, (uint64_t)after) : live_take(live, (uint64_t)number_of(exchange, "version", 0));

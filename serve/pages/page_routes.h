@@ -3,7 +3,7 @@
 #ifndef XSP_SERVE_PAGE_ROUTES_H
 #define XSP_SERVE_PAGE_ROUTES_H
 
-#include "serve/exchange.h"
+#include "http/exchange.h"
 
 extern const struct route_parameter page_window_parameters[], page_find_parameters[], page_tag_parameters[],
     page_live_parameters[];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may talk to the server: by its token, or from this machine and not through a browser that another site controls. Pure.
-#ifndef XSP_SERVE_GUARD_H
-#define XSP_SERVE_GUARD_H
+#ifndef XSP_HTTP_GUARD_H
+#define XSP_HTTP_GUARD_H
 
 #include <stdbool.h>
 

@@ -2,9 +2,9 @@
 // One request from its head to its reply: guarded, matched with a route, received, answered by the route's handler. Called by
 // libmicrohttpd on a thread for each connection, which may wait. What a body in memory takes is bounded for all connections.
 #include "base/slice.h"
-#include "serve/exchange.h"
-#include "serve/guard.h"
-#include "serve/serve_private.h"
+#include "http/exchange.h"
+#include "http/guard.h"
+#include "http/server_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 // Who asks. A token is a secret that no other site has; without one, a browser must not be led here.
 static void check_caller(struct exchange *exchange)
 {
-  const char *host = exchange_header(exchange, MHD_HTTP_HEADER_HOST), *token = exchange->serve->options.token;
+  const char *host = exchange_header(exchange, MHD_HTTP_HEADER_HOST), *token = exchange->server->options.token;
   if (!guard_is_own_origin(exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN), host) ||
       !guard_is_own_fetch(exchange_header(exchange, "Sec-Fetch-Site"))) {
     exchange_refuse(exchange, 403, "requests of other sites' pages are refused; type the address instead");
@@ -38,13 +38,14 @@ static void check_caller(struct exchange *exchange)
 
 static void find_route(struct exchange *exchange, const char *method)
 {
+  const struct http_site *site = exchange->server->options.site;
   struct buf methods = {0};
-  exchange->route = route_find(method, &exchange->target, exchange->parts, &methods);
+  exchange->route = route_find(site->routes, method, &exchange->target, exchange->parts, &methods);
   if (exchange->route == NULL && methods.length > 0) {
     exchange_refuse(exchange, 405, "this path takes %s only", methods.data);
     exchange_add_header(exchange, MHD_HTTP_HEADER_ALLOW, "%s", methods.data);
   } else if (exchange->route == NULL) {
-    exchange_refuse(exchange, 404, "there is no such path; /api/v1/openapi.json lists all");
+    exchange_refuse(exchange, 404, "there is no such path; %s lists all", site->description);
   }
   buf_done(&methods);
 }
@@ -58,10 +59,8 @@ static void check_target(struct exchange *exchange, const char *method)
                     exchange->target_result == TARGET_TOO_LONG ? "too long" : "malformed");
   else
     find_route(exchange, method);
-  if (exchange->status == 0 && strstr(exchange->route->path, "{file}") != NULL) {
-    exchange->used_file = exchange->parts[0];
-    kept_use(&exchange->serve->uses, exchange->used_file);
-  }
+  if (exchange->route != NULL && exchange->server->options.site->begin != NULL)
+    exchange->server->options.site->begin(exchange);
   if (exchange->status == 0)
     problem = route_check_parameters(exchange->route, &exchange->target, &name);
   if (problem != NULL)
@@ -71,7 +70,7 @@ static void check_target(struct exchange *exchange, const char *method)
 static uint64_t limit_of(const struct exchange *exchange)
 {
   bool is_file = exchange->route != NULL && exchange->route->body == ROUTE_BODY_IN_FILE;
-  return is_file ? exchange->serve->options.limit_upload_bytes : exchange->serve->options.limit_body_bytes;
+  return is_file ? exchange->server->options.limit_upload_bytes : exchange->server->options.limit_body_bytes;
 }
 
 static bool has_body(const struct exchange *exchange)
@@ -81,9 +80,7 @@ static bool has_body(const struct exchange *exchange)
 
 static void refuse_length(struct exchange *exchange)
 {
-  exchange_refuse(exchange, 413, "the body has more than %" PRIu64 " bytes%s", limit_of(exchange),
-                  exchange_is_otlp(exchange) ? " (also after decompression): send fewer spans in a request"
-                                             : "; the server's option --limit-upload allows more");
+  exchange_refuse(exchange, 413, "the body has more than %" PRIu64 " bytes, the server's limit", limit_of(exchange));
 }
 
 // True: the reply must not wait for the body, because it is much too long, or the client asked whether to send it. Else a
@@ -95,7 +92,7 @@ static bool check_head(struct exchange *exchange, const char *method)
   check_caller(exchange);
   if (exchange->status == 0)
     check_target(exchange, method);
-  if (exchange->status == 0 && __atomic_load_n(&exchange->serve->is_stopping, __ATOMIC_RELAXED))
+  if (exchange->status == 0 && __atomic_load_n(&exchange->server->is_stopping, __ATOMIC_RELAXED))
     exchange_refuse_for_now(exchange, RETRY_DISK_S, "the server is stopping");
   if (exchange->status == 0 && has_body(exchange)) {
     if (length == NULL && exchange_header(exchange, MHD_HTTP_HEADER_TRANSFER_ENCODING) == NULL)
@@ -105,16 +102,16 @@ static bool check_head(struct exchange *exchange, const char *method)
   }
   if (exchange->route != NULL && exchange->route->begin != NULL && exchange->status == 0)
     exchange->route->begin(exchange);
-  return exchange->status != 0 && (bytes > exchange->serve->options.limit_body_bytes + PASSED_OVER_BYTES ||
+  return exchange->status != 0 && (bytes > exchange->server->options.limit_body_bytes + PASSED_OVER_BYTES ||
                                    exchange_header(exchange, MHD_HTTP_HEADER_EXPECT) != NULL);
 }
 
 // ---- the body --------------------------------------------------------------------------------------------------------
 static bool put_in_memory(struct exchange *exchange, const char *data, size_t size)
 {
-  struct serve *serve = exchange->serve;
-  uint64_t limit = serve->options.limit_body_bytes;
-  uint64_t all = __atomic_add_fetch(&serve->body_bytes, size, __ATOMIC_RELAXED);
+  struct http_server *server = exchange->server;
+  uint64_t limit = server->options.limit_body_bytes;
+  uint64_t all = __atomic_add_fetch(&server->body_bytes, size, __ATOMIC_RELAXED);
   exchange->counted += size;
   if (all > BODIES_AT_ONCE * limit) {
     exchange_refuse_for_now(exchange, RETRY_BUSY_S, "too many bytes are being received");
@@ -129,7 +126,7 @@ static void put_in_file(struct exchange *exchange, const char *data, size_t size
 {
   uint64_t before = exchange->received - size;
   if (exchange->received / FILE_STEP_BYTES > before / FILE_STEP_BYTES)
-    connections_begin(&exchange->serve->connections, exchange->connection);
+    connections_begin(&exchange->server->connections, exchange->connection);
   while (size > 0) {
     ssize_t written = write(exchange->body_file, data, size);
     if (written < 0 && errno == EINTR)
@@ -160,28 +157,28 @@ static bool take_body(struct exchange *exchange, const char *data, size_t size)
 // ---- called by the library -------------------------------------------------------------------------------------------
 static enum MHD_Result answer(struct exchange *exchange)
 {
-  connections_serve(&exchange->serve->connections, exchange->connection);
+  connections_serve(&exchange->server->connections, exchange->connection);
   if (exchange->status == 0)
     exchange->route->answer(exchange);
   return exchange_send(exchange);
 }
 
-void *request_begin(void *serve, const char *target, struct MHD_Connection *connection)
+void *request_begin(void *server, const char *target, struct MHD_Connection *connection)
 {
-  return exchange_new(serve, connection, target);
+  return exchange_new(server, connection, target);
 }
 
 enum MHD_Result request_take(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                              const char *version, const char *data, size_t *size, void **state)
 {
-  struct serve *serve = context;
+  struct http_server *server = context;
   struct exchange *exchange = *state;
   (void)url; // without its query, and decoded before it is split
   (void)version;
   if (exchange->connection == NULL) { // the head has come
     exchange->connection =
-        serve->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-    connections_begin(&serve->connections, exchange->connection);
+        server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    connections_begin(&server->connections, exchange->connection);
     return check_head(exchange, method) ? answer(exchange) : MHD_YES;
   }
   if (*size > 0) {
@@ -194,17 +191,17 @@ enum MHD_Result request_take(void *context, struct MHD_Connection *connection, c
 
 void request_end(void *context, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode reason)
 {
-  struct serve *serve = context;
+  struct http_server *server = context;
   struct exchange *exchange = *state;
   (void)connection;
   (void)reason;
   if (exchange == NULL)
     return;
-  __atomic_sub_fetch(&serve->body_bytes, exchange->counted, __ATOMIC_RELAXED);
+  __atomic_sub_fetch(&server->body_bytes, exchange->counted, __ATOMIC_RELAXED);
   if (exchange->connection != NULL)
-    connections_finish(&serve->connections, exchange->connection);
-  if (exchange->used_file != NULL)
-    kept_use_end(&serve->uses, exchange->used_file);
+    connections_finish(&server->connections, exchange->connection);
+  if (exchange->route != NULL && server->options.site->end != NULL)
+    server->options.site->end(exchange);
   exchange_free(exchange);
   *state = NULL;
 }

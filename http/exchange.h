@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request and its reply, as handlers of serve/routes.c see them. Used by the connection's thread only.
+// One request and its reply, as handlers see them. Used by the connection's thread only.
 //
 //   static void answer(struct exchange *exchange)            GET /files/{file}/page?max-spans=N
 //   {
@@ -9,14 +9,13 @@
 //     exchange_refuse(exchange, 404, "there is no file %s", file);           or
 //     buf_text(exchange_reply(exchange, 200, "text/html; charset=utf-8"), "<!DOCTYPE html>…");
 //   }
-#ifndef XSP_SERVE_EXCHANGE_H
-#define XSP_SERVE_EXCHANGE_H
+#ifndef XSP_HTTP_EXCHANGE_H
+#define XSP_HTTP_EXCHANGE_H
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "serve/kept.h"
-#include "serve/microhttpd.h"
-#include "serve/route.h"
+#include "http/microhttpd.h"
+#include "http/route.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,22 +24,24 @@
 #define EXCHANGE_HEADERS_MOST 12u
 #define EXCHANGE_HEADER_BYTES 512u
 
-struct serve; // serve/serve_private.h
+#define EXCHANGE_NAME_BYTES 64u
+
+struct http_server; // http/server_private.h
 
 struct exchange {
   // ---- what is asked
-  struct serve *serve;
+  struct http_server *server;
   struct MHD_Connection *http;
-  struct connection *connection; // its place in serve/connections.h; NULL: the head has not come
+  struct connection *connection; // its place in http/connections.h; NULL: the head has not come
   const struct route *route;     // NULL: none
   enum target_result target_result;
   struct target target;
   const char *parts[ROUTE_PARTS_MOST]; // the path's segments that are in braces in the route
-  const char *used_file;               // the file that it is about: not removed meanwhile; NULL: none
+  const char *used_file;               // the site's own: a file that the request is about; NULL: none
   struct buf body;                     // ROUTE_BODY_IN_MEMORY, as it was sent; the handler may change it
-  int body_file; // ROUTE_BODY_IN_FILE: made by the route's `begin` (serve/kept.h), closed with the exchange
-  char body_name[KEPT_PARTIAL_SIZE]; // its name, removed with the exchange; empty once the file has another one
-  uint64_t received, counted;        // bytes of the body; how many of them serve->body_bytes has
+  int body_file;                       // ROUTE_BODY_IN_FILE: made by the route's `begin`, closed with the exchange
+  char body_name[EXCHANGE_NAME_BYTES]; // the site's own: its name, until the file has another one
+  uint64_t received, counted;          // bytes of the body; how many of them server->body_bytes has
 
   // ---- the reply
   unsigned status;   // of HTTP; 0: nothing was replied yet
@@ -57,8 +58,9 @@ struct exchange {
 
 const char *exchange_header(const struct exchange *exchange, const char *name); // of the request; NULL: absent
 const char *exchange_parameter(const struct exchange *exchange,
-                               const char *name);       // of the query, decoded; NULL: absent
-bool exchange_is_otlp(const struct exchange *exchange); // below /v1/: errors have OTLP's form
+                               const char *name);           // of the query, decoded; NULL: absent
+bool exchange_is_protocol(const struct exchange *exchange); // struct http_site.protocol
+void *exchange_context(const struct exchange *exchange);    // struct http_server_options.context
 // True: the client closed its side, or the server stops. For handlers that take long.
 bool exchange_is_left(const struct exchange *exchange);
 
@@ -81,7 +83,7 @@ __attribute__((format(printf, 3, 4))) void exchange_add_header(struct exchange *
                                                                const char *format, ...);
 
 // ---- request.c
-struct exchange *exchange_new(struct serve *serve, struct MHD_Connection *http, const char *target);
+struct exchange *exchange_new(struct http_server *server, struct MHD_Connection *http, const char *target);
 void exchange_free(struct exchange *exchange);
 enum MHD_Result exchange_send(struct exchange *exchange); // what was replied
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits and decodes targets of requests, in a copy. Called by request.c.
-#include "serve/target.h"
+#include "http/target.h"
 
 #include "base/memory.h"
 #include "base/utf8.h"

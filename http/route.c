@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the route of a request and checks the request's parts. Called by request.c. Opens nothing.
-#include "serve/route.h"
+#include "http/route.h"
 
 #include "base/slice.h"
 
@@ -48,8 +48,8 @@ static void add_method(struct buf *methods, const char *method)
     buf_text(methods, ", HEAD");
 }
 
-const struct route *route_find(const char *method, const struct target *path, const char **ret_parts,
-                               struct buf *methods)
+const struct route *route_find(const struct route *routes, const char *method, const struct target *path,
+                               const char **ret_parts, struct buf *methods)
 {
   const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
   for (const struct route *route = routes; route->method != NULL; route++) {

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl behind two functions. Called by publish.c, control.c and stream.c.
-#include "publish/http.h"
+// libcurl behind one function. Called by publish/ and agent/.
+#include "http/client.h"
 
 #include "base/curl.h"
 #include "base/memory.h"
+#include "base/slice.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define ANSWER_BYTES_MOST ((size_t)4 << 20) // as OTLP recommends
+#define ANSWER_BYTES_MOST ((size_t)4 << 20)
+#define STALLED_S 30L
 
 #define FORMS 3 // enum http_form
 
@@ -17,6 +23,10 @@ struct http {
   CURL *handle;
   struct curl_slist *headers[FORMS];
   char problem[CURL_ERROR_SIZE];
+  // of the request
+  int file;
+  uint64_t bytes, most;
+  struct buf *body;
 };
 
 static void add_header(struct http *http, int form, const char *text)
@@ -27,13 +37,36 @@ static void add_header(struct http *http, int form, const char *text)
   http->headers[form] = longer;
 }
 
-static size_t take_body(char *bytes, size_t size, size_t count, void *context)
+static bool put_into_file(int file, const char *bytes, size_t length)
 {
-  struct buf *body = context;
-  return buf_put(body, bytes, size * count) ? size * count : 0; // less than was offered ends the transfer
+  while (length > 0) {
+    ssize_t written = write(file, bytes, length);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return false;
+    bytes += written;
+    length -= (size_t)written;
+  }
+  return true;
 }
 
-static void set_up(struct http *http, const struct address *address)
+// Less than was offered ends the transfer.
+static size_t take_body(char *bytes, size_t size, size_t count, void *context)
+{
+  struct http *http = context;
+  long code = 0;
+  size *= count;
+  http->curl.easy_getinfo(http->handle, CURLINFO_RESPONSE_CODE, &code);
+  http->bytes += size;
+  if (http->bytes > http->most)
+    return 0;
+  bool is_taken =
+      http->file > 0 && code == 200 ? put_into_file(http->file, bytes, size) : buf_put(http->body, bytes, size);
+  return is_taken ? size : 0;
+}
+
+static void set_up(struct http *http, const struct http_options *options)
 {
   struct curl_functions *curl = &http->curl;
   CURL *handle = http->handle;
@@ -43,29 +76,29 @@ static void set_up(struct http *http, const struct address *address)
     if (form != HTTP_JSON)
       add_header(http, form, "Content-Encoding: gzip");
     add_header(http, form, "Expect:"); // no pause before large requests
-    for (size_t i = 0; i < address->headers.count; i++)
-      add_header(http, form, address->headers.items[i]);
+    for (size_t i = 0; i < options->header_count; i++)
+      add_header(http, form, options->headers[i]);
   }
   curl->easy_setopt(handle, CURLOPT_ERRORBUFFER, http->problem);
   curl->easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl->easy_setopt(handle, CURLOPT_URL, address->url);
   curl->easy_setopt(handle, CURLOPT_PROTOCOLS_STR,
-                    "http,https"); // libcurl before 7.85 does not know it; the URL is checked
+                    "http,https"); // libcurl before 7.85 does not know it; URLs are checked
   curl->easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl->easy_setopt(handle, CURLOPT_USERAGENT, "xsp/" XSP_VERSION);
   curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
-  if (address->certificate != NULL)
-    curl->easy_setopt(handle, CURLOPT_CAINFO, address->certificate);
+  curl->easy_setopt(handle, CURLOPT_WRITEDATA, http);
+  if (options->certificate != NULL)
+    curl->easy_setopt(handle, CURLOPT_CAINFO, options->certificate);
 }
 
-enum status http_open(const struct address *address, struct http **ret_http, struct error *err)
+enum status http_open(const struct http_options *options, struct http **ret_http, struct error *err)
 {
   struct http *http = *ret_http = memory_new(1, sizeof *http);
-  enum status status = curl_open("cannot publish", &http->curl, err);
+  enum status status = curl_open(options->what, &http->curl, err);
   if (status == STATUS_OK && (http->handle = http->curl.easy_init()) == NULL)
-    status = error_set(err, STATUS_SYSTEM, "cannot publish", "libcurl", NULL, "it cannot be started");
+    status = error_set(err, STATUS_SYSTEM, options->what, "libcurl", NULL, "it cannot be started");
   if (status == STATUS_OK) {
-    set_up(http, address);
+    set_up(http, options);
   } else {
     free(http);
     *ret_http = NULL;
@@ -103,7 +136,26 @@ static bool is_lost(CURLcode result)
   return false;
 }
 
-static void perform(struct http *http, int64_t timeout_ms, struct http_answer *answer)
+// The method and what is sent by it.
+static void prepare(struct http *http, const struct http_request *request)
+{
+  struct curl_functions *curl = &http->curl;
+  CURL *handle = http->handle;
+  bool has_body = text_is_one_of(request->method, "POST", "PUT");
+  curl->easy_setopt(handle, CURLOPT_URL, request->url);
+  curl->easy_setopt(handle, CURLOPT_HTTPHEADER, http->headers[request->form]);
+  curl->easy_setopt(handle, has_body ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
+  curl->easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
+  if (has_body) {
+    curl->easy_setopt(handle, CURLOPT_POSTFIELDS, request->body);
+    curl->easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->length);
+  }
+  curl->easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+  curl->easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, request->timeout_ms == 0 ? 1L : 0L);
+  curl->easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, request->timeout_ms == 0 ? STALLED_S : 0L);
+}
+
+void http_send(struct http *http, const struct http_request *request, struct http_answer *answer)
 {
   struct curl_functions *curl = &http->curl;
   CURL *handle = http->handle;
@@ -111,16 +163,18 @@ static void perform(struct http *http, int64_t timeout_ms, struct http_answer *a
   char *type = NULL, *location = NULL;
   buf_done(&answer->body);
   *answer = (struct http_answer){0};
-  buf_init(&answer->body, ANSWER_BYTES_MOST);
+  http->body = &answer->body;
+  http->file = request->file;
+  http->bytes = 0;
+  http->most = request->most > 0 ? request->most : ANSWER_BYTES_MOST;
   http->problem[0] = 0;
-  curl->easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-  curl->easy_setopt(handle, CURLOPT_WRITEDATA, &answer->body);
+  prepare(http, request);
   CURLcode result = curl->easy_perform(handle);
   if (result != CURLE_OK) {
     answer->is_lost = is_lost(result);
-    answer->problem = answer->body.failed     ? "the answer is longer than 4 MiB"
-                      : http->problem[0] != 0 ? http->problem
-                                              : curl->easy_strerror(result);
+    if (http->bytes > http->most)
+      snprintf(http->problem, sizeof http->problem, "the answer is longer than %" PRIu64 " MiB", http->most >> 20);
+    answer->problem = http->problem[0] != 0 ? http->problem : curl->easy_strerror(result);
     return;
   }
   curl->easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer->code);
@@ -130,22 +184,4 @@ static void perform(struct http *http, int64_t timeout_ms, struct http_answer *a
   answer->type = type;
   answer->location = location;
   answer->retry_after_s = retry_after_s;
-}
-
-void http_post(struct http *http, const char *body, size_t length, enum http_form form, int64_t timeout_ms,
-               struct http_answer *answer)
-{
-  struct curl_functions *curl = &http->curl;
-  curl->easy_setopt(http->handle, CURLOPT_POST, 1L);
-  curl->easy_setopt(http->handle, CURLOPT_HTTPHEADER, http->headers[form]);
-  curl->easy_setopt(http->handle, CURLOPT_POSTFIELDS, body);
-  curl->easy_setopt(http->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
-  perform(http, timeout_ms, answer);
-}
-
-void http_get(struct http *http, int64_t timeout_ms, struct http_answer *answer)
-{
-  http->curl.easy_setopt(http->handle, CURLOPT_HTTPGET, 1L);
-  http->curl.easy_setopt(http->handle, CURLOPT_HTTPHEADER, http->headers[HTTP_JSON]);
-  perform(http, timeout_ms, answer);
 }

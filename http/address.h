@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the server listens.
-#ifndef XSP_SERVE_ADDRESS_H
-#define XSP_SERVE_ADDRESS_H
+#ifndef XSP_HTTP_ADDRESS_H
+#define XSP_HTTP_ADDRESS_H
 
 #include "base/error.h"
 

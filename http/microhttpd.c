@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens libmicrohttpd. Called once by serve.c.
-#include "serve/microhttpd.h"
+#include "http/microhttpd.h"
 
 #include "base/library.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The target of a request, "/files/a.xsp?top=3", in decoded parts. Pure; any thread.
-#ifndef XSP_SERVE_TARGET_H
-#define XSP_SERVE_TARGET_H
+#ifndef XSP_HTTP_TARGET_H
+#define XSP_HTTP_TARGET_H
 
 #include <stddef.h>
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of what the server answers: method, path and handler. Requests are matched with it before a handler sees them.
-#ifndef XSP_SERVE_ROUTE_H
-#define XSP_SERVE_ROUTE_H
+#ifndef XSP_HTTP_ROUTE_H
+#define XSP_HTTP_ROUTE_H
 
 #include "base/buf.h"
-#include "serve/target.h"
+#include "http/target.h"
 
 #include <stdbool.h>
 
 #define ROUTE_PARTS_MOST 4u
 #define ROUTE_PART_BYTES_MOST 200u
 
-struct exchange; // serve/exchange.h
+struct exchange; // http/exchange.h
 
 enum route_type { ROUTE_TEXT, ROUTE_INTEGER, ROUTE_NUMBER, ROUTE_FLAG }; // FLAG: "true" or "false"
 struct route_parameter {                                                 // of the query
@@ -22,8 +22,8 @@ struct route_parameter {                                                 // of t
 
 enum route_body {
   ROUTE_NO_BODY,        // what a client sends nevertheless is passed over
-  ROUTE_BODY_IN_MEMORY, // exchange->body; at most --limit-body bytes
-  ROUTE_BODY_IN_FILE,   // exchange->body_file; at most --limit-upload bytes
+  ROUTE_BODY_IN_MEMORY, // exchange->body; at most limit_body_bytes
+  ROUTE_BODY_IN_FILE,   // exchange->body_file; at most limit_upload_bytes
 };
 
 struct route {
@@ -33,22 +33,20 @@ struct route {
   const char *summary;                      // NULL: our own pages' scripts ask it; it may change, and is not described
   const struct route_parameter *parameters; // end with {0}; NULL: none. Others, and values of another type, are refused
   const char *type;                         // of a reply of status 200
-  const char *schema;                       // of such a reply as JSON, in serve/api/schemas.json; NULL: not JSON
+  const char *schema;                       // of such a reply as JSON, in struct http_site.schemas; NULL: not JSON
   enum route_body body;
   // Before the body is received. May refuse. NULL: nothing is to be done.
   void (*begin)(struct exchange *exchange);
-  // Replies or refuses (serve/exchange.h). Both run on the connection's thread, and may wait.
+  // Replies or refuses (http/exchange.h). Both run on the connection's thread, and may wait.
   void (*answer)(struct exchange *exchange);
 };
-
-extern const struct route routes[]; // serve/routes.c; ends with {0}
 
 bool route_is_file_name(const char *text); // what {file} takes
 // Whether `path` fits the pattern. `ret_parts`: those in braces, in order, at most ROUTE_PARTS_MOST; they live as long as `path`.
 bool route_matches(const char *pattern, const struct target *path, const char **ret_parts);
 // NULL: no route, or none of this method; then `methods` has those of the path, "GET, HEAD", and is empty where there are none.
-const struct route *route_find(const char *method, const struct target *path, const char **ret_parts,
-                               struct buf *methods);
+const struct route *route_find(const struct route *routes, const char *method, const struct target *path,
+                               const char **ret_parts, struct buf *methods);
 // What is wrong with the query; NULL: nothing. *ret_name: the parameter.
 const char *route_check_parameters(const struct route *route, const struct target *target, const char **ret_name);
 

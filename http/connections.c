@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the time of each connection. Called by request.c and serve.c. shutdown() of a socket that another thread reads ends that
 // read; the thread then closes it as if the client had gone.
-#include "serve/connections.h"
+#include "http/connections.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open connections, and a thread that ends those that take too long: to send a request, or to begin one. libmicrohttpd's
 // own limit is between two bytes; a client that sends one at a time would keep its place for ever.
-#ifndef XSP_SERVE_CONNECTIONS_H
-#define XSP_SERVE_CONNECTIONS_H
+#ifndef XSP_HTTP_CONNECTIONS_H
+#define XSP_HTTP_CONNECTIONS_H
 
 #include "base/error.h"
 

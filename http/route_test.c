@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/route.h"
+#include "http/route.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,16 +95,19 @@ static void test_methods(void **state)
   struct target target;
   const char *parts[ROUTE_PARTS_MOST];
   struct buf methods = {0};
+  static const struct route routes[] = {
+      {.method = "POST", .path = "/v1/traces"}, {.method = "GET", .path = "/api/v1/files"}, {0}};
   (void)state;
   assert_int_equal(target_parse("/v1/traces", &target), TARGET_DONE);
-  assert_non_null(route_find("POST", &target, parts, &methods));
-  assert_null(route_find("GET", &target, parts, &methods));
+  assert_non_null(route_find(routes, "POST", &target, parts, &methods));
+  assert_null(route_find(routes, "GET", &target, parts, &methods));
   assert_string_equal(methods.data, "POST");
   target_done(&target);
   buf_clear(&methods);
   assert_int_equal(target_parse("/api/v1/files", &target), TARGET_DONE);
-  assert_ptr_equal(route_find("HEAD", &target, parts, &methods), route_find("GET", &target, parts, &methods));
-  assert_null(route_find("DELETE", &target, parts, &methods));
+  assert_ptr_equal(route_find(routes, "HEAD", &target, parts, &methods),
+                   route_find(routes, "GET", &target, parts, &methods));
+  assert_null(route_find(routes, "DELETE", &target, parts, &methods));
   assert_string_equal(methods.data, "GET, HEAD");
   target_done(&target);
   buf_done(&methods);

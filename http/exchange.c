@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What handlers ask of a request, and how their replies are sent. Called by request.c and by handlers.
-#include "serve/exchange.h"
+#include "http/exchange.h"
 
 #include "base/json_write.h"
 #include "base/memory.h"
-#include "serve/reply.h"
-#include "serve/serve_private.h"
+#include "http/server_private.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-struct exchange *exchange_new(struct serve *serve, struct MHD_Connection *http, const char *target)
+struct exchange *exchange_new(struct http_server *server, struct MHD_Connection *http, const char *target)
 {
   struct exchange *exchange = memory_new(1, sizeof *exchange);
-  exchange->serve = serve;
+  exchange->server = server;
   exchange->http = http;
   exchange->body_file = exchange->reply_file = -1;
   exchange->target_result = target_parse(target, &exchange->target);
@@ -26,11 +25,8 @@ struct exchange *exchange_new(struct serve *serve, struct MHD_Connection *http, 
 
 void exchange_free(struct exchange *exchange)
 {
-  if (exchange->body_file >= 0) {
-    if (exchange->body_name[0] != 0)
-      unlinkat(exchange->serve->folder, exchange->body_name, 0);
+  if (exchange->body_file >= 0)
     close(exchange->body_file);
-  }
   if (exchange->reply_file >= 0)
     close(exchange->reply_file);
   buf_done(&exchange->body);
@@ -42,7 +38,7 @@ void exchange_free(struct exchange *exchange)
 // ---- what is asked ---------------------------------------------------------------------------------------------------
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {
-  return exchange->serve->http.MHD_lookup_connection_value(exchange->http, MHD_HEADER_KIND, name);
+  return exchange->server->http.MHD_lookup_connection_value(exchange->http, MHD_HEADER_KIND, name);
 }
 
 const char *exchange_parameter(const struct exchange *exchange, const char *name)
@@ -50,15 +46,21 @@ const char *exchange_parameter(const struct exchange *exchange, const char *name
   return target_value(&exchange->target, name);
 }
 
-bool exchange_is_otlp(const struct exchange *exchange)
+bool exchange_is_protocol(const struct exchange *exchange)
 {
-  return exchange->target.segment_count > 0 && strcmp(exchange->target.segments[0], "v1") == 0;
+  const char *protocol = exchange->server->options.site->protocol;
+  return protocol != NULL && exchange->target.segment_count > 0 && strcmp(exchange->target.segments[0], protocol) == 0;
+}
+
+void *exchange_context(const struct exchange *exchange)
+{
+  return exchange->server->options.context;
 }
 
 bool exchange_is_left(const struct exchange *exchange)
 {
   struct pollfd wait = {.fd = exchange->connection->socket, .events = POLLRDHUP};
-  return __atomic_load_n(&exchange->serve->is_stopping, __ATOMIC_RELAXED) ||
+  return __atomic_load_n(&exchange->server->is_stopping, __ATOMIC_RELAXED) ||
          (poll(&wait, 1, 0) == 1 && (wait.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
 }
 
@@ -134,14 +136,11 @@ void exchange_refuse_error(struct exchange *exchange, unsigned status, const str
 static void put_refusal(struct exchange *exchange)
 {
   struct json_writer json;
-  bool is_otlp = exchange_is_otlp(exchange);
-  enum otlp_encoding encoding = reply_encoding(exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE));
-  const char *type = is_otlp ? reply_type(encoding) : "application/json";
-  struct buf *text = exchange_reply(exchange, exchange->status, type);
-  if (is_otlp) {
-    reply_error(encoding, exchange->status, exchange->message, text);
+  if (exchange_is_protocol(exchange)) {
+    exchange->server->options.site->put_refusal(exchange);
     return;
   }
+  struct buf *text = exchange_reply(exchange, exchange->status, "application/json");
   json_start(&json, text);
   json_object(&json);
   json_member_object(&json, "error");
@@ -152,15 +151,15 @@ static void put_refusal(struct exchange *exchange)
   buf_text(text, "\n");
 }
 
-// Other sites can neither show, read nor keep a reply; OTLP's clients are no browsers.
+// Other sites can neither show, read nor keep a reply; clients of a protocol are no browsers.
 static void add_headers(const struct exchange *exchange, struct MHD_Response *response)
 {
   static const char *const always[][2] = {
       {"X-Content-Type-Options", "nosniff"}, {"Cache-Control", "no-store"},
       {"Referrer-Policy", "no-referrer"},    {"Cross-Origin-Resource-Policy", "same-origin"},
       {"X-Frame-Options", "DENY"},           {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"}};
-  const struct microhttpd *http = &exchange->serve->http;
-  size_t count = exchange_is_otlp(exchange) ? 1 : sizeof always / sizeof always[0];
+  const struct microhttpd *http = &exchange->server->http;
+  size_t count = exchange_is_protocol(exchange) ? 1 : sizeof always / sizeof always[0];
   for (size_t i = 0; i < count; i++) {
     bool is_replaced = false;
     for (size_t k = 0; k < exchange->header_count; k++)
@@ -170,14 +169,14 @@ static void add_headers(const struct exchange *exchange, struct MHD_Response *re
   }
   for (size_t i = 0; i < exchange->header_count; i++)
     http->MHD_add_response_header(response, exchange->headers[i].name, exchange->headers[i].value);
-  if (exchange->status == 401 && !exchange_is_otlp(exchange)) // a browser asks the user for it
+  if (exchange->status == 401 && !exchange_is_protocol(exchange)) // a browser asks the user for it
     http->MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"xsp\", charset=\"UTF-8\"");
 }
 
 // The response takes the file or the buf's bytes.
 static struct MHD_Response *make_response(struct exchange *exchange)
 {
-  const struct microhttpd *http = &exchange->serve->http;
+  const struct microhttpd *http = &exchange->server->http;
   struct buf *text = &exchange->reply;
   struct MHD_Response *response = NULL;
   if (exchange->reply_file >= 0) {
@@ -196,7 +195,7 @@ static struct MHD_Response *make_response(struct exchange *exchange)
 
 enum MHD_Result exchange_send(struct exchange *exchange)
 {
-  const struct microhttpd *http = &exchange->serve->http;
+  const struct microhttpd *http = &exchange->server->http;
   if (exchange->message[0] == 0 && exchange->reply.failed)
     exchange_refuse(exchange, 500, "the reply is too large");
   if (exchange->message[0] != 0 && exchange->reply_file >= 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libmicrohttpd, opened at run time: so xsp starts without it and its TLS library, which only one verb needs.
-#ifndef XSP_SERVE_MICROHTTPD_H
-#define XSP_SERVE_MICROHTTPD_H
+#ifndef XSP_HTTP_MICROHTTPD_H
+#define XSP_HTTP_MICROHTTPD_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves the address of --listen and opens its socket. Called by serve.c.
-#include "serve/address.h"
+#include "http/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

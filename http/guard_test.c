@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/guard.h"
+#include "http/guard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the table of routes as a document of OpenAPI 3.1. Schemas of replies: schemas.json. Called through serve/routes.c.
-#include "serve/api/openapi.h"
+// Writes a site's table of routes as a document of OpenAPI 3.1. Called through routes.
+#include "http/openapi.h"
 
 #include "base/json_write.h"
 #include "base/slice.h"
-#include "serve/exchange.h"
+#include "http/exchange.h"
+#include "http/server_private.h"
 
 #include <ctype.h>
-
-__asm__(".pushsection .rodata\n"
-        ".global serve_api_schemas\n"
-        "serve_api_schemas:\n"
-        ".incbin \"" XSP_API_SCHEMAS "\"\n"
-        ".byte 0\n"
-        ".popsection\n");
-extern const char serve_api_schemas[];
 
 static void put_schema_of(struct json_writer *json, enum route_type type)
 {
@@ -95,7 +88,7 @@ static void put_operation(struct json_writer *json, const struct route *route)
 }
 
 // Each path once, with all its methods.
-static void put_paths(struct json_writer *json)
+static void put_paths(struct json_writer *json, const struct route *routes)
 {
   json_member_object(json, "paths");
   for (const struct route *route = routes; route->method != NULL; route++) {
@@ -115,18 +108,19 @@ static void put_paths(struct json_writer *json)
 
 void openapi_answer(struct exchange *exchange)
 {
+  const struct http_site *site = exchange->server->options.site;
   struct json_writer json;
   struct buf *text = exchange_reply(exchange, 200, "application/json");
   json_start(&json, text);
   json_object(&json);
   json_member_string(&json, "openapi", "3.1.0");
   json_member_object(&json, "info");
-  json_member_string(&json, "title", "xsp serve");
+  json_member_string(&json, "title", site->title);
   json_member_string(&json, "version", XSP_VERSION);
   json_object_end(&json);
-  put_paths(&json);
+  put_paths(&json, site->routes);
   json_key(&json, "components");
-  json_written(&json, serve_api_schemas);
+  json_written(&json, site->schemas);
   json_key(&json, "security"); // without --token-file none is asked for
   json_written(&json, "[{},{\"token\":[]},{\"password\":[]}]");
   json_object_end(&json);

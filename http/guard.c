@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of the headers that say who asks. Called by request.c for each request, before anything else of it is looked at.
-#include "serve/guard.h"
+#include "http/guard.h"
 
 #include "base/base64.h"
 #include "base/slice.h"

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the address, starts and stops libmicrohttpd. Called by serve/ and agent/.
+#include "http/server.h"
+
+#include "base/debug.h"
+#include "base/memory.h"
+#include "http/server_private.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECTION_BYTES ((size_t)128 << 10) // of memory: head, and the part of a body that is handed over at once
+#define THREAD_BYTES ((size_t)512 << 10)     // of stack
+#define GRACE_NS UINT64_C(10000000000)       // for requests in progress when the server stops
+#define FILES_BESIDES 64u
+
+// ---- called by the library -------------------------------------------------------------------------------------------
+__attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format, va_list values)
+{
+  struct http_server *server = context;
+  char text[sizeof server->problem];
+  vsnprintf(text, sizeof text, format, values);
+  text[strcspn(text, "\n")] = 0;
+  DEBUG(http, "libmicrohttpd: %s", text);
+  // Why it does not start; later messages are about clients' mistakes, on other threads.
+  if (pthread_equal(server->starter, pthread_self()) && server->problem[0] == 0)
+    memcpy(server->problem, text, sizeof text);
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode code)
+{
+  struct http_server *server = context;
+  static const int on = 1;
+  unsigned stalled_ms = server->options.timeout_s * 1000;
+  if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+    int socket = server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &stalled_ms, sizeof stalled_ms); // who takes no more of a reply
+    *state = connections_add(&server->connections, socket);
+  } else if (*state != NULL) {
+    connections_remove(&server->connections, *state);
+    *state = NULL;
+  }
+}
+
+// ---- starting --------------------------------------------------------------------------------------------------------
+// A descriptor for each connection.
+static void allow_files(unsigned connections)
+{
+  struct rlimit limit;
+  rlim_t wanted = connections + FILES_BESIDES;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+    return;
+  limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static enum status start_daemon(struct http_server *server, struct error *err)
+{
+  const struct http_server_options *options = &server->options;
+  struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key},
+                                 {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate},
+                                 {MHD_OPTION_END, 0, NULL}};
+  unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
+                   MHD_USE_ERROR_LOG | (options->key != NULL ? MHD_USE_TLS : 0);
+  if (options->key != NULL && server->http.MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+    return error_set(err, STATUS_SYSTEM, "cannot serve", "--tls-key", "Debian's libmicrohttpd12",
+                     "this libmicrohttpd has no TLS");
+  allow_files(options->limit_connections);
+  server->listening = fcntl(server->address.socket, F_DUPFD_CLOEXEC, 0); // its own: it may close it when it fails
+  if (server->listening < 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot serve", server->address.text, NULL);
+  // The options' order is theirs: the logger must be the first one.
+  struct MHD_Daemon *daemon = server->http.MHD_start_daemon(
+      flags, 0, NULL, NULL, request_take, server, MHD_OPTION_EXTERNAL_LOGGER, on_log, server, MHD_OPTION_LISTEN_SOCKET,
+      server->listening, MHD_OPTION_URI_LOG_CALLBACK, request_begin, server, MHD_OPTION_NOTIFY_COMPLETED, request_end,
+      server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
+      options->limit_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
+      MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE, THREAD_BYTES,
+      MHD_OPTION_ARRAY, options->key != NULL ? tls : tls + 2, MHD_OPTION_END);
+  if (daemon == NULL)
+    return error_set(err, options->key != NULL ? STATUS_INPUT : STATUS_SYSTEM, "cannot serve", server->address.text,
+                     options->key != NULL ? "a certificate and its key as PEM" : NULL, "%s",
+                     server->problem[0] != 0 ? server->problem : "libmicrohttpd does not start");
+  server->daemon = daemon;
+  return STATUS_OK;
+}
+
+enum status http_server_open(const struct http_server_options *options, struct http_server **ret_server,
+                             struct error *err)
+{
+  struct http_server *server = *ret_server = memory_new(1, sizeof *server);
+  *server = (struct http_server){.options = *options, .address = {.socket = -1}, .starter = pthread_self()};
+  XSP_TRY(microhttpd_open(options->library, &server->http, err));
+  XSP_TRY(address_listen(options->listen, options->token == NULL, &server->address, err));
+  snprintf(server->url, sizeof server->url, "%s://%s", options->key != NULL ? "https" : "http", server->address.text);
+  return STATUS_OK;
+}
+
+enum status http_server_start(struct http_server *server, struct error *err)
+{
+  server->starter = pthread_self();
+  XSP_TRY(connections_start(&server->connections, server->options.timeout_s, err));
+  return start_daemon(server, err);
+}
+
+const char *http_server_url(const struct http_server *server)
+{
+  return server->url;
+}
+
+uint16_t http_server_port(const struct http_server *server)
+{
+  return server->address.port;
+}
+
+// ---- stopping --------------------------------------------------------------------------------------------------------
+void http_server_stop(struct http_server *server)
+{
+  if (server == NULL)
+    return;
+  if (server->daemon != NULL) {
+    (void)server->http.MHD_quiesce_daemon(server->daemon); // takes no more connections
+    __atomic_store_n(&server->is_stopping, true, __ATOMIC_RELAXED);
+    connections_wait(&server->connections, GRACE_NS);
+    server->http.MHD_stop_daemon(server->daemon); // closes connections, and waits for their threads
+    close(server->listening);                     // ours since MHD_quiesce_daemon
+  }
+  if (server->address.socket >= 0)
+    close(server->address.socket);
+  connections_done(&server->connections);
+  free(server);
+}
