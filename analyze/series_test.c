@@ -14,7 +14,8 @@ static const struct series_limits limits = {1, 5};
 static void test_a_step(void **state)
 {
   (void)state;
-  struct series_point points[] = {{.value = 10}, {.value = 10.1}, {.value = 9.9}, {.value = 12.1}, {.value = 11.9}, {.value = 12}};
+  struct series_point points[] = {{.value = 10},   {.value = 10.1}, {.value = 9.9},
+                                  {.value = 12.1}, {.value = 11.9}, {.value = 12}};
   series_find_changes(points, 6, &limits);
   for (size_t i = 0; i < 6; i++)
     assert_int_equal(points[i].is_change, i == 3);
@@ -54,7 +55,8 @@ static void test_errors_of_samples_make_the_interval_of_their_difference(void **
   (void)state;
   double a_values[] = {10, 11, 10, 12, 10, 10, 9, 30}, b_values[] = {12, 12, 13, 14, 12, 11, 12, 12, 12};
   const double runs[] = {10, 11, 12}, b_runs[] = {13, 12, 15};
-  struct sample a = {.latency = 10.3, .values = a_values, .count = 8}, b = {.latency = 12.1, .values = b_values, .count = 9};
+  struct sample a = {.latency = 10.3, .values = a_values, .count = 8},
+                b = {.latency = 12.1, .values = b_values, .count = 9};
   for (int of_runs = 0; of_runs < 2; of_runs++) {
     struct interval expected = interval_of_difference(&b, &a);
     struct estimate difference = estimate_difference(estimate_of_sample(&b), estimate_of_sample(&a));

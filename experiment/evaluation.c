@@ -23,6 +23,7 @@ struct running {
   struct progress progress;
   size_t item_count;
   bool has_measured, has_committed;
+  int64_t next_run_id; // of scenarios; the models' own runs have the ids of their experiments
   // of the model
   const struct evaluation_model *model;
   struct evaluation_result *result;
@@ -140,6 +141,29 @@ static void count(struct running *running)
   }
 }
 
+static enum status measure_scenarios(struct running *running, struct error *err)
+{
+  const struct evaluation_options *options = running->options;
+  struct scenario_lane lane = {.lane = &running->lane,
+                               .store = running->store,
+                               .run = running->run,
+                               .set = options->set,
+                               .item_count = running->item_count,
+                               .sample_count = options->sample_count < running->item_count ? options->sample_count
+                                                                                           : running->item_count,
+                               .warmups = options->warmups,
+                               .interrupted = options->interrupted};
+  if (options->scenario_count > 0 && !*options->interrupted)
+    XSP_TRY(scenario_load(&lane, options->batch, err));
+  for (size_t i = 0; i < options->scenario_count && !*options->interrupted; i++) {
+    progress_step(&running->progress, running->model->profile.name, options->scenarios[i].batch,
+                  scenario_name(options->scenarios[i].kind));
+    XSP_TRY(
+        scenario_measure(&lane, &options->scenarios[i], &running->next_run_id, &running->result->scenarios[i], err));
+  }
+  return STATUS_OK;
+}
+
 static enum status evaluate_model(struct running *running, size_t number, struct error *err)
 {
   running->model = &running->options->models[number];
@@ -150,6 +174,8 @@ static enum status evaluate_model(struct running *running, size_t number, struct
   enum status status = start(running, number, err);
   if (status == STATUS_OK)
     status = infer_all(running, err);
+  if (status == STATUS_OK)
+    status = measure_scenarios(running, err);
   if (status == STATUS_OK)
     status = end(running, err);
   lane_close(&running->lane);
@@ -228,6 +254,9 @@ static enum status evaluate(struct running *running, struct error *err)
   for (size_t i = 0; i < options->model_count; i++)
     if (evaluation->results[i].item_count > 0) {
       XSP_TRY(read_times(running->store, options, i, &evaluation->results[i], err));
+      for (size_t k = 0; k < options->scenario_count; k++)
+        if (evaluation->results[i].scenarios[k].run_id != 0)
+          XSP_TRY(scenario_read(running->store, &evaluation->results[i].scenarios[k], err));
       XSP_TRY(evaluation_keep(running->store, options, evaluation, i, err));
     }
   return store_finish(running->store, err);
@@ -239,13 +268,14 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
   size_t all = options->set->count;
   struct running running = {.options = options, .evaluation = ret_evaluation};
   *ret_evaluation = (struct evaluation){0};
+  running.next_run_id = (int64_t)options->model_count + 1;
   running.item_count = options->limit > 0 && options->limit < all ? options->limit : all;
   size_t batches = (running.item_count + (size_t)options->batch - 1) / (size_t)options->batch;
   running.progress =
       (struct progress){.name = options->model_count == 1 ? options->models[0].profile.name : "evaluation",
                         .unit = "inference",
                         .show = options->progress,
-                        .total = (unsigned)(batches * options->model_count)};
+                        .total = (unsigned)((batches + options->scenario_count) * options->model_count)};
   enum status status = evaluate(&running, err);
   progress_clear(&running.progress);
   if (status == STATUS_OK)
@@ -261,6 +291,8 @@ void evaluation_done(struct evaluation *evaluation)
   for (size_t i = 0; i < EVALUATION_MODELS_MOST; i++) {
     free(evaluation->results[i].items);
     free(evaluation->results[i].latencies_ms);
+    for (size_t k = 0; k < SCENARIO_KINDS; k++)
+      free(evaluation->results[i].scenarios[k].latencies_ms);
   }
   *evaluation = (struct evaluation){0};
 }

@@ -6,6 +6,7 @@
 
 #include "experiment/data_set.h"
 #include "experiment/model_experiment.h"
+#include "experiment/scenario.h"
 #include "format/protocol.h"
 #include "table/builder.h"
 
@@ -23,7 +24,9 @@ struct evaluation_options {
   struct data_set *set; // resolved anew for each model
   size_t limit;         // only the first items; 0: all
   int64_t batch;
-  unsigned warmups; // inferences before, with the first items
+  unsigned warmups;                    // inferences before, with the first items
+  const struct scenario *scenarios;    // measured after the items
+  size_t scenario_count, sample_count; // at most SCENARIO_KINDS; pictures that are kept for them
   const char *output_path;
   bool force;
   progress_fn progress; // may be NULL
@@ -47,7 +50,8 @@ struct evaluation_result { // of a model
   size_t labelled, first_right, among_right; // items with a known class; those whose best, one of whose best is right
   double *latencies_ms;                      // of inferences that are no warm-up; owned
   size_t latency_count;
-  double preprocess_ms, postprocess_ms; // of an item, mean without warm-up; NaN: none
+  double preprocess_ms, postprocess_ms;             // of an item, mean without warm-up; NaN: none
+  struct scenario_result scenarios[SCENARIO_KINDS]; // as the options have them
 };
 struct evaluation {
   struct store *store; // finished, open for reading; owned
@@ -65,6 +69,9 @@ void evaluation_done(struct evaluation *evaluation);
 // is one line here.
 void evaluation_put_figures(struct table_builder *table, const struct evaluation_options *options,
                             const struct evaluation *evaluation, size_t number);
+// The same for a scenario that was measured.
+void evaluation_put_scenario(struct table_builder *table, const struct scenario *scenario,
+                             const struct scenario_result *result);
 // Writes them into the file, with the data and the batch size that they hold for. Unknown ones are left out.
 enum status evaluation_keep(struct store *store, const struct evaluation_options *options,
                             const struct evaluation *evaluation, size_t number, struct error *err) MUST_CHECK;

@@ -17,12 +17,12 @@ static double percent(size_t part, size_t whole)
   return whole > 0 ? 100.0 * (double)part / (double)whole : NAN;
 }
 
-static double statistic_of(const struct evaluation_result *result, const char *name, struct arena *arena)
+static double statistic_of(const double *latencies_ms, size_t count, const char *name, struct arena *arena)
 {
   struct statistic statistic;
-  double *values = arena_alloc_array(arena, result->latency_count + 1, sizeof *values);
-  memcpy(values, result->latencies_ms, result->latency_count * sizeof *values);
-  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, result->latency_count) : NAN;
+  double *values = arena_alloc_array(arena, count + 1, sizeof *values);
+  memcpy(values, latencies_ms, count * sizeof *values);
+  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
 }
 
 // How many items both models call the same, of those that both evaluated.
@@ -39,7 +39,9 @@ void evaluation_put_figures(struct table_builder *table, const struct evaluation
                             const struct evaluation *evaluation, size_t number)
 {
   const struct evaluation_result *result = &evaluation->results[number];
-  double latency_ms = statistic_of(result, "mean", table->arena);
+  const double *latencies_ms = result->latencies_ms;
+  size_t count = result->latency_count;
+  double latency_ms = statistic_of(latencies_ms, count, "mean", table->arena);
   table_put(table, "inputs", "", "inputs", cell_int((int64_t)result->item_count));
   table_put(table, "labelled", "", "labelled", cell_int((int64_t)result->labelled));
   table_put(table, "top1_pct", "%", "top 1", cell_real(percent(result->first_right, result->labelled)));
@@ -47,12 +49,44 @@ void evaluation_put_figures(struct table_builder *table, const struct evaluation
   table_put_optional(table, "agreement_pct", "%", "agrees",
                      cell_real(number > 0 ? agreement_pct(&evaluation->results[0], result) : NAN));
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency_ms));
-  table_put(table, "p90_ms", "ms", "p90", cell_real(statistic_of(result, "p90", table->arena)));
-  table_put(table, "p99_ms", "ms", "p99", cell_real(statistic_of(result, "p99", table->arena)));
+  table_put(table, "p90_ms", "ms", "p90", cell_real(statistic_of(latencies_ms, count, "p90", table->arena)));
+  table_put(table, "p99_ms", "ms", "p99", cell_real(statistic_of(latencies_ms, count, "p99", table->arena)));
   table_put(table, "throughput_per_s", "1/s", "throughput",
             cell_real(latency_ms > 0 ? 1000 * (double)options->batch / latency_ms : NAN));
   table_put(table, "preprocess_ms", "ms", "preprocess", cell_real(result->preprocess_ms));
   table_put(table, "postprocess_ms", "ms", "postprocess", cell_real(result->postprocess_ms));
+}
+
+void evaluation_put_scenario(struct table_builder *table, const struct scenario *scenario,
+                             const struct scenario_result *result)
+{
+  static const struct {
+    const char *statistic, *key, *head;
+  } percentiles[] = {{"p50", "p50_ms", "p50"}, {"p90", "p90_ms", "p90"}, {"p95", "p95_ms", "p95"},
+                     {"p97", "p97_ms", "p97"}, {"p99", "p99_ms", "p99"}, {"p99.9", "p999_ms", "p99.9"}};
+  size_t count = result->query_count;
+  double values[sizeof percentiles / sizeof percentiles[0]];
+  double samples_per_s = (double)count * (double)scenario->batch / result->seconds;
+  for (size_t i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
+    values[i] = statistic_of(result->latencies_ms, count, percentiles[i].statistic, table->arena);
+  bool is_valid = count >= scenario->queries && (scenario->kind != SCENARIO_SERVER || values[4] <= scenario->bound_ms);
+  const double metrics[SCENARIO_KINDS] = {[SCENARIO_SINGLE_STREAM] = values[1],
+                                          [SCENARIO_MULTI_STREAM] = values[4],
+                                          [SCENARIO_SERVER] = result->qps,
+                                          [SCENARIO_OFFLINE] = samples_per_s};
+  table_put(table, "batch", "", "batch", cell_int(scenario->batch));
+  table_put(table, "queries", "", "queries", cell_int((int64_t)count));
+  table_put(table, "duration_s", "s", "duration", cell_real(result->seconds));
+  table_put_optional(table, "qps", "1/s", "offered", cell_real(result->qps));
+  table_put(table, "latency_ms", "ms", "latency",
+            cell_real(statistic_of(result->latencies_ms, count, "mean", table->arena)));
+  for (size_t i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
+    table_put(table, percentiles[i].key, "ms", percentiles[i].head, cell_real(values[i]));
+  table_put_optional(table, "wait_ms", "ms", "waits", cell_real(result->wait_ms));
+  table_put(table, "samples_per_s", "1/s", "samples", cell_real(samples_per_s));
+  table_put(table, "metric", "", "metric", cell_text(scenario_metric(scenario->kind)));
+  table_put(table, "value", "", "value", cell_real(metrics[scenario->kind]));
+  table_put(table, "is_valid", "", "valid", cell_bool(is_valid));
 }
 
 // ---- in the file -----------------------------------------------------------------------------------------------------
@@ -81,29 +115,49 @@ static const char *data_checksum(const struct data_set *set, size_t count, struc
   return arena_format(arena, "%016" PRIx64, hash);
 }
 
+// Every figure of the row that is known, under its key.
+static enum status keep_row(struct store *store, int64_t experiment_id, const char *prefix,
+                            const struct table_builder *row, struct error *err)
+{
+  struct store_system_value *values = arena_alloc_array(row->arena, row->column_count, sizeof *values);
+  size_t count = 0;
+  for (size_t i = 0; i < row->column_count; i++) {
+    const struct table_cell *cell = &row->cells[i];
+    struct store_system_value *value = &values[count];
+    *value = (struct store_system_value){.key = arena_format(row->arena, "%s%s", prefix, row->columns[i].key)};
+    if (cell->type == CELL_TEXT)
+      value->text = cell->value.text;
+    else {
+      value->number = cell->type == CELL_BOOL ? cell->value.truth : cell_double(cell);
+      value->is_number = true;
+    }
+    count += !value->is_number || !isnan(value->number);
+  }
+  return store_add_evaluation(store, experiment_id, values, count, err);
+}
+
 enum status evaluation_keep(struct store *store, const struct evaluation_options *options,
                             const struct evaluation *evaluation, size_t number, struct error *err)
 {
   struct arena arena = {0};
   struct table_builder row;
+  const struct evaluation_result *result = &evaluation->results[number];
+  int64_t id = (int64_t)number + 1;
   table_start(&row, &arena);
   table_row(&row);
   table_put(&row, "data_set", "", "data", cell_text(options->set->path));
-  table_put(&row, "data_checksum", "", "checksum",
-            cell_text(data_checksum(options->set, evaluation->results[number].item_count, &arena)));
+  table_put(&row, "data_checksum", "", "checksum", cell_text(data_checksum(options->set, result->item_count, &arena)));
   table_put(&row, "batch", "", "batch", cell_int(options->batch));
   evaluation_put_figures(&row, options, evaluation, number);
-  struct store_system_value *values = arena_alloc_array(&arena, row.column_count, sizeof *values);
-  size_t count = 0;
-  for (size_t i = 0; i < row.column_count; i++) {
-    const struct table_cell *cell = &row.cells[i];
-    if (cell->type == CELL_TEXT)
-      values[count++] = (struct store_system_value){.key = row.columns[i].key, .text = cell->value.text};
-    else if (!isnan(cell_double(cell)))
-      values[count++] =
-          (struct store_system_value){.key = row.columns[i].key, .number = cell_double(cell), .is_number = true};
-  }
-  enum status status = store_add_evaluation(store, (int64_t)number + 1, values, count, err);
+  enum status status = keep_row(store, id, "", &row, err);
+  for (size_t i = 0; i < options->scenario_count && status == STATUS_OK; i++)
+    if (result->scenarios[i].run_id != 0) {
+      const struct scenario *scenario = &options->scenarios[i];
+      table_start(&row, &arena);
+      table_row(&row);
+      evaluation_put_scenario(&row, scenario, &result->scenarios[i]);
+      status = keep_row(store, id, arena_format(&arena, "%s.", scenario_name(scenario->kind)), &row, err);
+    }
   arena_done(&arena);
   return status;
 }

@@ -15,6 +15,9 @@
 //   xsp:    picture PATH                                          a picture of the coming inference
 //   xsp:    infer WARMUP(0|1) OUTPUT                              predict, whose input is made of the pictures
 //   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done
+//   xsp:    load                                                  the pictures are prepared and kept
+//   xsp:    query WARMUP(0|1) ARRIVAL FIRST COUNT                 predict, whose input is COUNT kept ones from FIRST on, at ARRIVAL, in ns
+//           of CLOCK_MONOTONIC (0: at once); the model span gets the tag wait_ns, from ARRIVAL to its start
 //   xsp:    describe                                              what the model takes and gives, a line for each, then done
 //   runner: input|output NAME TYPE SHAPE                          TYPE: a number, 0 where it is unknown; SHAPE: "N,3,?", "-"
 //   xsp:    flush                                                 what the framework holds back is published

@@ -247,11 +247,34 @@ enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inf
   return ask(runner, (const char *const[]){"predict", number, kinds[kind]}, 3, err);
 }
 
-enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
-                         const char *output, runner_score_fn visit, void *context, struct error *err)
+static enum status send_pictures(struct runner *runner, const char *const *paths, size_t count, struct error *err)
 {
   for (size_t i = 0; i < count; i++)
     XSP_TRY(ask(runner, (const char *const[]){"picture", paths[i]}, 2, err));
+  return STATUS_OK;
+}
+
+enum status runner_load(struct runner *runner, const char *const *paths, size_t count, struct error *err)
+{
+  XSP_TRY(send_pictures(runner, paths, count, err));
+  return ask(runner, (const char *const[]){"load"}, 1, err);
+}
+
+enum status runner_query(struct runner *runner, size_t first, size_t count, uint64_t arrival_ns,
+                         enum runner_inference kind, struct error *err)
+{
+  char arrival[24], place[24], number[24];
+  snprintf(arrival, sizeof arrival, "%" PRIu64, arrival_ns);
+  snprintf(place, sizeof place, "%zu", first);
+  snprintf(number, sizeof number, "%zu", count);
+  return ask(runner, (const char *const[]){"query", kind == INFERENCE_WARMUP ? "1" : "0", arrival, place, number}, 5,
+             err);
+}
+
+enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
+                         const char *output, runner_score_fn visit, void *context, struct error *err)
+{
+  XSP_TRY(send_pictures(runner, paths, count, err));
   XSP_TRY(send_request(runner, (const char *const[]){"infer", kind == INFERENCE_WARMUP ? "1" : "0", output}, 3, err));
   for (;;) {
     char answer[PROTOCOL_LINE_MAXIMUM];

@@ -72,6 +72,11 @@ enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inf
 typedef void (*runner_score_fn)(void *context, size_t item, size_t place, float score);
 enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
                          const char *output, runner_score_fn visit, void *context, struct error *err) MUST_CHECK;
+// Prepares pictures and keeps them, after those that were loaded before.
+enum status runner_load(struct runner *runner, const char *const *paths, size_t count, struct error *err) MUST_CHECK;
+// One inference of `count` loaded pictures from `first` on, at `arrival_ns` of CLOCK_MONOTONIC, 0: at once.
+enum status runner_query(struct runner *runner, size_t first, size_t count, uint64_t arrival_ns,
+                         enum runner_inference kind, struct error *err) MUST_CHECK;
 // Inputs and outputs of the opened model: `visit` gets "input" or "output", the name, type (0: unknown) and shape ("N,3,224",
 // "-": unknown).
 typedef void (*runner_visit_fn)(void *context, const char *kind, const char *name, enum tensor_type type,

@@ -105,7 +105,9 @@ static struct series_verdict judge_last(const struct series_point *points, size_
     reach = reach_of(&last, count);
   bool is_same = fabs(last.difference.mean) + reach < before * limits->same_within_pct / 100;
   return (struct series_verdict){.verdict = is_same ? VERDICT_SAME : VERDICT_NOT_DECIDED,
-                                 .reason = is_same ? NULL : isnan(reach) ? "too few files" : "noise",
+                                 .reason = is_same        ? NULL
+                                           : isnan(reach) ? "too few files"
+                                                          : "noise",
                                  .change = count,
                                  .a = before,
                                  .b = points[count - 1].value,

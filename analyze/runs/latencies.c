@@ -24,8 +24,8 @@ static void add_point(struct latencies *latencies, struct question *question, co
       .observations = batch->set->observation_count,
       .throughput_per_s = batch->throughput_per_s,
       .latency_ms = estimate_of_sample(&sample),
-      .has_drift = sample_has_drift(&sample, sample.latency * latencies->request->same_within_pct / 100, &first_ms,
-                                    &last_ms),
+      .has_drift =
+          sample_has_drift(&sample, sample.latency * latencies->request->same_within_pct / 100, &first_ms, &last_ms),
   };
 }
 

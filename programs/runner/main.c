@@ -12,6 +12,7 @@
 #include "programs/runner/inputs.h"
 #include "programs/runner/pictures.h"
 #include "programs/runner/process.h"
+#include "programs/runner/samples.h"
 #include <xsp/tracer.h>
 
 #include <dlfcn.h>
@@ -41,6 +42,8 @@ struct runner {
   struct inputs inputs;
   struct pictures pictures; // of the coming `infer`
   struct code code;         // around it
+  struct samples samples;   // of queries
+  uint64_t arrival_ns;      // of the query, CLOCK_MONOTONIC; 0: it does not wait
   struct xsp_site *site;    // of the model span; NULL without a session
   uint16_t interval_track;  // of inferences that are not made in this process; 0: none yet
   uint64_t first_ticks;     // with first_ns: how long a tick is
@@ -181,9 +184,12 @@ static struct xsp_span emit_interval(struct runner *runner, struct xsp_site *sit
   return xsp_span_emit(site, &emitted);
 }
 
-static void tag_model(struct xsp_span *span, const struct predictor_model *model)
+static void tag_model(struct xsp_span *span, const struct runner *runner, uint64_t start_ns)
 {
+  const struct predictor_model *model = &runner->model;
   xsp_span_tag_int(span, "batch_size", model->batch);
+  if (runner->arrival_ns != 0)
+    xsp_span_tag_int(span, "wait_ns", (int64_t)(start_ns - runner->arrival_ns));
   if (model->is_warmup)
     xsp_span_tag_int(span, "warmup", 1);
   if (model->is_cold)
@@ -198,7 +204,9 @@ static enum status predict_elsewhere(struct runner *runner, struct error *err)
   if (model->reported.preprocess.end_ns != 0)
     emit_interval(runner, &preprocess_site, &model->reported.preprocess);
   struct xsp_span span = emit_interval(runner, runner->site, &model->reported.model);
-  tag_model(&span, model);
+  if (model->reported.is_realtime) // another clock than that of the arrival
+    runner->arrival_ns = 0;
+  tag_model(&span, runner, model->reported.model.start_ns);
   xsp_span_tag_int(&span, "own_ns", 0);
   xsp_span_tag_int(&span, "transport_ns", (int64_t)model->reported.transport_ns);
   model->model_span = xsp_span_context(&span);
@@ -220,7 +228,7 @@ static enum status predict(struct runner *runner, int64_t batch, const char *kin
   uint64_t listener_before = listener_ticks(runner);
   struct xsp_span span = xsp_span_start(runner->site);
   uint64_t begin = xsp_clock_ticks();
-  tag_model(&span, &runner->model);
+  tag_model(&span, runner, runner->arrival_ns != 0 ? clock_now_ns(CLOCK_MONOTONIC) : 0);
   runner->model.model_span = xsp_span_context(&span);
   uint64_t own = xsp_clock_ticks() - begin;
   enum status status = runner->predictor->predict(&runner->model, runner->inputs.tensors, err);
@@ -246,6 +254,39 @@ static enum status infer(struct runner *runner, const char *kind, const char *ou
   XSP_TRY(scores_send(runner->predictor, &runner->model, output, &runner->pictures, &runner->code,
                       runner->arguments.control_fd, err));
   pictures_clear(&runner->pictures);
+  xsp_tracers_flush();
+  return STATUS_OK;
+}
+
+// Prepares the pictures and keeps them for queries.
+static enum status load(struct runner *runner, struct error *err)
+{
+  size_t count = runner->pictures.paths.count;
+  struct tensor *tensor = NULL;
+  if (count == 0)
+    return error_set(err, STATUS_USE, "wrong use of xsp-runner", "load", NULL, "there are no pictures");
+  XSP_TRY(prepare(runner, (int64_t)count, err));
+  XSP_TRY(pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
+  XSP_TRY(pictures_input(&runner->arguments, &runner->inputs, count, &tensor, err));
+  pictures_clear(&runner->pictures);
+  return samples_add(&runner->samples, tensor, count, err);
+}
+
+// One inference of loaded pictures, from `first` on, once its time has come.
+static enum status query(struct runner *runner, char **fields, struct error *err)
+{
+  int64_t count = 0;
+  struct tensor *tensor = NULL;
+  XSP_TRY(read_batch(fields[4], &count, err));
+  XSP_TRY(prepare(runner, count, err));
+  XSP_TRY(pictures_input(&runner->arguments, &runner->inputs, (size_t)count, &tensor, err));
+  runner->arrival_ns = strtoull(fields[2], NULL, 10);
+  if (runner->arrival_ns != 0)
+    samples_wait(runner->arrival_ns);
+  XSP_TRY(samples_take(&runner->samples, strtoull(fields[3], NULL, 10), (size_t)count, tensor, err));
+  runner->model.keep_outputs = false;
+  XSP_TRY(predict(runner, count, fields[1], err));
+  runner->arrival_ns = 0;
   xsp_tracers_flush();
   return STATUS_OK;
 }
@@ -285,6 +326,10 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
     return pictures_add(&runner->pictures, fields[1], err);
   if (count == 3 && strcmp(request, "infer") == 0)
     return infer(runner, fields[1], fields[2], err);
+  if (count == 1 && strcmp(request, "load") == 0)
+    return load(runner, err);
+  if (count == 5 && strcmp(request, "query") == 0)
+    return query(runner, fields, err);
   if (count == 1 && strcmp(request, "describe") == 0) {
     describe_tensors(runner->arguments.control_fd, "input", runner->model.inputs, runner->model.input_count);
     describe_tensors(runner->arguments.control_fd, "output", runner->model.outputs, runner->model.output_count);
@@ -379,6 +424,7 @@ int main(int count, char **values)
   inputs_done(&runner.inputs);
   pictures_clear(&runner.pictures);
   code_stop(&runner.code);
+  samples_done(&runner.samples);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone
     folder_remove_flat(runner.arguments.options.work_directory);
   arena_done(&runner.arena);

@@ -131,6 +131,16 @@ static enum status find_tensor(const struct inputs *inputs, const struct expecta
   return STATUS_OK;
 }
 
+enum status pictures_input(const struct runner_arguments *arguments, const struct inputs *inputs, size_t count,
+                           struct tensor **ret_tensor, struct error *err)
+{
+  const struct expectation *expectation = NULL;
+  size_t item_bytes = 0;
+  *ret_tensor = NULL;
+  XSP_TRY(find_expectation(arguments, &expectation, err));
+  return find_tensor(inputs, expectation, count, ret_tensor, &item_bytes, err);
+}
+
 enum status pictures_fill(const struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
                           struct inputs *inputs, struct error *err)
 {

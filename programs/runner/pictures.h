@@ -20,6 +20,9 @@ enum status pictures_add(struct pictures *pictures, const char *path, struct err
 // has no input, or several, with `type: image`.
 enum status pictures_fill(const struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
                           struct inputs *inputs, struct error *err) MUST_CHECK;
+// The input that pictures are for, prepared for `count` of them. Errors as above.
+enum status pictures_input(const struct runner_arguments *arguments, const struct inputs *inputs, size_t count,
+                           struct tensor **ret_tensor, struct error *err) MUST_CHECK;
 void pictures_clear(struct pictures *pictures);
 
 // Reads the output `name` of the last inference ("": the only one), lets `code` change it, and sends its best classes: a line "score ITEM PLACE VALUE" for each.

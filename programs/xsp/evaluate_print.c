@@ -53,6 +53,26 @@ static void models_table(const struct evaluation_options *options, const struct 
   table_answer(&table, ret_table);
 }
 
+// ---- scenarios -------------------------------------------------------------------------------------------------------
+static void scenarios_table(const struct evaluation_options *options, const struct evaluation *evaluation,
+                            struct arena *arena, struct table *ret_table)
+{
+  struct table_builder table;
+  table_start(&table, arena);
+  for (size_t i = 0; i < options->model_count; i++)
+    for (size_t k = 0; k < options->scenario_count; k++) {
+      const struct scenario_result *result = &evaluation->results[i].scenarios[k];
+      if (result->run_id == 0)
+        continue;
+      table_row(&table);
+      table_put(&table, "model", "", "model", cell_text(options->models[i].profile.name));
+      table_put(&table, "scenario", "", "scenario", cell_text(scenario_name(options->scenarios[k].kind)));
+      evaluation_put_scenario(&table, &options->scenarios[k], result);
+    }
+  *ret_table = (struct table){.id = "scenarios", .title = "latency and throughput as queries arrive"};
+  table_answer(&table, ret_table);
+}
+
 // ---- items -----------------------------------------------------------------------------------------------------------
 static struct table_cell class_cell(const struct evaluation_model *model, size_t place, struct arena *arena)
 {
@@ -91,9 +111,11 @@ enum status evaluate_print(const struct evaluation_options *options, const struc
                            bool with_items, enum report_format format, struct error *err)
 {
   struct arena arena = {0};
-  struct table *tables = arena_alloc_array(&arena, 1 + options->model_count, sizeof *tables);
+  struct table *tables = arena_alloc_array(&arena, 2 + options->model_count, sizeof *tables);
   size_t count = 0;
   models_table(options, evaluation, &arena, &tables[count++]);
+  if (options->scenario_count > 0)
+    scenarios_table(options, evaluation, &arena, &tables[count++]);
   for (size_t i = 0; with_items && i < options->model_count; i++)
     if (evaluation->results[i].item_count > 0)
       items_table(options, evaluation, i, &arena, &tables[count++]);

@@ -26,6 +26,17 @@ static const struct option_description options[] = {
     {"batch", 'b', "N", "1", false, "Pictures of an inference."},
     {"limit", 0, "N", "0", false, "Only the first N pictures; 0: all."},
     {"warmup", 0, "N", "1", false, "Inferences before, which do not count."},
+    {"scenario", 's', "NAME", NULL, true,
+     "After the pictures: also how fast it is when queries arrive as in MLPerf: single-stream, multi-stream, server or "
+     "offline."},
+    {"duration", 0, "SECONDS", "10", false, "Of a scenario, at least."},
+    {"queries", 0, "N", NULL, false,
+     "Of a scenario, at least. Default: 64; 662 for multi-stream and server; 1 for offline."},
+    {"qps", 0, "N", NULL, false,
+     "server: queries a second. Default: the most that keep to --latency-bound, by search."},
+    {"latency-bound", 0, "MS", "10", false, "server: of the 99th percentile."},
+    {"samples", 0, "N", "256", false,
+     "Pictures that scenarios choose from; they are prepared before and kept in memory."},
     {"levels", 'l', "SET", "M", false,
      "What to record, such as M or M/L. Layers slow a model down, so its latency is that of M."},
     {"items", 0, NULL, NULL, false, "Also a table with each picture, its label and the best classes."},
@@ -105,6 +116,42 @@ static enum status fill_model(const struct invocation *invocation, const char *p
   return fill_labels(manifest, arena, model, err);
 }
 
+// ---- scenarios -------------------------------------------------------------------------------------------------------
+static enum status fill_scenarios(const struct invocation *invocation, struct arena *arena,
+                                  struct evaluation_options *evaluation, struct error *err)
+{
+  static const size_t least[SCENARIO_KINDS] = {64, 662, 662, 1};
+  struct scenario *scenarios = arena_alloc_array(arena, SCENARIO_KINDS, sizeof *scenarios);
+  int64_t samples = 0, queries = 0;
+  const char *name;
+  XSP_TRY(invocation_int64(invocation, "samples", 1, DATA_ITEMS_MOST, &samples, err));
+  evaluation->sample_count = (size_t)samples;
+  evaluation->scenarios = scenarios;
+  for (size_t i = 0; (name = invocation_value_at(invocation, "scenario", i)) != NULL; i++) {
+    struct scenario scenario = {0};
+    if (!scenario_parse(name, &scenario.kind))
+      return error_set(err, STATUS_USE, "wrong use", "--scenario", "single-stream, multi-stream, server or offline",
+                       "there is no scenario %s", name);
+    if (i == SCENARIO_KINDS)
+      return error_set(err, STATUS_USE, "wrong use", "--scenario", "each once", "there are more than %d",
+                       SCENARIO_KINDS);
+    scenario.queries = least[scenario.kind];
+    scenario.batch = scenario.kind == SCENARIO_OFFLINE        ? evaluation->batch
+                     : scenario.kind == SCENARIO_MULTI_STREAM ? 8
+                                                              : 1;
+    XSP_TRY(invocation_double(invocation, "duration", 0, 86400, &scenario.seconds, err));
+    XSP_TRY(invocation_double(invocation, "latency-bound", 0, 1e6, &scenario.bound_ms, err));
+    if (invocation_has(invocation, "qps"))
+      XSP_TRY(invocation_double(invocation, "qps", 1e-3, 1e6, &scenario.qps, err));
+    if (invocation_has(invocation, "queries")) {
+      XSP_TRY(invocation_int64(invocation, "queries", 1, INT32_MAX, &queries, err));
+      scenario.queries = (size_t)queries;
+    }
+    scenarios[evaluation->scenario_count++] = scenario;
+  }
+  return STATUS_OK;
+}
+
 // ---- the evaluation --------------------------------------------------------------------------------------------------
 static enum status fill(const struct invocation *invocation, struct arena *arena, struct data_set *set,
                         struct evaluation_options *evaluation, struct error *err)
@@ -126,6 +173,7 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   XSP_TRY(invocation_int64(invocation, "limit", 0, DATA_ITEMS_MOST, &limit, err));
   XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000, &evaluation->warmups, err));
   evaluation->limit = (size_t)limit;
+  XSP_TRY(fill_scenarios(invocation, arena, evaluation, err));
   struct profile_variant *variants = arena_alloc_array(arena, invocation->argument_count, sizeof *variants);
   for (size_t i = 0; i < invocation->argument_count; i++) {
     XSP_TRY(fill_model(invocation, invocation->arguments[i], arena, &models[i], err));
