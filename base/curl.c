@@ -5,7 +5,6 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 
 enum status curl_open(const char *what, struct curl_functions *curl, struct error *err)
 {
@@ -21,4 +20,23 @@ enum status curl_open(const char *what, struct curl_functions *curl, struct erro
     return error_set(err, STATUS_SYSTEM, what, library.path, names.advice, "not a libcurl: functions are missing");
 #undef X
   return STATUS_OK;
+}
+
+bool curl_is_lost(CURLcode result)
+{
+  static const CURLcode lost[] = {CURLE_COULDNT_RESOLVE_PROXY,
+                                  CURLE_COULDNT_RESOLVE_HOST,
+                                  CURLE_COULDNT_CONNECT,
+                                  CURLE_OPERATION_TIMEDOUT,
+                                  CURLE_GOT_NOTHING,
+                                  CURLE_SEND_ERROR,
+                                  CURLE_RECV_ERROR,
+                                  CURLE_PARTIAL_FILE,
+                                  CURLE_SSL_CONNECT_ERROR,
+                                  CURLE_HTTP2,
+                                  CURLE_HTTP2_STREAM};
+  for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
+    if (result == lost[i])
+      return true;
+  return false;
 }

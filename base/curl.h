@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <curl/curl.h>
+#include <stdbool.h>
 
 #define CURL_FUNCTIONS(X)                                                                                              \
   X(easy_init)                                                                                                         \
@@ -20,5 +21,7 @@ struct curl_functions {
 
 // Errors: STATUS_SYSTEM where there is no libcurl; the message begins with `what`, such as "cannot publish".
 enum status curl_open(const char *what, struct curl_functions *ret_curl, struct error *err) MUST_CHECK;
+// Whether the same request may succeed later: the server is down or went away. Not where a certificate is wrong.
+bool curl_is_lost(CURLcode result);
 
 #endif

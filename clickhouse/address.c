@@ -2,7 +2,7 @@
 // Reads an address. Passwords come from the environment: others see the command line. Called by fetch.c.
 #include "clickhouse/address.h"
 
-#include "base/hex.h"
+#include "base/path_text.h"
 #include "base/slice.h"
 #include "clickhouse/clickhouse.h"
 
@@ -23,21 +23,6 @@ static enum status wrong(const char *given, const char *why, struct error *err)
   return error_set(err, STATUS_USE, "cannot read the address", given, advice, "%s", why);
 }
 
-// Without percent encoding. NULL: malformed, or it has a zero byte.
-static const char *decode(struct slice text, struct arena *arena)
-{
-  char *decoded = arena_alloc(arena, text.length + 1), *to = decoded;
-  for (size_t i = 0; i < text.length; i++, to++) {
-    *to = text.data[i];
-    if (text.data[i] != '%')
-      continue;
-    if (text.length - i < 3 || !hex_decode(text.data + i + 1, to, 1) || *to == 0)
-      return NULL;
-    i += 2;
-  }
-  return decoded;
-}
-
 static enum status read_option(struct slice option, struct arena *arena, struct clickhouse_address *address,
                                struct error *err)
 {
@@ -50,7 +35,7 @@ static enum status read_option(struct slice option, struct arena *arena, struct 
   slice_cut(&option, '=', &name);
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
     if (slice_is(name, options[i].name)) {
-      *options[i].value = option.length == 0 ? NULL : decode(option, arena);
+      *options[i].value = option.length == 0 ? NULL : percent_decode(option, arena);
       return *options[i].value != NULL ? STATUS_OK : wrong(address->given, "an option's value is malformed", err);
     }
   return wrong(address->given, "its options are table, experiment, from and to", err);
@@ -88,7 +73,7 @@ static enum status read_host(struct slice host, bool is_secure, struct arena *ar
       return error_set(err, STATUS_USE, "cannot read the address", SCHEME "…",
                        "CLICKHOUSE_PASSWORD=…, which is not visible to others",
                        "a password does not belong in an address");
-    address->user = decode(user, arena);
+    address->user = percent_decode(user, arena);
     host = slice_after(host, user.length + 1);
   }
   if (!is_host(host) || (at != NULL && address->user == NULL))
@@ -114,7 +99,7 @@ enum status clickhouse_address_read(const char *given, struct arena *arena, stru
   slice_cut(&place, '/', &host);
   XSP_TRY(read_host(host, is_secure, arena, address, err));
   if (place.length > 0)
-    address->database = decode(place, arena);
+    address->database = percent_decode(place, arena);
   if (address->database == NULL)
     return wrong(given, "its database is malformed", err);
   while (rest.length > 0 && slice_cut(&rest, '&', &option))

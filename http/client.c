@@ -116,26 +116,6 @@ void http_close(struct http *http)
   free(http);
 }
 
-// May the same request succeed later? A server that is down or goes away, but not a certificate that is wrong.
-static bool is_lost(CURLcode result)
-{
-  static const CURLcode lost[] = {CURLE_COULDNT_RESOLVE_PROXY,
-                                  CURLE_COULDNT_RESOLVE_HOST,
-                                  CURLE_COULDNT_CONNECT,
-                                  CURLE_OPERATION_TIMEDOUT,
-                                  CURLE_GOT_NOTHING,
-                                  CURLE_SEND_ERROR,
-                                  CURLE_RECV_ERROR,
-                                  CURLE_PARTIAL_FILE,
-                                  CURLE_SSL_CONNECT_ERROR,
-                                  CURLE_HTTP2,
-                                  CURLE_HTTP2_STREAM};
-  for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
-    if (result == lost[i])
-      return true;
-  return false;
-}
-
 // The method and what is sent by it.
 static void prepare(struct http *http, const struct http_request *request)
 {
@@ -171,7 +151,7 @@ void http_send(struct http *http, const struct http_request *request, struct htt
   prepare(http, request);
   CURLcode result = curl->easy_perform(handle);
   if (result != CURLE_OK) {
-    answer->is_lost = is_lost(result);
+    answer->is_lost = curl_is_lost(result);
     if (http->bytes > http->most)
       snprintf(http->problem, sizeof http->problem, "the answer is longer than %" PRIu64 " MiB", http->most >> 20);
     answer->problem = http->problem[0] != 0 ? http->problem : curl->easy_strerror(result);

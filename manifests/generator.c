@@ -3,17 +3,13 @@
 // lock: no half-made model is ever found, and two xsp that want the same model make it once.
 #include "manifests/source.h"
 
+#include "base/cache.h"
 #include "base/folder.h"
-#include "base/input_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,41 +23,7 @@ struct place { // of one model in the cache
   const char *result; // in folder
 };
 
-// ---- folders ---------------------------------------------------------------------------------------------------------
-
-static enum status no_place(const char *path, struct error *err)
-{
-  return error_set_errno(err, STATUS_SYSTEM, "no place for made models", path, "XSP_MODEL_CACHE=FOLDER");
-}
-
-static enum status cache_folder(struct arena *arena, const char **ret_folder, struct error *err)
-{
-  const char *own = getenv("XSP_MODEL_CACHE"), *shared = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (own != NULL && own[0] != 0) {
-    *ret_folder = arena_format(arena, "%s", own);
-  } else if (shared != NULL && shared[0] == '/') {
-    *ret_folder = arena_format(arena, "%s/xsp/models", shared);
-  } else {
-    const struct passwd *user = home == NULL || home[0] == 0 ? getpwuid(getuid()) : NULL;
-    home = user != NULL ? user->pw_dir : home;
-    if (home == NULL || home[0] == 0)
-      return error_set(err, STATUS_SYSTEM, "no place for made models", NULL, "XSP_MODEL_CACHE=FOLDER",
-                       "neither XSP_MODEL_CACHE nor HOME is set");
-    *ret_folder = arena_format(arena, "%s/.cache/xsp/models", home);
-  }
-  return STATUS_OK;
-}
-
-static enum status make_folders(const char *path, struct arena *arena, struct error *err)
-{
-  for (size_t length = 1; path[length - 1] != 0; length++) {
-    length += strcspn(path + length, "/");
-    const char *each = arena_copy(arena, path, length);
-    if (mkdir(each, 0777) != 0 && errno != EEXIST)
-      return no_place(each, err);
-  }
-  return STATUS_OK;
-}
+static const struct cache cache = {"made models", "XSP_MODEL_CACHE", "models"};
 
 // ---- which model it is -----------------------------------------------------------------------------------------------
 
@@ -114,7 +76,7 @@ static enum status find_place(const struct manifest *manifest, const char *scrip
 {
   char key[CHECKSUM_TEXT_SIZE];
   XSP_TRY(hash_key(manifest, script, arena, key, err));
-  XSP_TRY(cache_folder(arena, &ret_place->cache, err));
+  XSP_TRY(cache_folder(&cache, arena, &ret_place->cache, err));
   const char *name = arena_format(arena, "%s-%s-%.*s", manifest->name, manifest->version, KEY_DIGITS, key);
   ret_place->folder = arena_format(arena, "%s/%s", ret_place->cache, name);
   ret_place->making = arena_format(arena, "%s/.%s.making", ret_place->cache, name);
@@ -124,32 +86,6 @@ static enum status find_place(const struct manifest *manifest, const char *scrip
 }
 
 // ---- making it -------------------------------------------------------------------------------------------------------
-
-// The lock is a file that is removed with the lock: after locking a removed file, try again.
-static enum status lock_place(const struct place *place, message_fn message, int *ret_fd, struct error *err)
-{
-  for (bool is_announced = message == NULL;;) {
-    struct stat held;
-    int fd = regular_file_open(AT_FDCWD, place->lock, O_RDWR | O_CREAT, &held);
-    if (fd < 0)
-      return no_place(place->lock, err);
-    if (!is_announced && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      message("xsp: waiting for another xsp that makes %s", basename(place->folder));
-      is_announced = true;
-    }
-    bool is_locked = flock(fd, LOCK_EX) == 0;
-    if (!is_locked && errno != EINTR) { // a file system without locks
-      enum status status = no_place(place->lock, err);
-      close(fd);
-      return status;
-    }
-    if (is_locked && fstat(fd, &held) == 0 && held.st_nlink > 0) {
-      *ret_fd = fd;
-      return STATUS_OK;
-    }
-    close(fd);
-  }
-}
 
 static enum status run_generator(const struct manifest *manifest, const char *script, const struct place *place,
                                  message_fn message, struct arena *arena, struct error *err)
@@ -163,7 +99,7 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
   arguments[count++] = arena_format(arena, "%s/%s", place->making, manifest->produces);
   folder_remove_tree(place->making); // of one that was killed
   if (mkdir(place->making, 0755) != 0)
-    return no_place(place->making, err);
+    return cache_no_place(&cache, place->making, err);
   XSP_TRY(manifest_run_python(manifest, arguments, message, err));
   if (access(arguments[count - 1], R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_SYSTEM, "the script by hand", err,
@@ -177,18 +113,8 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
 // A framework loads the model: one that another user could have made or changed is not used.
 static enum status find_made(const struct place *place, bool *ret_is_there, struct error *err)
 {
-  struct stat facts;
   *ret_is_there = access(place->result, R_OK) == 0;
-  if (!*ret_is_there)
-    return STATUS_OK;
-  if (lstat(place->folder, &facts) != 0)
-    return no_place(place->folder, err);
-  bool is_own = S_ISDIR(facts.st_mode) && (facts.st_uid == geteuid() || facts.st_uid == 0);
-  if (is_own && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0)
-    return STATUS_OK;
-  return error_set(err, STATUS_SYSTEM, "cannot use the made model", place->folder,
-                   is_own ? "chmod go-w, if its files are all yours" : "XSP_MODEL_CACHE=FOLDER",
-                   is_own ? "other users can write to it" : "it is not a folder of yours");
+  return *ret_is_there ? cache_check_owner(&cache, place->folder, err) : STATUS_OK;
 }
 
 enum status generator_make(const struct manifest *manifest, message_fn message, struct arena *arena,
@@ -209,8 +135,9 @@ enum status generator_make(const struct manifest *manifest, message_fn message, 
     XSP_TRY(package_find(manifest, manifest->source_line, manifest->python.items[i], arena, &package, err));
   }
   int lock = -1;
-  XSP_TRY(make_folders(place.cache, arena, err));
-  XSP_TRY(lock_place(&place, message, &lock, err));
+  XSP_TRY(cache_make_folders(&cache, place.cache, 0777, err));
+  const char *waiting = arena_format(arena, "xsp: waiting for another xsp that makes %s", basename(place.folder));
+  XSP_TRY(cache_lock(&cache, place.lock, message, waiting, &lock, err));
   enum status status = find_made(&place, &is_there, err);
   if (status == STATUS_OK && !is_there) { // else another xsp made it meanwhile
     status = run_generator(manifest, script, &place, message, arena, err);

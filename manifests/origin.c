@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key `model` of a manifest: where the model comes from. For the table in manifest.c.
+#include "base/path_text.h"
 #include "manifests/fields.h"
 #include "manifests/version.h"
 
@@ -33,15 +34,10 @@ static enum status read_inner_path(const struct fields *fields, const struct fie
                                    const struct document_node *node, void *target)
 {
   XSP_TRY(field_text(fields, field, node, target));
-  for (const char *part = node->text;; part++) {
-    size_t length = strcspn(part, "/");
-    if (length == 0 || (length == 1 && part[0] == '.') || (length == 2 && strncmp(part, "..", 2) == 0))
-      return fields_wrong(fields, node, field->example,
-                          "%s must lie below its folder: without '..', '.' and a '/' at an end", field->key);
-    part += length;
-    if (*part == 0)
-      return STATUS_OK;
-  }
+  if (path_is_inner(node->text))
+    return STATUS_OK;
+  return fields_wrong(fields, node, field->example,
+                      "%s must lie below its folder: without '..', '.' and a '/' at an end", field->key);
 }
 
 static enum status read_sha256(const struct fields *fields, const struct field *field, const struct document_node *node,

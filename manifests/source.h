@@ -5,6 +5,7 @@
 #define XSP_MANIFESTS_SOURCE_H
 
 #include "base/message.h"
+#include "base/python_package.h"
 #include "manifests/manifest.h"
 #include "manifests/model_files.h"
 
@@ -26,10 +27,6 @@ enum status manifest_find_model(const struct manifest *manifest, message_fn mess
 
 // ---- its parts -------------------------------------------------------------------------------------------------------
 
-struct python_package {
-  char version[64];
-  const char *folder; // of modules, where it is installed; in the arena
-};
 // "name" or "name==1.0" in the active Python environment, by the metadata of what is installed; nothing is imported.
 // Errors: STATUS_SYSTEM, with what to install.
 enum status package_find(const struct manifest *manifest, unsigned line, const char *requirement, struct arena *arena,
