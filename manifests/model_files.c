@@ -134,10 +134,7 @@ static enum status checksum_of(const struct model_files *files, const char *name
 {
   char path[PATH_MAX];
   (void)path_of(files, name, path); // as it was found
-  struct checksum *checksum = checksum_start();
-  enum status status = checksum_add_file(checksum, path, err);
-  checksum_finish(checksum, hex);
-  return status;
+  return checksum_of_file(path, hex, err);
 }
 
 enum status model_files_checksum(const struct model_files *files, char hex[CHECKSUM_TEXT_SIZE], struct error *err)

@@ -3,19 +3,11 @@
 #ifndef XSP_MANIFESTS_MODEL_FILES_H
 #define XSP_MANIFESTS_MODEL_FILES_H
 
+#include "assets/assets.h"
 #include "base/arena.h"
 #include "base/error.h"
 
 #include <stdint.h>
-
-// SHA-256, in the form that sha256sum prints (checksum.c).
-#define CHECKSUM_TEXT_SIZE 65
-struct checksum; // of bytes that come one after the other
-struct checksum *checksum_start(void);
-void checksum_add(struct checksum *checksum, const void *bytes, size_t length);
-void checksum_finish(struct checksum *checksum, char hex[CHECKSUM_TEXT_SIZE]); // frees
-// Errors: STATUS_INPUT where the file cannot be read. Adds its bytes.
-enum status checksum_add_file(struct checksum *checksum, const char *path, struct error *err) MUST_CHECK;
 
 struct model_files {
   const char *folder;  // that the names are relative to

@@ -8,6 +8,7 @@
 
 extern const struct verb verb_profile;
 extern const struct verb verb_evaluate;
+extern const struct verb verb_data;
 extern const struct verb verb_run;
 extern const struct verb verb_import;
 extern const struct verb verb_merge;
@@ -24,9 +25,9 @@ extern const struct verb verb_version;
 extern const struct verb verb_help;
 
 const struct verb *const verbs[] = {
-    &verb_profile, &verb_evaluate, &verb_run,     &verb_import, &verb_merge,  &verb_analyze,
-    &verb_compare, &verb_info,     &verb_sql,     &verb_export, &verb_report, &verb_serve,
-    &verb_recover, &verb_check,    &verb_version, &verb_help,   NULL,
+    &verb_profile, &verb_evaluate, &verb_data,  &verb_run,     &verb_import, &verb_merge,
+    &verb_analyze, &verb_compare,  &verb_info,  &verb_sql,     &verb_export, &verb_report,
+    &verb_serve,   &verb_recover,  &verb_check, &verb_version, &verb_help,   NULL,
 };
 
 enum status verb_find(const char *name, const char *command, const struct verb **ret_verb, struct error *err)

@@ -2,7 +2,7 @@
 // SHA-256 by libcrypto, with the processor's instructions. Uses libcrypto's older functions: the newer interface would
 // link all providers, 3.8 MB in a static program.
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "manifests/model_files.h"
+#include "assets/checksum.h"
 
 #include "base/hex.h"
 #include "base/input_file.h"
@@ -41,14 +41,22 @@ void checksum_finish(struct checksum *checksum, char hex[CHECKSUM_TEXT_SIZE])
 enum status checksum_add_file(struct checksum *checksum, const char *path, struct error *err)
 {
   FILE *file = NULL;
-  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the model", &file, err));
+  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the file", &file, err));
   unsigned char *block = memory_new(1, BLOCK_BYTES);
   enum status status = STATUS_OK;
   for (size_t got = 0; (got = fread(block, 1, BLOCK_BYTES, file)) > 0;)
     checksum_add(checksum, block, got);
   if (ferror(file))
-    status = error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
+    status = error_set_errno(err, STATUS_INPUT, "cannot read the file", path, "another path");
   free(block);
   fclose(file);
+  return status;
+}
+
+enum status checksum_of_file(const char *path, char hex[CHECKSUM_TEXT_SIZE], struct error *err)
+{
+  struct checksum *checksum = checksum_start();
+  enum status status = checksum_add_file(checksum, path, err);
+  checksum_finish(checksum, hex);
   return status;
 }
