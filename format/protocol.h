@@ -3,7 +3,7 @@
 //
 // Runner arguments: --control-fd N --model PATH --predictor NAME --levels M/L --tracer-directory DIR --work-directory DIR
 //   [--library PATH] [--device DEVICE] [--threads N] [--affinity CPULIST] [--seed N] [--input NAME=FILE.npy]… [--dim NAME=N]…
-//   [--expect EXPECTATION]… [--profile-file] [--unfused] [--pin-algorithms]; the capture session comes by XSP_SESSION, further tracers by XSP_TRACERS.
+//   [--expect EXPECTATION]… [--profile-file] [--unfused] [--pin-algorithms] [--layer-outputs] [--values-fd N]; the capture session comes by XSP_SESSION, further tracers by XSP_TRACERS.
 //
 // Lines end with '\n', fields are separated by '\t'; '\t', '\n' and '\\' inside a field are written \t, \n, \\.
 //   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE NOTE DEVICE CLASS CUDNN   once, when the model is open; NOTE
@@ -13,13 +13,17 @@
 //   runner: done                                                  answers predict, prepare and flush
 //   xsp:    prepare BATCH                                         makes and fills the inputs, outside any prediction
 //   xsp:    picture PATH                                          a picture of the coming inference
-//   xsp:    infer WARMUP(0|1) OUTPUT                              predict, whose input is made of the pictures
-//   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done
+//   xsp:    infer WARMUP(0|1) [OUTPUT]                             predict, whose input is made of the pictures
+//   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done. Without OUTPUT none
 //   xsp:    load                                                  the pictures are prepared and kept
 //   xsp:    query WARMUP(0|1) ARRIVAL FIRST COUNT                 predict, whose input is COUNT kept ones from FIRST on, at ARRIVAL, in ns
 //           of CLOCK_MONOTONIC (0: at once); the model span gets the tag wait_ns, from ARRIVAL to its start
 //   xsp:    describe                                              what the model takes and gives, a line for each, then done
 //   runner: input|output NAME TYPE SHAPE                          TYPE: a number, 0 where it is unknown; SHAPE: "N,3,?", "-"
+//   runner: layer NAME TYPE OPERATOR                              a tensor between layers, with --layer-outputs
+//   xsp:    read input|output NAME                                a tensor of the last `infer`; "": its first output
+//   runner: tensor TYPE SHAPE BYTES                               its values are in the file of --values-fd; then done
+//   runner: unread WHY                                            it has none that can be read; then done
 //   xsp:    flush                                                 what the framework holds back is published
 //   xsp:    quit                                                  the runner closes the model and exits 0
 //

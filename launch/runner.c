@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/folder.h"
+#include "base/slice.h"
 #include "format/protocol.h"
 
 #include <errno.h>
@@ -185,14 +186,19 @@ static enum status something_else(const struct runner *runner, const char *answe
                    answer, request);
 }
 
+static enum status wait_done(struct runner *runner, const char *request, struct error *err)
+{
+  char answer[PROTOCOL_LINE_MAXIMUM];
+  char *fields[PROTOCOL_FIELDS];
+  size_t count = 0;
+  XSP_TRY(read_answer(runner, answer, fields, &count, err));
+  return strcmp(fields[0], "done") == 0 ? STATUS_OK : something_else(runner, fields[0], request, err);
+}
+
 static enum status ask(struct runner *runner, const char *const *fields, size_t count, struct error *err)
 {
   XSP_TRY(send_request(runner, fields, count, err));
-  char answer[PROTOCOL_LINE_MAXIMUM];
-  char *answer_fields[PROTOCOL_FIELDS];
-  size_t answer_count = 0;
-  XSP_TRY(read_answer(runner, answer, answer_fields, &answer_count, err));
-  return strcmp(answer_fields[0], "done") == 0 ? STATUS_OK : something_else(runner, answer_fields[0], fields[0], err);
+  return wait_done(runner, fields[0], err);
 }
 
 enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *context, struct error *err)
@@ -205,7 +211,7 @@ enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *
     XSP_TRY(read_answer(runner, answer, fields, &count, err));
     if (strcmp(fields[0], "done") == 0)
       return STATUS_OK;
-    if (count != 4 || (strcmp(fields[0], "input") != 0 && strcmp(fields[0], "output") != 0))
+    if (count != 4 || !text_is_one_of(fields[0], "input", "output", "layer"))
       return something_else(runner, fields[0], "describe", err);
     visit(context, fields[0], fields[1], (enum tensor_type)strtol(fields[2], NULL, 10), fields[3]);
   }
@@ -275,7 +281,8 @@ enum status runner_infer(struct runner *runner, const char *const *paths, size_t
                          const char *output, runner_score_fn visit, void *context, struct error *err)
 {
   XSP_TRY(send_pictures(runner, paths, count, err));
-  XSP_TRY(send_request(runner, (const char *const[]){"infer", kind == INFERENCE_WARMUP ? "1" : "0", output}, 3, err));
+  const char *request[] = {"infer", kind == INFERENCE_WARMUP ? "1" : "0", output};
+  XSP_TRY(send_request(runner, request, output != NULL ? 3 : 2, err));
   for (;;) {
     char answer[PROTOCOL_LINE_MAXIMUM];
     char *fields[PROTOCOL_FIELDS];
@@ -287,6 +294,65 @@ enum status runner_infer(struct runner *runner, const char *const *paths, size_t
       return something_else(runner, fields[0], "infer", err);
     visit(context, strtoul(fields[1], NULL, 10), strtoul(fields[2], NULL, 10), strtof(fields[3], NULL));
   }
+}
+
+// "1,3,224,224"; "": of a scalar. Returns how many bytes the values take; 0 where the fields make no sense, too.
+static size_t read_kind(const char *type, const char *shape, struct runner_tensor *tensor)
+{
+  long number = strtol(type, NULL, 10);
+  tensor->type = number > 0 && number < TENSOR_TYPES ? (enum tensor_type)number : 0;
+  size_t bytes = tensor_type_facts(tensor->type)->bytes;
+  for (const char *at = shape; *at != 0 && tensor->rank < TENSOR_MAXIMUM_RANK;) {
+    char *end = NULL;
+    long long size = strtoll(at, &end, 10);
+    if (end == at || size < 0 || (*end != 0 && *end != ',') || __builtin_mul_overflow(bytes, (size_t)size, &bytes))
+      return 0;
+    tensor->shape[tensor->rank++] = size;
+    at = end + (*end == ',');
+  }
+  return bytes;
+}
+
+static enum status read_values(struct runner *runner, struct runner_tensor *tensor, struct error *err)
+{
+  free(runner->data);
+  runner->data = malloc(tensor->size_bytes + 1); // never NULL by chance
+  if (runner->data == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read a tensor", runner->model_path, "a smaller --batch",
+                     "%zu bytes cannot be had", tensor->size_bytes);
+  tensor->data = runner->data;
+  for (size_t done = 0; done < tensor->size_bytes;) {
+    ssize_t got = pread(runner->values, (char *)runner->data + done, tensor->size_bytes - done, (off_t)done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return error_set(err, STATUS_SYSTEM, "cannot read a tensor", runner->model_path, NULL,
+                       "the runner wrote %zu bytes of %zu", done, tensor->size_bytes);
+    done += (size_t)got;
+  }
+  return STATUS_OK;
+}
+
+enum status runner_read(struct runner *runner, const char *kind, const char *name, struct runner_tensor *ret_tensor,
+                        struct error *err)
+{
+  *ret_tensor = (struct runner_tensor){0};
+  XSP_TRY(send_request(runner, (const char *const[]){"read", kind, name}, 3, err));
+  char answer[PROTOCOL_LINE_MAXIMUM];
+  char *fields[PROTOCOL_FIELDS];
+  size_t count = 0;
+  XSP_TRY(read_answer(runner, answer, fields, &count, err));
+  if (count == 2 && strcmp(fields[0], "unread") == 0) {
+    snprintf(ret_tensor->problem, sizeof ret_tensor->problem, "%s", fields[1]);
+  } else {
+    if (count != 4 || strcmp(fields[0], "tensor") != 0)
+      return something_else(runner, fields[0], "read", err);
+    ret_tensor->size_bytes = read_kind(fields[1], fields[2], ret_tensor);
+    if (ret_tensor->type == 0 || strtoull(fields[3], NULL, 10) != ret_tensor->size_bytes)
+      return something_else(runner, fields[2], "read", err);
+    XSP_TRY(read_values(runner, ret_tensor, err));
+  }
+  return wait_done(runner, "read", err);
 }
 
 enum status runner_flush(struct runner *runner, struct error *err)
@@ -305,7 +371,10 @@ void runner_close(struct runner *runner)
     close(runner->control);
   if (runner->output > 0)
     close(runner->output);
+  if (runner->values > 0)
+    close(runner->values);
+  free(runner->data);
   if (runner->work_directory[0] != 0)
     folder_remove_flat(runner->work_directory);
-  *runner = (struct runner){.control = -1, .output = -1};
+  *runner = (struct runner){.control = -1, .output = -1, .values = -1};
 }

@@ -31,6 +31,7 @@ struct runner_options {
   bool profile_file;
   bool unfused;
   bool pin_algorithms;    // also the variables for it
+  bool layer_outputs;     // tensors between layers can be read, where the framework hands them out
   const char *call_paths; // as in struct launch_options
   const char *cuda;       // the same
   unsigned timeout_s;     // per answer; 0: none
@@ -52,6 +53,8 @@ struct runner {
   pid_t process;
   int control; // socket; -1: closed
   int output;  // memfd with what the runner wrote to stderr
+  int values;  // memfd with the tensor that was read last
+  void *data;  // the tensor that runner_read returned last
   unsigned timeout_s;
   const volatile sig_atomic_t *interrupted; // borrowed; may be NULL
   const char *model_path;                   // borrowed, for errors
@@ -68,17 +71,30 @@ enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHE
 enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
 enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind,
                            struct error *err) MUST_CHECK;
-// One inference of pictures. `visit` gets the best classes of each: its number, the class's place among the scores, the score.
+// One inference of pictures. `output`: with the scores; "": the only one; NULL: none has any, and `visit` is not called.
+// `visit` gets the best classes of each: its number, the class's place among the scores, the score.
 typedef void (*runner_score_fn)(void *context, size_t item, size_t place, float score);
 enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
                          const char *output, runner_score_fn visit, void *context, struct error *err) MUST_CHECK;
+struct runner_tensor {
+  enum tensor_type type;
+  unsigned rank;
+  int64_t shape[TENSOR_MAXIMUM_RANK];
+  const void *data; // C order; valid until the next runner_read or runner_close
+  size_t size_bytes;
+  char problem[256]; // why the framework has no values for it; "": it has
+};
+// A tensor of the last runner_infer: `kind` "input" or "output" (also of those between layers), by its name; "": the first
+// output. Errors: STATUS_MEMORY, STATUS_SYSTEM (the answer makes no sense).
+enum status runner_read(struct runner *runner, const char *kind, const char *name, struct runner_tensor *ret_tensor,
+                        struct error *err) MUST_CHECK;
 // Prepares pictures and keeps them, after those that were loaded before.
 enum status runner_load(struct runner *runner, const char *const *paths, size_t count, struct error *err) MUST_CHECK;
 // One inference of `count` loaded pictures from `first` on, at `arrival_ns` of CLOCK_MONOTONIC, 0: at once.
 enum status runner_query(struct runner *runner, size_t first, size_t count, uint64_t arrival_ns,
                          enum runner_inference kind, struct error *err) MUST_CHECK;
 // Inputs and outputs of the opened model: `visit` gets "input" or "output", the name, type (0: unknown) and shape ("N,3,224",
-// "-": unknown).
+// "-": unknown); "layer" for a tensor between layers, whose operator's type takes the place of the shape.
 typedef void (*runner_visit_fn)(void *context, const char *kind, const char *name, enum tensor_type type,
                                 const char *shape);
 enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *context, struct error *err) MUST_CHECK;

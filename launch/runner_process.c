@@ -71,6 +71,9 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
     put(arguments, "--unfused");
   if (options->pin_algorithms)
     put(arguments, "--pin-algorithms");
+  if (options->layer_outputs)
+    put(arguments, "--layer-outputs");
+  put_option(arguments, "--values-fd", arena_format(arena, "%d", runner->values));
   (void)vector_add(&arguments->list);
 }
 
@@ -88,14 +91,15 @@ static void set_variable(const char *name, const char *value) // NULL: removes t
     unsetenv(name);
 }
 
-_Noreturn static void become(char **arguments, int output, int control)
+_Noreturn static void become(char **arguments, const struct runner *runner, int control)
 {
   int null_fd = open("/dev/null", O_RDONLY);
   if (null_fd >= 0)
     dup2(null_fd, 0);
-  dup2(output, 1); // a framework that prints must not write into our data
-  dup2(output, 2);
+  dup2(runner->output, 1); // a framework that prints must not write into our data
+  dup2(runner->output, 2);
   fcntl(control, F_SETFD, 0);
+  fcntl(runner->values, F_SETFD, 0);
   setpgid(0, 0); // Ctrl-C reaches xsp, which ends the runners in order
   signal(SIGINT, SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
@@ -125,6 +129,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   *runner = (struct runner){.levels = levels,
                             .control = -1,
                             .output = -1,
+                            .values = -1,
                             .timeout_s = options->timeout_s,
                             .model_path = options->model_path};
   runner->interrupted = options->interrupted;
@@ -134,6 +139,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
     return error_set_errno(err, STATUS_SYSTEM, "cannot make a socket pair", NULL, NULL);
   runner->control = pair[0];
   runner->output = memfd_create("xsp-runner-output", MFD_CLOEXEC);
+  runner->values = memfd_create("xsp-runner-values", MFD_CLOEXEC);
   struct arguments arguments = {0};
   put_arguments(&arguments, options, runner, pair[1]);
   pid_t process = fork();
@@ -149,7 +155,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
     set_variable("XSP_CALL_PATHS", options->call_paths);
     set_variable("XSP_CUDA", options->cuda);
     set_variable(METRICS_VARIABLE, levels.metrics ? "0" : NULL);
-    become(arguments.list.items, runner->output, pair[1]);
+    become(arguments.list.items, runner, pair[1]);
   }
   enum status status = STATUS_OK;
   if (process < 0)

@@ -83,6 +83,7 @@ struct predictor_options {
   bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
   bool pin_algorithms;          // the same algorithms in every process; its variables are set already
   bool unfused;                 // run the model's operators apart; only asked of a predictor that has_unfused
+  bool layer_outputs;           // hand out tensors between layers, too (predictor_model.layer_output_count)
   struct named_file *inputs;    // files with values of inputs (--input), for models that do not describe theirs
   size_t input_count;
 };
@@ -100,8 +101,13 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   const char *framework, *framework_version, *library_path;
   struct tensor_info *inputs;
   size_t input_count;
-  struct tensor_info *outputs; // NULL: not reported. Type 0: not reported
+  // NULL: not reported (by then; a program's are known after an inference). Type 0: not reported. After the model's own
+  // outputs come the tensors between its layers, in the order of execution, where options.layer_outputs asked for them and
+  // the predictor can hand them out.
+  struct tensor_info *outputs;
   size_t output_count;
+  size_t layer_output_count;
+  const char **layer_types; // by tensor between layers: the type of the operator that makes it
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
   const char *note;         // what else the trace records, one line ("inference precision bf16"); NULL: nothing
   const char *device;       // the framework's own name of what the model runs on; NULL: unknown
@@ -112,7 +118,7 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   struct xsp_context model_span;
   int64_t batch;                  // set by the runner before each prepare
   bool is_warmup, is_cold;        // set by the runner before each predict
-  bool keep_outputs;              // set by the runner before a predict after which it asks for outputs
+  bool keep_outputs;              // set by the runner before a refresh and predict after which it asks for outputs
   struct reported_times reported; // set by predict where the predictor tells_times
   // Ticks that xsp's own code has spent inside this process's inferences so far; NULL: none is called there.
   uint64_t (*own_ticks)(void);
@@ -179,10 +185,13 @@ struct predictor {
   // The inputs of the coming inferences, whenever they were made anew: their shapes may be others than before, their
   // memory stays until the next call. Outside any span: what a framework must rebuild for a shape belongs here. May be NULL.
   enum status (*prepare)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
+  // The inputs' memory has other values than before, their shapes are the same. Outside any span. May be NULL: predict reads
+  // them where they are.
+  enum status (*refresh)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
   // One inference; the caller has the model span open on this thread. Outputs are computed and dropped, unless keep_outputs.
   enum status (*predict)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
-  // One output of the last inference, which keep_outputs was set for: its data is valid until the next predict. Called outside
-  // the model span. NULL: this predictor does not hand out outputs.
+  // One output of the last inference, which keep_outputs was set for, with its type and shape: its data is valid until the next
+  // read_output or predict. Called outside the model span. NULL: this predictor does not hand out outputs.
   enum status (*read_output)(struct predictor_model *model, size_t number, struct tensor *ret_output,
                              struct error *err);
   // After the last predict of a batch of work: publish what the framework holds back (profile files). May be NULL.

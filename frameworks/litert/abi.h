@@ -12,7 +12,8 @@
 #define LITERT_CPU 1 // hardware accelerators, a mask
 #define LITERT_GPU 2
 #define LITERT_NPU 4
-#define LITERT_WRITE 1           // mode of a lock
+#define LITERT_READ 0 // mode of a lock
+#define LITERT_WRITE 1
 #define LITERT_RANKED 0          // a tensor's type id
 #define LITERT_NO_MEMORY 2       // status
 #define LITERT_KERNELS_BUILTIN 2 // kernel_mode: each operator by the interpreter's own kernels; 0: XNNPACK
@@ -44,6 +45,7 @@ typedef struct litert_opaque *litert_handle;
   X(GetNumSignatureOutputs, (litert_handle signature, size_t *))                                                       \
   X(GetSignatureInputName, (litert_handle signature, size_t, const char **))                                           \
   X(GetSignatureInputTensorByIndex, (litert_handle signature, size_t, litert_handle *))                                \
+  X(GetSignatureOutputName, (litert_handle signature, size_t, const char **))                                          \
   X(GetSignatureOutputTensorByIndex, (litert_handle signature, size_t, litert_handle *))                               \
   X(GetTensorTypeId, (litert_handle tensor, int *))                                                                    \
   X(GetRankedTensorType, (litert_handle tensor, struct litert_tensor_type *))                                          \

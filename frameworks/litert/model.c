@@ -18,7 +18,7 @@ enum status litert_check(struct predictor_state *state, struct arena *arena, str
   return STATUS_OK;
 }
 
-static enum tensor_type tensor_type_of(int element)
+enum tensor_type litert_tensor_type(int element)
 {
   static const enum tensor_type types[] = {
       [1] = TENSOR_FLOAT,   [2] = TENSOR_INT32,   [3] = TENSOR_UINT8,     [4] = TENSOR_INT64,   [6] = TENSOR_BOOL,
@@ -54,7 +54,7 @@ static enum status read_input(struct litert_state *state, struct arena *arena, s
   info->name = arena_copy(arena, name, strlen(name));
   struct litert_tensor_type *type = &state->input_types[number];
   XSP_TRY(read_type(state, tensor, info->name, type, err));
-  info->type = tensor_type_of(type->element);
+  info->type = litert_tensor_type(type->element);
   if (info->type == 0)
     return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                      "input \"%s\" has elements of a type that is not handled (TFLite's number %d)", info->name,
@@ -62,6 +62,21 @@ static enum status read_input(struct litert_state *state, struct arena *arena, s
   info->rank = type->layout.rank;
   for (unsigned i = 0; i < info->rank; i++)
     info->shape[i] = type->layout.dimensions[i] >= 0 ? type->layout.dimensions[i] : -1;
+  return STATUS_OK;
+}
+
+// Its shape follows from those of the inputs.
+static enum status read_output(struct litert_state *state, struct arena *arena, size_t number, struct tensor_info *info,
+                               struct error *err)
+{
+  const char *what = "cannot read the model's inputs and outputs", *name = NULL;
+  litert_handle tensor = NULL;
+  TRY_LITERT(state->api.GetSignatureOutputName(state->signature, number, &name), what);
+  TRY_LITERT(state->api.GetSignatureOutputTensorByIndex(state->signature, number, &tensor), what);
+  XSP_TRY(read_type(state, tensor, "an output", &state->output_types[number], err));
+  *info = (struct tensor_info){.name = arena_copy(arena, name, strlen(name)),
+                               .type = litert_tensor_type(state->output_types[number].element),
+                               .has_no_shape = true};
   return STATUS_OK;
 }
 
@@ -84,10 +99,9 @@ enum status litert_read_interface(struct litert_state *state, struct arena *aren
   model->input_count = inputs;
   for (size_t i = 0; i < inputs; i++)
     XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));
-  for (size_t i = 0; i < outputs; i++) {
-    litert_handle tensor = NULL;
-    TRY_LITERT(state->api.GetSignatureOutputTensorByIndex(state->signature, i, &tensor), what);
-    XSP_TRY(read_type(state, tensor, "an output", &state->output_types[i], err));
-  }
+  model->outputs = arena_alloc_array(arena, outputs + 1, sizeof *model->outputs);
+  model->output_count = outputs;
+  for (size_t i = 0; i < outputs; i++)
+    XSP_TRY(read_output(state, arena, i, &model->outputs[i], err));
   return STATUS_OK;
 }

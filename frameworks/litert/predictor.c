@@ -177,6 +177,15 @@ static void release_buffers(struct litert_state *state, litert_handle *buffers, 
   }
 }
 
+static enum status unlock(struct litert_state *state, struct error *err)
+{
+  litert_handle locked = state->locked;
+  state->locked = NULL;
+  if (locked != NULL)
+    TRY_LITERT(state->api.UnlockTensorBuffer(locked), "cannot read an output");
+  return STATUS_OK;
+}
+
 static enum status resize_input(struct litert_state *state, size_t number, const struct tensor *input,
                                 struct error *err)
 {
@@ -192,6 +201,16 @@ static enum status resize_input(struct litert_state *state, size_t number, const
     TRY_LITERT_CAPTURED(
         state->api.CompiledModelResizeInputTensor(state->compiled, 0, number, dimensions, input->info->rank),
         "cannot give the model's inputs these shapes");
+  return STATUS_OK;
+}
+
+static enum status fill_input(struct litert_state *state, size_t number, const struct tensor *input, struct error *err)
+{
+  const char *what = "cannot make an input";
+  void *memory = NULL;
+  TRY_LITERT(state->api.LockTensorBuffer(state->inputs[number], &memory, LITERT_WRITE), what);
+  memcpy(memory, input->data, input->size_bytes);
+  TRY_LITERT(state->api.UnlockTensorBuffer(state->inputs[number]), what);
   return STATUS_OK;
 }
 
@@ -211,17 +230,14 @@ static enum status make_input(struct litert_state *state, size_t number, const s
   if (size != input->size_bytes)
     return error_set(err, STATUS_INPUT, what, input->info->name, NULL, "LiteRT wants %zu bytes, the input has %zu",
                      size, input->size_bytes);
-  void *memory = NULL;
-  TRY_LITERT(state->api.LockTensorBuffer(state->inputs[number], &memory, LITERT_WRITE), what);
-  memcpy(memory, input->data, size);
-  TRY_LITERT(state->api.UnlockTensorBuffer(state->inputs[number]), what);
-  return STATUS_OK;
+  return fill_input(state, number, input, err);
 }
 
 static enum status litert_prepare(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
   struct litert_state *state = model->state;
   XSP_TRY(litert_flush(model, err));
+  XSP_TRY(unlock(state, err));
   release_buffers(state, state->inputs, state->input_count);
   release_buffers(state, state->outputs, state->output_count);
   for (size_t i = 0; i < state->input_count; i++)
@@ -246,6 +262,15 @@ static enum status litert_prepare(struct predictor_model *model, const struct te
   return STATUS_OK;
 }
 
+static enum status litert_refresh(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct litert_state *state = model->state;
+  XSP_TRY(unlock(state, err));
+  for (size_t i = 0; i < state->input_count; i++)
+    XSP_TRY(fill_input(state, i, &inputs[i], err));
+  return STATUS_OK;
+}
+
 // ---- predict --------------------------------------------------------------------------------------------------------
 
 static enum status litert_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
@@ -265,10 +290,29 @@ static enum status litert_predict(struct predictor_model *model, const struct te
   return STATUS_OK;
 }
 
+// Its memory is the buffer's, which stays locked until the next one is read.
+static enum status litert_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
+                                      struct error *err)
+{
+  const char *what = "cannot read an output";
+  struct litert_state *state = model->state;
+  const struct litert_layout *layout = &state->output_layouts[number];
+  XSP_TRY(unlock(state, err));
+  model->outputs[number].rank = layout->rank;
+  *ret_output = (struct tensor){.info = &model->outputs[number]};
+  for (unsigned i = 0; i < layout->rank; i++)
+    ret_output->shape[i] = layout->dimensions[i];
+  TRY_LITERT(state->api.GetTensorBufferPackedSize(state->outputs[number], &ret_output->size_bytes), what);
+  TRY_LITERT(state->api.LockTensorBuffer(state->outputs[number], &ret_output->data, LITERT_READ), what);
+  state->locked = state->outputs[number];
+  return STATUS_OK;
+}
+
 static void litert_close(struct predictor_model *model)
 {
   struct litert_state *state = model->state;
   (void)!litert_flush(model, NULL);
+  (void)!unlock(state, NULL);
   release_buffers(state, state->inputs, state->input_count);
   release_buffers(state, state->outputs, state->output_count);
   if (state->compiled != NULL)
@@ -288,6 +332,7 @@ const struct predictor predictor_litert = {
     .summary = "TFLite models in LiteRT (ai-edge-litert 2.3)",
     .extensions = ".tflite",
     .untold = "start,thread,name",
+    .tells_outputs = true,
     .has_devices = true,
     .has_unfused = true,
     .state_bytes = sizeof(struct litert_state),
@@ -295,7 +340,9 @@ const struct predictor predictor_litert = {
     .check = litert_check,
     .open = litert_open,
     .prepare = litert_prepare,
+    .refresh = litert_refresh,
     .predict = litert_predict,
+    .read_output = litert_read_output,
     .flush = litert_flush,
     .resume = litert_resume,
     .close = litert_close,

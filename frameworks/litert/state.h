@@ -20,6 +20,7 @@ struct litert_state {
   struct litert_tensor_type *input_types, *output_types; // in the caller's arena, as all arrays here
   struct litert_layout *output_layouts;
   litert_handle *inputs, *outputs; // buffers
+  litert_handle locked;            // the output that is being read; NULL: none
   struct litert_graph graph;       // where layers are recorded
   struct litert_work *work;        // by operator, for the shapes at hand, in work_arena
   struct arena work_arena;
@@ -51,6 +52,7 @@ enum status litert_failed(struct litert_state *state, int code, const char *what
   } while (0)
 
 // model.c
+enum tensor_type litert_tensor_type(int element); // of TFLite's number; 0: not handled
 enum status litert_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
 enum status litert_read_interface(struct litert_state *state, struct arena *arena, struct predictor_model *model,
                                   struct error *err) MUST_CHECK;

@@ -18,6 +18,9 @@ typedef struct mxnet_opaque *mxnet_handle;
   X(GetGPUCount, (int *))                                                                                              \
   X(PredCreate, (const char *symbol, const void *params, int params_size, int device, int device_id, uint32_t inputs,  \
                  const char **names, const uint32_t *shape_starts, const uint32_t *shapes, mxnet_handle *))            \
+  X(PredCreatePartialOut, (const char *symbol, const void *params, int params_size, int device, int device_id,         \
+                           uint32_t inputs, const char **names, const uint32_t *shape_starts, const uint32_t *shapes,  \
+                           uint32_t outputs, const char **output_names, mxnet_handle *))                               \
   X(PredSetInput, (mxnet_handle predictor, const char *name, const float *data, uint32_t count))                       \
   X(PredForward, (mxnet_handle predictor))                                                                             \
   X(PredGetOutputShape, (mxnet_handle predictor, uint32_t number, uint32_t * *shape, uint32_t * rank))                 \
@@ -28,7 +31,6 @@ typedef struct mxnet_opaque *mxnet_handle;
     (mxnet_handle list, uint32_t, const char **key, const float **data, const uint32_t **shape, uint32_t *rank))       \
   X(NDListFree, (mxnet_handle list))                                                                                   \
   X(SymbolCreateFromJSON, (const char *json, mxnet_handle *symbol))                                                    \
-  X(SymbolGetNumOutputs, (mxnet_handle symbol, uint32_t * count))                                                      \
   X(GenBackendSubgraph, (mxnet_handle symbol, const char *backend, mxnet_handle *fused))                               \
   X(SymbolSaveToJSON, (mxnet_handle symbol, const char **json))                                                        \
   X(SymbolGetInternals, (mxnet_handle symbol, mxnet_handle * internals))                                               \

@@ -177,11 +177,11 @@ enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model 
 }
 
 // The graph that MXNet executes: the model's after its subgraph backend has fused what it can.
-enum status mxnet_read_graph(struct mxnet_state *state, struct error *err)
+enum status mxnet_read_graph(struct mxnet_state *state, struct predictor_model *model, struct error *err)
 {
   mxnet_handle fused = NULL;
   TRY_MX(state->api.SymbolCreateFromJSON(state->symbol_text.data, &state->graph_handle), "cannot open model");
-  TRY_MX(state->api.SymbolGetNumOutputs(state->graph_handle, &state->output_count), "cannot open model");
+  XSP_TRY(mxnet_read_outputs(state, model, state->graph_handle, err));
   state->graph = state->symbol;
   const char *json = NULL;
   bool is_fused = !state->is_on_gpu && !state->common.options.unfused && state->common.has_layers &&

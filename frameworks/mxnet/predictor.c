@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OUTPUTS_MOST 4096u
 #define LIBRARY_ADVICE "pip install mxnet==1.9.1, or --library mxnet=PATH"
 
 static const struct predictor_function functions[] = {
@@ -128,12 +127,8 @@ static enum status mxnet_open(struct predictor_model *model, struct arena *arena
   XSP_TRY(choose_device(state, model, err));
   XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->common.options.model_path,
                             &state->pool, &state->symbol, err));
-  XSP_TRY(mxnet_read_graph(state, err));
-  if (state->output_count == 0 || state->output_count > OUTPUTS_MOST)
-    return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, NULL,
-                     "it has %u outputs", (unsigned)state->output_count);
+  XSP_TRY(mxnet_read_graph(state, model, err));
   state->outputs = arena_alloc_array(arena, state->output_count, sizeof *state->outputs);
-  state->output_sizes = arena_alloc_array(arena, state->output_count, sizeof *state->output_sizes);
   XSP_TRY(mxnet_read_inputs(state, model, err));
   return state->common.has_layers ? mxnet_configure_profiler(state, err) : STATUS_OK;
 }
@@ -146,9 +141,25 @@ static void release_predictor(struct mxnet_state *state)
     state->api.PredFree(state->predictor);
   state->predictor = NULL;
   for (uint32_t i = 0; i < state->output_count && state->outputs != NULL; i++) {
-    free(state->outputs[i]);
-    state->outputs[i] = NULL;
+    free(state->outputs[i].data);
+    state->outputs[i].data = NULL;
   }
+}
+
+static enum status make_predictor(struct mxnet_state *state, uint32_t count, const char **names, const uint32_t *starts,
+                                  const uint32_t *shapes, struct error *err)
+{
+  const struct mxnet_bytes *symbol = &state->symbol_text, *parameters = &state->parameter_bytes;
+  int device = state->is_on_gpu ? MXNET_GPU : MXNET_CPU;
+  int failed = !state->common.options.layer_outputs
+                   ? state->api.PredCreate(symbol->data, parameters->data, (int)parameters->length, device,
+                                           state->device_number, count, names, starts, shapes, &state->predictor)
+                   : state->api.PredCreatePartialOut(symbol->data, parameters->data, (int)parameters->length, device,
+                                                     state->device_number, count, names, starts, shapes,
+                                                     state->output_count, state->output_nodes, &state->predictor);
+  if (failed)
+    state->predictor = NULL;
+  return failed ? mxnet_failed(state, "cannot open model", err) : STATUS_OK;
 }
 
 static enum status create_predictor(struct mxnet_state *state, size_t count, const struct tensor *inputs,
@@ -171,18 +182,13 @@ static enum status create_predictor(struct mxnet_state *state, size_t count, con
     }
     starts[i + 1] = used;
   }
-  if (status == STATUS_OK &&
-      state->api.PredCreate(state->symbol_text.data, state->parameter_bytes.data, (int)state->parameter_bytes.length,
-                            state->is_on_gpu ? MXNET_GPU : MXNET_CPU, state->device_number, (uint32_t)count, names,
-                            starts, shapes, &state->predictor) != 0) {
-    state->predictor = NULL;
-    status = mxnet_failed(state, "cannot open model", err);
-  }
+  if (status == STATUS_OK)
+    status = make_predictor(state, (uint32_t)count, names, starts, shapes, err);
   arena_done(&arena);
   return status;
 }
 
-static enum status make_output(struct mxnet_state *state, uint32_t number, struct error *err)
+static enum status make_output(struct mxnet_state *state, uint32_t number, struct tensor_info *info, struct error *err)
 {
   uint32_t *shape = NULL, rank = 0;
   TRY_MX(state->api.PredGetOutputShape(state->predictor, number, &shape, &rank), "cannot make an output");
@@ -191,18 +197,23 @@ static enum status make_output(struct mxnet_state *state, uint32_t number, struc
     if (__builtin_mul_overflow(size, (size_t)shape[i], &size) || size > UINT32_MAX)
       return error_set(err, STATUS_INPUT, "cannot make an output", state->common.options.model_path, "a smaller batch",
                        "output %u is too large", (unsigned)number);
-  state->output_sizes[number] = (uint32_t)size;
-  state->outputs[number] = memory_new(size, sizeof(float));
+  if (rank > TENSOR_MAXIMUM_RANK)
+    return error_set(err, STATUS_INPUT, "cannot make an output", state->common.options.model_path, NULL,
+                     "output %u has %u dimensions", (unsigned)number, (unsigned)rank);
+  struct tensor *output = &state->outputs[number];
+  output->size_bytes = size * sizeof(float);
+  output->data = memory_new(size, sizeof(float));
+  info->rank = rank;
+  for (uint32_t i = 0; i < rank; i++)
+    output->shape[i] = shape[i];
+  output->info = info;
   return STATUS_OK;
 }
 
 // Inputs stay in the predictor from one inference to the next.
-static enum status mxnet_prepare(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+static enum status mxnet_refresh(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
   struct mxnet_state *state = model->state;
-  XSP_TRY(mxnet_flush(model, err));
-  release_predictor(state);
-  XSP_TRY(create_predictor(state, model->input_count, inputs, err));
   for (size_t i = 0; i < model->input_count; i++) {
     if (inputs[i].size_bytes / sizeof(float) > UINT32_MAX)
       return error_set(err, STATUS_INPUT, "cannot make an input", inputs[i].info->name, "a smaller batch",
@@ -211,8 +222,18 @@ static enum status mxnet_prepare(struct predictor_model *model, const struct ten
                                    (uint32_t)(inputs[i].size_bytes / sizeof(float))),
            "cannot make an input");
   }
+  return STATUS_OK;
+}
+
+static enum status mxnet_prepare(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct mxnet_state *state = model->state;
+  XSP_TRY(mxnet_flush(model, err));
+  release_predictor(state);
+  XSP_TRY(create_predictor(state, model->input_count, inputs, err));
+  XSP_TRY(mxnet_refresh(model, inputs, err));
   for (uint32_t i = 0; i < state->output_count; i++)
-    XSP_TRY(make_output(state, i, err));
+    XSP_TRY(make_output(state, i, &model->outputs[i], err));
   if (!state->common.has_layers)
     return STATUS_OK;
   arena_done(&state->work_arena);
@@ -239,11 +260,20 @@ static enum status mxnet_predict(struct predictor_model *model, const struct ten
   struct inference inference = {.model = model->model_span, .start_ns = realtime_ns()};
   TRY_MX(state->api.PredForward(state->predictor), "cannot run model");
   for (uint32_t i = 0; i < state->output_count; i++) // an inference ends here: execution is asynchronous
-    TRY_MX(state->api.PredGetOutput(state->predictor, i, state->outputs[i], state->output_sizes[i]),
+    TRY_MX(state->api.PredGetOutput(state->predictor, i, state->outputs[i].data,
+                                    (uint32_t)(state->outputs[i].size_bytes / sizeof(float))),
            "cannot run model");
   inference.end_ns = realtime_ns();
   if (state->common.has_layers)
     *vector_add(&state->waiting) = inference;
+  return STATUS_OK;
+}
+
+static enum status mxnet_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
+                                     struct error *err)
+{
+  (void)err;
+  *ret_output = ((struct mxnet_state *)model->state)->outputs[number];
   return STATUS_OK;
 }
 
@@ -270,6 +300,7 @@ const struct predictor predictor_mxnet = {
     .recognises = mxnet_recognises,
     .visit_files = mxnet_visit_files,
     .untold = MXNET_UNTOLD,
+    .tells_outputs = true,
     .pinned_by = "MXNET_ENFORCE_DETERMINISM, MXNET_CUDNN_AUTOTUNE_DEFAULT",
     .has_devices = true,
     .has_unfused = true,
@@ -278,7 +309,9 @@ const struct predictor predictor_mxnet = {
     .check = mxnet_check,
     .open = mxnet_open,
     .prepare = mxnet_prepare,
+    .refresh = mxnet_refresh,
     .predict = mxnet_predict,
+    .read_output = mxnet_read_output,
     .flush = mxnet_flush,
     .resume = mxnet_resume,
     .close = mxnet_close,

@@ -38,10 +38,10 @@ struct mxnet_state {
   size_t executed_count;
   struct mxnet_work *work; // by operator, for the shapes at hand, in work_arena
   struct arena work_arena;
-  uint32_t output_count;
+  uint32_t output_count;     // with those between layers
+  const char **output_nodes; // by output: its node
   mxnet_handle predictor;
-  float **outputs; // by output, owned
-  uint32_t *output_sizes;
+  struct tensor *outputs; // by output; their data is owned
   struct inferences waiting;
   struct layer_publisher *publisher;
 };
@@ -59,8 +59,12 @@ bool mxnet_recognises(const char *path);
 void mxnet_visit_files(const char *path, model_file_fn visit, void *context);
 enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *ret_bytes, struct error *err) MUST_CHECK;
 enum status mxnet_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
-enum status mxnet_read_graph(struct mxnet_state *state, struct error *err) MUST_CHECK;
+enum status mxnet_read_graph(struct mxnet_state *state, struct predictor_model *model, struct error *err) MUST_CHECK;
 enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model *model, struct error *err) MUST_CHECK;
+
+// outputs.c: of the graph as the file has it, before operators are fused. Fills the model's outputs and the state's counts.
+enum status mxnet_read_outputs(struct mxnet_state *state, struct predictor_model *model, mxnet_handle symbol,
+                               struct error *err) MUST_CHECK;
 
 // work.c: MXNet's own inference of shapes gives what operators read and write.
 // By node of `graph`, which was read from `symbol`, for inputs of these shapes. What MXNet cannot infer has no tags.

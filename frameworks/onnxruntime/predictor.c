@@ -2,6 +2,7 @@
 // ONNX Runtime through its C API, opened at run time. Called by the runner (open, predict, flush, resume, close) and by
 // `xsp check` (probe). Layers come from xsp's listener where the library is 1.25 or later, else from the profile file.
 // One thread, one model.
+#include "base/slice.h"
 #include "frameworks/onnxruntime/onnx.h"
 #include "frameworks/onnxruntime/profile.h"
 #include "frameworks/onnxruntime/state.h"
@@ -143,9 +144,8 @@ static enum status make_options(struct onnxruntime_state *state, struct arena *a
 
 static enum status make_session(struct onnxruntime_state *state, struct error *err)
 {
-  TRY_ORT(
-      state->api.create_session(state->env, state->common.options.model_path, state->session_options, &state->session),
-      "cannot open model");
+  TRY_ORT(state->api.create_session(state->env, state->path, state->session_options, &state->session),
+          "cannot open model");
   return STATUS_OK;
 }
 
@@ -190,10 +190,18 @@ static enum status onnxruntime_open(struct predictor_model *model, struct arena 
   TRY_ORT(state->api.create_cpu_memory_info(ORT_ALLOCATOR_ARENA, ORT_MEMORY_DEFAULT, &state->memory),
           "cannot start ONNX Runtime");
   XSP_TRY(make_options(state, arena, model, err));
+  struct onnx_layer *layers = NULL;
+  size_t layer_count = 0;
+  state->path = state->common.options.model_path;
+  if (state->common.options.layer_outputs && text_ends_with(state->path, ".onnx"))
+    XSP_TRY(onnx_file_layers(state->path, state->common.options.work_directory, arena, &state->path, &layers,
+                             &layer_count, err));
   XSP_TRY(make_session(state, err));
   if (state->route == ONNXRUNTIME_LISTENER)
     model->own_ticks = find_own_ticks(state);
-  return onnxruntime_read_interface(state, arena, model, err);
+  XSP_TRY(onnxruntime_read_interface(state, arena, model, err));
+  onnx_layers_announce(model, layers, layer_count, arena);
+  return STATUS_OK;
 }
 
 static enum status make_value(struct onnxruntime_state *state, const struct tensor *tensor,
@@ -246,12 +254,20 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
 static enum status read_shape(struct onnxruntime_state *state, const struct ort_tensor_info *info,
                               struct tensor *tensor, struct error *err)
 {
-  size_t rank = 0, bytes = tensor_type_facts(tensor->info->type)->bytes;
+  size_t rank = 0;
+  int type = 0;
+  TRY_ORT(state->api.element_type(info, &type), "cannot read an output");
   TRY_ORT(state->api.dimension_count(info, &rank), "cannot read an output");
   if (rank > TENSOR_MAXIMUM_RANK)
     return error_set(err, STATUS_INPUT, "cannot read an output", tensor->info->name, NULL,
                      "it has %zu dimensions, at most %d are handled", rank, TENSOR_MAXIMUM_RANK);
   TRY_ORT(state->api.dimensions(info, tensor->shape, rank), "cannot read an output");
+  state->read_output.type = (enum tensor_type)type;
+  state->read_output.rank = (unsigned)rank;
+  size_t bytes = tensor_type_facts(state->read_output.type)->bytes;
+  if (bytes == 0 || type == TENSOR_STRING)
+    return error_set(err, STATUS_INPUT, "cannot read an output", tensor->info->name, "another output",
+                     "it is not a tensor of numbers");
   for (size_t i = 0; i < rank; i++)
     bytes *= (size_t)tensor->shape[i];
   tensor->size_bytes = bytes;
@@ -263,10 +279,13 @@ static enum status onnxruntime_read_output(struct predictor_model *model, size_t
 {
   struct onnxruntime_state *state = model->state;
   struct ort_tensor_info *info = NULL;
-  *ret_output = (struct tensor){.info = &model->outputs[number]};
-  if (ret_output->info->type == 0 || ret_output->info->type == TENSOR_STRING)
+  state->read_output = model->outputs[number]; // the value has its type and shape
+  *ret_output = (struct tensor){.info = &state->read_output};
+  int is_tensor = 0;
+  TRY_ORT(state->api.is_tensor(state->outputs[number], &is_tensor), "cannot read an output");
+  if (!is_tensor)
     return error_set(err, STATUS_INPUT, "cannot read an output", ret_output->info->name, "another output",
-                     "it is not a tensor of numbers");
+                     "it is not a tensor");
   TRY_ORT(state->api.tensor_info_of_value(state->outputs[number], &info), "cannot read an output");
   enum status status = read_shape(state, info, ret_output, err);
   state->api.release_tensor_info(info);

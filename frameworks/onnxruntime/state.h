@@ -24,6 +24,8 @@ struct onnxruntime_state {
   size_t input_count, output_count;
   const char **input_names, **output_names; // in the caller's arena
   struct ort_value **inputs, **outputs;     // scratch of predict
+  const char *path;               // of the file that is opened: the model, or a copy that hands out its layers
+  struct tensor_info read_output; // of the output that was read last
   // Profile-file route: the inferences since the last flush.
   struct inferences waiting;
 };

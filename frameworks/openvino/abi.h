@@ -82,6 +82,9 @@ struct ov_tensor;
   X(int, infer_request_get_output_tensor_by_index, (const struct ov_infer_request *, size_t, struct ov_tensor **))     \
   X(int, tensor_data, (const struct ov_tensor *, void **))                                                             \
   X(int, tensor_get_byte_size, (const struct ov_tensor *, size_t *))                                                   \
+  X(int, tensor_get_shape, (const struct ov_tensor *, struct ov_shape *))                                              \
+  X(int, tensor_get_element_type, (const struct ov_tensor *, int *))                                                   \
+  X(int, shape_free, (struct ov_shape *))                                                                              \
   X(int, infer_request_infer, (struct ov_infer_request *))                                                             \
   X(int, infer_request_get_profiling_info, (const struct ov_infer_request *, struct ov_profiling_list *))              \
   X(void, infer_request_free, (struct ov_infer_request *))                                                             \

@@ -6,7 +6,7 @@
 
 #define SHIFTED_MAJOR 2024 // up to this one they are one more
 
-static enum tensor_type tensor_type_of(const struct openvino_state *state, int type)
+enum tensor_type openvino_tensor_type(const struct openvino_state *state, int type)
 {
   static const enum tensor_type types[] = {
       [1] = TENSOR_BOOL,    [2] = TENSOR_BFLOAT16, [3] = TENSOR_FLOAT16, [4] = TENSOR_FLOAT,   [5] = TENSOR_DOUBLE,
@@ -20,7 +20,7 @@ static enum tensor_type tensor_type_of(const struct openvino_state *state, int t
 static int ov_type_of(const struct openvino_state *state, enum tensor_type type)
 {
   for (int number = 0; number < 64; number++)
-    if (tensor_type_of(state, number) == type)
+    if (openvino_tensor_type(state, number) == type)
       return number;
   return 0;
 }
@@ -64,7 +64,7 @@ static enum status read_input(struct openvino_state *state, const struct ov_port
   int type = 0;
   int64_t rank = 0;
   TRY_OV(state->api.port_get_element_type(port, &type), what);
-  info->type = tensor_type_of(state, type);
+  info->type = openvino_tensor_type(state, type);
   if (info->type == 0)
     return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                      "input \"%s\" has elements of a type that is not handled (OpenVINO's number %d)", info->name,
@@ -87,7 +87,7 @@ static enum status read_output(struct openvino_state *state, const struct ov_por
   int type = 0;
   int64_t rank = 0;
   TRY_OV(state->api.port_get_element_type(port, &type), "cannot read the model's outputs");
-  info->type = tensor_type_of(state, type);
+  info->type = openvino_tensor_type(state, type);
   XSP_TRY(read_shape(state, port, info, &rank, err));
   info->has_no_shape = rank < 0 || rank > TENSOR_MAXIMUM_RANK;
   return STATUS_OK;

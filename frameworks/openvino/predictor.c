@@ -5,6 +5,8 @@
 #include "frameworks/openvino/state.h"
 
 #include "base/clock.h"
+#include "base/slice.h"
+#include "frameworks/onnxruntime/onnx.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -166,10 +168,16 @@ static enum status openvino_open(struct predictor_model *model, struct arena *ar
   openvino_choose_route(state, model);
   if (state->note[0] != 0)
     model->note = state->note;
-  TRY_OV(state->api.core_read_model(state->core, state->common.options.model_path, state->common.options.weights_path,
-                                    &state->model),
+  struct onnx_layer *layers = NULL;
+  size_t layer_count = 0;
+  const char *path = state->common.options.model_path;
+  if (state->common.options.layer_outputs && text_ends_with(path, ".onnx"))
+    XSP_TRY(onnx_file_layers(path, state->common.options.work_directory, arena, &path, &layers, &layer_count, err));
+  TRY_OV(state->api.core_read_model(state->core, path, state->common.options.weights_path, &state->model),
          "cannot open model");
-  return openvino_read_inputs(state, arena, model, err);
+  XSP_TRY(openvino_read_inputs(state, arena, model, err));
+  onnx_layers_announce(model, layers, layer_count, arena);
+  return STATUS_OK;
 }
 
 // ---- prepare: for the shapes at hand --------------------------------------------------------------------------------
@@ -235,6 +243,25 @@ static enum status openvino_predict(struct predictor_model *model, const struct 
   return status;
 }
 
+static enum status read_kind(struct openvino_state *state, const struct ov_tensor *tensor, struct tensor *output,
+                             struct error *err)
+{
+  static const char what[] = "cannot read an output";
+  struct ov_shape shape = {0};
+  int type = 0;
+  TRY_OV(state->api.tensor_get_element_type(tensor, &type), what);
+  TRY_OV(state->api.tensor_get_shape(tensor, &shape), what);
+  state->read_output.type = openvino_tensor_type(state, type);
+  state->read_output.rank = shape.rank >= 0 && shape.rank <= TENSOR_MAXIMUM_RANK ? (unsigned)shape.rank : 0;
+  bool is_known = shape.rank == state->read_output.rank && state->read_output.type != 0;
+  for (unsigned i = 0; i < state->read_output.rank; i++)
+    output->shape[i] = shape.dimensions[i];
+  state->api.shape_free(&shape);
+  return is_known ? STATUS_OK
+                  : error_set(err, STATUS_INPUT, what, output->info->name, NULL,
+                              "its elements are of a type that is not handled, or it has too many dimensions");
+}
+
 // The request owns the memory until its next inference.
 static enum status openvino_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
                                         struct error *err)
@@ -242,12 +269,15 @@ static enum status openvino_read_output(struct predictor_model *model, size_t nu
   static const char what[] = "cannot read an output";
   struct openvino_state *state = model->state;
   struct ov_tensor *tensor = NULL;
-  *ret_output = (struct tensor){.info = &model->outputs[number]};
+  state->read_output = model->outputs[number]; // the tensor has its type and shape
+  *ret_output = (struct tensor){.info = &state->read_output};
   TRY_OV(state->api.infer_request_get_output_tensor_by_index(state->request, number, &tensor), what);
-  bool has_failed = state->api.tensor_data(tensor, &ret_output->data) != 0 ||
-                    state->api.tensor_get_byte_size(tensor, &ret_output->size_bytes) != 0;
+  enum status status = read_kind(state, tensor, ret_output, err);
+  if (status == STATUS_OK && (state->api.tensor_data(tensor, &ret_output->data) != 0 ||
+                              state->api.tensor_get_byte_size(tensor, &ret_output->size_bytes) != 0))
+    status = openvino_failed(state, what, err);
   state->api.tensor_free(tensor);
-  return has_failed ? openvino_failed(state, what, err) : STATUS_OK;
+  return status;
 }
 
 // A build of OpenVINO that announces no nodes, though its version says so, is found out by its first inference.

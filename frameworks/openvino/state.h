@@ -27,6 +27,7 @@ struct openvino_state {
   size_t input_count;
   struct ov_tensor **tensors; // the request's inputs, over the runner's memory; in the caller's arena
   const struct tensor *inputs;
+  struct tensor_info read_output; // of the output that was read last
   bool is_dynamic;
   // Of the compiled model
   struct arena node_arena;
@@ -49,6 +50,7 @@ enum status openvino_failed(struct openvino_state *state, const char *what, stru
   } while (0)
 
 // inputs.c
+enum tensor_type openvino_tensor_type(const struct openvino_state *state, int type); // 0: not handled
 enum status openvino_read_inputs(struct openvino_state *state, struct arena *arena, struct predictor_model *model,
                                  struct error *err) MUST_CHECK;
 enum status openvino_reshape(struct openvino_state *state, const struct tensor *inputs, struct error *err) MUST_CHECK;

@@ -83,7 +83,7 @@ static bool read_untold(struct program_reader *reader, void *target)
   return program_read_array(reader, sizeof untold_names / sizeof untold_names[0], read_untold_one, target);
 }
 
-static bool read_type(struct program_reader *reader, void *target)
+bool program_read_type(struct program_reader *reader, void *target)
 {
   const char *name = NULL;
   if (!program_read_text(reader, &name))
@@ -115,7 +115,7 @@ static bool read_input(struct program_reader *reader, void *target, size_t at)
   struct tensor_info *info = &facts->inputs[at];
   struct program_field fields[] = {
       {.name = "name", .read = program_read_name, .target = &info->name, .is_required = true},
-      {.name = "type", .read = read_type, .target = &info->type, .is_required = true},
+      {.name = "type", .read = program_read_type, .target = &info->type, .is_required = true},
       {.name = "shape", .read = read_input_shape, .target = info, .is_required = true},
   };
   if (!program_read_object(reader, fields, sizeof fields / sizeof fields[0]))

@@ -9,11 +9,14 @@
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/common/predictor.h"
 
-#define PROGRAM_VERSION 1
+#define PROGRAM_VERSION 2
+#define PROGRAM_OUTPUTS_VERSION 2            // has outputs
 #define PROGRAM_LINE_MOST ((size_t)16 << 20) // bytes of an answer
 #define PROGRAM_TEXT_MOST 1024               // of any text in it
 #define PROGRAM_NAME_MOST 31                 // of the framework's name: it is the spans' tracer
 #define PROGRAM_INPUTS_MOST 1024
+#define PROGRAM_OUTPUTS_MOST 65536 // with those between layers
+#define PROGRAM_OUTPUT_BYTES_MOST (INT64_C(1) << 36)
 #define PROGRAM_LAYERS_MOST 65536
 #define PROGRAM_TAGS_MOST 16 // of a layer, without its thread
 
@@ -35,15 +38,24 @@ struct program_facts { // the answer to `open`; what it points to lies in the ar
 };
 
 struct program_question { // what a prediction's answer is held against
-  bool wants_layers;
+  bool wants_layers, wants_outputs;
   unsigned untold;
   uint64_t sent_ns, received_ns; // on the program's clock: all its times lie between
+};
+
+struct program_output {
+  struct tensor_info info; // all sizes are known
+  const char *layer_type;  // of the operator that makes a tensor between layers; NULL: an output of the model
+  int64_t offset;          // in the file of outputs
+  size_t size_bytes;
 };
 
 struct program_prediction {
   struct predictor_interval model, preprocess, postprocess;
   struct layer_report *layers;
   size_t layer_count;
+  struct program_output *outputs; // the model's own, then those between layers
+  size_t output_count;
 };
 
 // `program` names it in errors. Errors: STATUS_INPUT, STATUS_MEMORY.

@@ -245,6 +245,10 @@ enum status program_read_prediction(const char *line, size_t length, const char 
       {.name = "preprocess", .read = read_interval, .target = &ret_prediction->preprocess},
       {.name = "postprocess", .read = read_interval, .target = &ret_prediction->postprocess},
       {.name = "layers", .read = read_layers, .target = ret_prediction, .is_required = question->wants_layers},
+      {.name = "outputs",
+       .read = program_read_outputs,
+       .target = ret_prediction,
+       .is_required = question->wants_outputs},
   };
   enum status status = program_read_answer(&reader, line, length, fields, sizeof fields / sizeof fields[0]);
   if (status == STATUS_OK)

@@ -75,7 +75,7 @@ static bool is_set_by(const char *const *list, const char *entry)
 }
 
 // The runner's own environment with the descriptors. Without the session, unless the program is its guest.
-static char **make_environment(const struct program_command *command, char *socket_text, char *inputs_text)
+static char **make_environment(const struct program_command *command, char texts[3][48])
 {
   static const char *const no_guest[] = {"XSP_SESSION=", "XSP_TRACERS=", NULL};
   const char *const *guest = command->guest_variables;
@@ -84,19 +84,20 @@ static char **make_environment(const struct program_command *command, char *sock
     count++;
   while (guest != NULL && guest[guest_count] != NULL)
     guest_count++;
-  char **list = memory_new(count + guest_count + 3, sizeof *list);
+  char **list = memory_new(count + guest_count + 4, sizeof *list);
   for (size_t i = 0; i < count; i++)
     if (!is_set_by(guest != NULL ? guest : no_guest, environ[i]) && strncmp(environ[i], "XSP_PREDICTOR_", 14) != 0)
       list[kept++] = environ[i];
   for (size_t i = 0; i < guest_count; i++)
     list[kept++] = (char *)(uintptr_t)guest[i];
-  list[kept++] = socket_text;
-  list[kept++] = inputs_text;
+  for (size_t i = 0; i < 3; i++)
+    list[kept++] = texts[i];
   return list;
 }
 
-__attribute__((noreturn)) static void child_main(const char *const *arguments, char **environment, int socket_fd,
-                                                 int inputs_fd, int report_fd, pid_t parent)
+__attribute__((noreturn)) static void child_main(const char *const *arguments, char **environment,
+                                                 const struct program *program, int socket_fd, int report_fd,
+                                                 pid_t parent)
 {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -104,7 +105,8 @@ __attribute__((noreturn)) static void child_main(const char *const *arguments, c
     _exit(127);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   fcntl(socket_fd, F_SETFD, 0);
-  fcntl(inputs_fd, F_SETFD, 0);
+  fcntl(program->inputs, F_SETFD, 0);
+  fcntl(program->outputs, F_SETFD, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -177,20 +179,23 @@ static off_t talk_size(void)
 enum status program_start(const struct program_command *command, struct program *ret_program, struct error *err)
 {
   const char *what = "cannot start the predictor program", *path = command->path;
-  *ret_program = (struct program){.path = path, .socket = -1, .inputs = -1, .guarded = -1, .talk_start = talk_size()};
+  *ret_program = (struct program){
+      .path = path, .socket = -1, .inputs = -1, .outputs = -1, .guarded = -1, .talk_start = talk_size()};
   buf_init(&ret_program->line, PROGRAM_LINE_MOST + READ_BYTES);
   char real[PATH_MAX];
   const char *arguments[3];
   XSP_TRY(find_command(command, real, arguments, err));
   int pair[2], report[2];
   if ((ret_program->inputs = memfd_create("xsp-inputs", MFD_CLOEXEC)) < 0 ||
+      (ret_program->outputs = memfd_create("xsp-outputs", MFD_CLOEXEC)) < 0 ||
       socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
   ret_program->socket = pair[0];
-  char socket_text[48], inputs_text[48];
-  snprintf(socket_text, sizeof socket_text, "XSP_PREDICTOR_FD=%d", pair[1]);
-  snprintf(inputs_text, sizeof inputs_text, "XSP_PREDICTOR_INPUTS_FD=%d", ret_program->inputs);
-  char **environment = make_environment(command, socket_text, inputs_text);
+  char texts[3][48];
+  snprintf(texts[0], sizeof texts[0], "XSP_PREDICTOR_FD=%d", pair[1]);
+  snprintf(texts[1], sizeof texts[1], "XSP_PREDICTOR_INPUTS_FD=%d", ret_program->inputs);
+  snprintf(texts[2], sizeof texts[2], "XSP_PREDICTOR_OUTPUTS_FD=%d", ret_program->outputs);
+  char **environment = make_environment(command, texts);
   if (pipe2(report, O_CLOEXEC) != 0) {
     free(environment);
     close(pair[1]);
@@ -198,7 +203,7 @@ enum status program_start(const struct program_command *command, struct program 
   }
   pid_t parent = getpid(), process = fork();
   if (process == 0)
-    child_main(arguments, environment, pair[1], ret_program->inputs, report[1], parent);
+    child_main(arguments, environment, ret_program, pair[1], report[1], parent);
   enum status status = STATUS_OK;
   if (process < 0)
     status = error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
@@ -300,10 +305,12 @@ void program_end(struct program *program)
     close(program->socket);
   if (program->inputs >= 0)
     close(program->inputs);
+  if (program->outputs >= 0)
+    close(program->outputs);
   if (program->guarded >= 0)
     close(program->guarded);
   buf_done(&program->line);
-  *program = (struct program){.socket = -1, .inputs = -1, .guarded = -1};
+  *program = (struct program){.socket = -1, .inputs = -1, .outputs = -1, .guarded = -1};
 }
 
 // ---- a request and its answer ----------------------------------------------------------------------------------------

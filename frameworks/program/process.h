@@ -27,6 +27,7 @@ struct program {
   int guarded;      // held open as long as we live; -1: none
   int socket;       // -1: none
   int inputs;       // file in memory, shared with the program; -1: none
+  int outputs;      // the same, written by it
   off_t talk_start; // where in stderr's file its words begin
   struct buf line;  // the answer at hand
 };

@@ -39,11 +39,13 @@ bool program_read_text(struct program_reader *reader, void *target); // const ch
 bool program_read_name(struct program_reader *reader, void *target); // the same, not empty
 bool program_read_number(struct program_reader *reader, int64_t least, int64_t most, int64_t *ret_number);
 bool program_read_count(struct program_reader *reader, void *target); // int64_t, not negative
+bool program_read_type(struct program_reader *reader, void *target);  // enum tensor_type
 // Calls `read` at each value of an array; at most `most` of them.
 bool program_read_array(struct program_reader *reader, size_t most,
                         bool (*read)(struct program_reader *reader, void *target, size_t at), void *target);
 bool program_read_object(struct program_reader *reader, struct program_field *fields, size_t count);
 // The whole line: an object of these fields, or a refusal, which becomes the error.
+bool program_read_outputs(struct program_reader *reader, void *target); // outputs.c; struct program_prediction
 enum status program_read_answer(struct program_reader *reader, const char *line, size_t length,
                                 struct program_field *fields, size_t count) MUST_CHECK;
 

@@ -43,6 +43,8 @@ static enum status ask_open(struct program_state *state, const struct predictor_
   json_member_string(&json, "model", is_file ? real : options->model_path);
   json_member_bool(&json, "layers", state->common.has_layers && !state->is_guest);
   json_member_int(&json, "threads", options->threads);
+  if (options->layer_outputs)
+    json_member_bool(&json, "layer_outputs", true);
   if (state->is_guest) {
     json_member_int(&json, "levels", options->level_mask);
     json_member_object(&json, "given");
@@ -73,7 +75,7 @@ enum status program_open(struct predictor_model *model, const struct program_com
                          struct error *err)
 {
   struct program_state *state = model->state;
-  state->program = (struct program){.socket = -1, .inputs = -1, .guarded = -1};
+  state->program = (struct program){.socket = -1, .inputs = -1, .outputs = -1, .guarded = -1};
   buf_init(&state->request, REQUEST_MOST);
   state->path = command->path;
   state->is_guest = command->guest_variables != NULL;
@@ -176,11 +178,17 @@ enum status program_predict(struct predictor_model *model, const struct tensor *
   (void)inputs; // handed over by prepare
   struct program_state *state = model->state;
   struct program_question question = {.wants_layers = state->common.has_layers && !state->is_guest,
+                                      .wants_outputs = model->keep_outputs,
                                       .untold = state->facts.untold};
+  if (model->keep_outputs && state->facts.version < PROGRAM_OUTPUTS_VERSION)
+    return error_set(err, STATUS_INPUT, "cannot read outputs", state->path, "docs/predictor_protocol.md",
+                     "the program speaks version %d of the protocol, which has no outputs", (int)state->facts.version);
   struct json_writer json;
   begin_request(state, &json, "predict");
   if (state->is_guest)
     describe_span(&json, model);
+  if (model->keep_outputs)
+    json_member_bool(&json, "outputs", true);
   end_request(state, &json);
   uint64_t begin_ns = clock_now_ns(CLOCK_MONOTONIC);
   clockid_t clock = state->facts.is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC;
@@ -192,9 +200,11 @@ enum status program_predict(struct predictor_model *model, const struct tensor *
   enum status status = program_read_prediction(state->program.line.data, state->program.line.length, state->path,
                                                &question, &state->arena, prediction, err);
   if (status != STATUS_OK) {
-    prediction->layer_count = 0;
+    *prediction = (struct program_prediction){0};
     return status;
   }
+  if (model->keep_outputs)
+    program_announce_outputs(model);
   state->start_ns = begin_ns + (prediction->model.start_ns - question.sent_ns);
   model->reported.model = prediction->model;
   model->reported.preprocess = prediction->preprocess;
@@ -211,6 +221,8 @@ enum status program_flush(struct predictor_model *model, struct error *err)
   enum status status = layer_publish(state->publisher, prediction->layers, prediction->layer_count, model->model_span,
                                      state->start_ns, err);
   *prediction = (struct program_prediction){0};
+  model->outputs = NULL;
+  model->output_count = model->layer_output_count = 0;
   arena_done(&state->arena);
   return status;
 }
@@ -223,5 +235,6 @@ void program_close(struct predictor_model *model)
   program_end(&state->program);
   arena_done(&state->arena);
   buf_done(&state->request);
+  free(state->output);
   layer_publisher_free(state->publisher);
 }

@@ -20,6 +20,7 @@ struct program_state {
   struct arena arena;
   struct program_prediction prediction;
   uint64_t start_ns; // when it began, CLOCK_MONOTONIC
+  void *output;      // values of the one that was read last; owned
   struct layer_publisher *publisher;
 };
 
@@ -28,6 +29,10 @@ enum status program_open(struct predictor_model *model, const struct program_com
                          struct error *err) MUST_CHECK;
 enum status program_prepare(struct predictor_model *model, const struct tensor *inputs, struct error *err) MUST_CHECK;
 enum status program_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err) MUST_CHECK;
+// outputs.c
+void program_announce_outputs(struct predictor_model *model); // those of the last prediction
+enum status program_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
+                                struct error *err) MUST_CHECK;
 enum status program_flush(struct predictor_model *model, struct error *err) MUST_CHECK;
 void program_close(struct predictor_model *model);
 

@@ -155,7 +155,7 @@ static enum status pytorch_open(struct predictor_model *model, struct arena *are
 {
   struct state *state = model->state;
   const struct predictor_options *options = &state->program.common.options;
-  state->program.program = (struct program){.socket = -1, .inputs = -1, .guarded = -1};
+  state->program.program = (struct program){.socket = -1, .inputs = -1, .outputs = -1, .guarded = -1};
   XSP_TRY(find_interpreter(options->library_path, state->interpreter, err));
   XSP_TRY(make_guest(state, arena, err));
   state->command = (struct program_command){
@@ -197,6 +197,8 @@ const struct predictor predictor_pytorch = {
     .probe = pytorch_probe,
     .open = pytorch_open,
     .prepare = pytorch_prepare,
+    .refresh = pytorch_prepare,
     .predict = pytorch_predict,
+    .read_output = program_read_output,
     .close = program_close,
 };

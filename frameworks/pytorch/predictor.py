@@ -22,6 +22,9 @@ LEVEL_MODEL = 1
 RETURNS = "a function that returns a torch.nn.Module, or the module and its example inputs"
 
 
+KINDS = re.compile(r"bfloat16|bool|float(16|32|64)|u?int(8|16|32|64)")  # of tensors that the protocol has
+
+
 class Refusal(Exception):
     """What xsp reports; an advice follows "; try: "."""
 
@@ -64,6 +67,10 @@ class Spans:
         self.library.xsp_tracers_flush()  # what belongs to this inference is read before the next
 
 
+def kind_of(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
 # ---- what the module is called with ------------------------------------------------------------------------------------------
 class Input:
     """A tensor that the module takes. Its values are the example's, if there is one, unless the user gives others."""
@@ -72,8 +79,8 @@ class Input:
         self.name, self.dtype, self.shape, self.example = name, dtype, shape, example
 
     def describe(self):
-        kind = str(self.dtype).removeprefix("torch.")
-        if not re.fullmatch(r"bfloat16|bool|float(16|32|64)|u?int(8|16|32|64)", kind):
+        kind = kind_of(self.dtype)
+        if not KINDS.fullmatch(kind):
             raise Refusal(f"input {self.name} has elements of type {kind}, which no input of xsp has")
         return {"name": self.name, "type": kind, "shape": self.shape}
 
@@ -256,7 +263,32 @@ def open_function(source, function):
 
 
 # ---- the requests --------------------------------------------------------------------------------------------------------------
+def named_tensors(name, value):
+    flat = pytree.tree_flatten(value)[0]
+    return [(name if len(flat) == 1 else f"{name}.{place}", leaf) for place, leaf in enumerate(flat)
+            if isinstance(leaf, torch.Tensor) and KINDS.fullmatch(kind_of(leaf.dtype))]
+
+
+def write_outputs(outputs, layers):
+    """Into the file that xsp reads; what the answer has of them."""
+    file, offset, infos = int(os.environ["XSP_PREDICTOR_OUTPUTS_FD"]), 0, []
+    os.ftruncate(file, 0)
+    for name, tensor, *kind in [*outputs, *layers]:
+        tensor = tensor.detach().cpu().contiguous()
+        size = tensor.numel() * tensor.element_size()
+        written = 0
+        while written < size:
+            written += os.pwrite(file, ctypes.string_at(tensor.data_ptr() + written, min(size - written, 1 << 26)), offset + written)
+        infos.append({"name": name, "type": kind_of(tensor.dtype), "shape": list(tensor.shape), "offset": offset,
+                      **({"layer_type": kind[0]} if kind else {})})
+        offset += -(-size // 64) * 64
+    return infos
+
+
 class Predictor:
+    def __init__(self):
+        self.layers = []  # (name, tensor, type of its module), where they are asked for
+
     def open(self, request):
         global torch, pytree
         import torch
@@ -271,7 +303,9 @@ class Predictor:
             source, _, name = model.rpartition(":")
             self.module, self.inputs = open_function(source, name)
         self.spans = Spans(name, request["levels"])
-        return {"version": 1, "framework": "pytorch", "framework_version": torch.__version__, "clock": "monotonic",
+        if request.get("layer_outputs"):
+            self.keep_layers()
+        return {"version": 2, "framework": "pytorch", "framework_version": torch.__version__, "clock": "monotonic",
                 "inputs": [item.describe() for item in self.inputs.inputs.values()]}
 
     def prepare(self, request):
@@ -285,8 +319,20 @@ class Predictor:
             output = self.module(*self.arguments, **self.keywords)
             end_ticks, end = self.spans.ticks(), monotonic_ns()
         self.spans.publish(start_ticks, end_ticks, request["span"])
-        del output
-        return {"start": start, "end": end}
+        answer = {"start": start, "end": end}
+        if request.get("outputs"):
+            answer["outputs"] = write_outputs(named_tensors("output", output), self.layers)
+        self.layers.clear()
+        return answer
+
+    def keep_layers(self):
+        """What each module without modules of its own returns. TorchScript calls its modules without hooks."""
+        def keep(name, kind):  # a copy: the next module may work in place
+            return lambda module, arguments, output: self.layers.extend(
+                (part, tensor.detach().clone(), kind) for part, tensor in named_tensors(name, output))
+        for name, module in self.module.named_modules():
+            if not any(True for _ in module.children()) and not isinstance(module, torch.jit.ScriptModule):
+                module.register_forward_hook(keep(name, type(module).__name__))
 
 
 def one_line(error):

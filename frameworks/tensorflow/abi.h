@@ -57,6 +57,8 @@ struct tf_string { // opaque, 24 bytes
   X(void, StringInit, (struct tf_string *))                                                                            \
   X(size_t, TensorByteSize, (const void *))                                                                            \
   X(int, TensorType, (const void *))                                                                                   \
+  X(int, NumDims, (const void *))                                                                                      \
+  X(int64_t, Dim, (const void *, int))                                                                                 \
   X(void, StringDealloc, (struct tf_string *))                                                                         \
   X(void, StringCopy, (struct tf_string *, const char *, size_t))                                                      \
   X(void, SessionRun,                                                                                                  \

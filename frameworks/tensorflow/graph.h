@@ -76,6 +76,8 @@ struct tensorflow_model {
   const char *signature;                    // NULL: a frozen graph
   struct tensorflow_port *inputs, *outputs; // by name
   size_t input_count, output_count;
+  struct tensorflow_port *layers; // of a frozen graph: first outputs of the nodes between, in the file's order
+  size_t layer_count;
 };
 
 // A frozen graph: inputs are its Placeholders, outputs the nodes after them that nothing consumes.

@@ -95,6 +95,7 @@ bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *aren
   struct flow flow;
   ret_model->inputs = arena_alloc_array(arena, graph->count + 1, sizeof *ret_model->inputs);
   ret_model->outputs = arena_alloc_array(arena, graph->count + 1, sizeof *ret_model->outputs);
+  ret_model->layers = arena_alloc_array(arena, graph->count + 1, sizeof *ret_model->layers);
   if (!make_flow(graph, arena, &flow)) {
     *ret_problem = "the graph has too many edges";
     return false;
@@ -105,7 +106,11 @@ bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *aren
     struct tensorflow_port port = {node->name, node->name, 0, node->type, node->shape};
     if (strcmp(node->op, "Placeholder") == 0)
       ret_model->inputs[ret_model->input_count++] = port;
-    else if (!flow.is_consumed[i] && flow.is_fed[i] && !has_no_output(node->op))
+    else if (!flow.is_fed[i] || has_no_output(node->op))
+      continue;
+    else if (flow.is_consumed[i])
+      ret_model->layers[ret_model->layer_count++] = port;
+    else
       ret_model->outputs[ret_model->output_count++] = port;
   }
   if (graph->count == 0)

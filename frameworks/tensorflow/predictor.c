@@ -167,15 +167,23 @@ static void release_outputs(struct tensorflow_state *state)
   }
 }
 
+// A tensor may be a copy of the values before.
+static enum status tensorflow_refresh(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct tensorflow_state *state = model->state;
+  for (size_t i = 0; i < state->input_count; i++) {
+    release_fed(state, i);
+    XSP_TRY(feed(state, i, &inputs[i], err));
+  }
+  return STATUS_OK;
+}
+
 static enum status tensorflow_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
   struct tensorflow_state *state = model->state;
   release_outputs(state); // of the one before
-  for (size_t i = 0; i < state->input_count; i++) {
-    if (model->keep_outputs) // other values than before, which a tensor may be a copy of
-      release_fed(state, i);
+  for (size_t i = 0; i < state->input_count; i++)
     XSP_TRY(feed(state, i, &inputs[i], err));
-  }
   struct tf_buffer *metadata = state->layers != NULL ? state->tf.NewBuffer() : NULL;
   state->tf.SessionRun(state->session, run_options(state), state->inputs, state->input_values, (int)state->input_count,
                        state->outputs, state->output_values, (int)state->output_count, NULL, 0, metadata,
@@ -196,15 +204,18 @@ static enum status tensorflow_predict(struct predictor_model *model, const struc
 static enum status tensorflow_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
                                           struct error *err)
 {
-  enum { FLOAT = 1 };
   struct tensorflow_state *state = model->state;
   const void *value = state->output_values[number];
-  state->read_output = model->outputs[number]; // a frozen graph's has no type
-  state->read_output.type =
-      value != NULL && state->tf.TensorType(value) == FLOAT ? TENSOR_FLOAT : state->read_output.type;
+  state->read_output = model->outputs[number]; // the value has its type and shape
   *ret_output = (struct tensor){.info = &state->read_output};
-  if (value == NULL)
-    return error_set(err, STATUS_INPUT, "cannot read an output", state->read_output.name, NULL, "the model made none");
+  int rank = value != NULL ? state->tf.NumDims(value) : -1;
+  if (rank < 0 || rank > TENSOR_MAXIMUM_RANK)
+    return error_set(err, STATUS_INPUT, "cannot read an output", state->read_output.name, NULL,
+                     value == NULL ? "the model made none" : "it has too many dimensions");
+  state->read_output.type = tensorflow_tensor_type((uint32_t)state->tf.TensorType(value));
+  state->read_output.rank = (unsigned)rank;
+  for (int i = 0; i < rank; i++)
+    ret_output->shape[i] = state->tf.Dim(value, i);
   ret_output->data = state->tf.TensorData(value);
   ret_output->size_bytes = state->tf.TensorByteSize(value);
   return STATUS_OK;
@@ -245,6 +256,7 @@ const struct predictor predictor_tensorflow = {
     .library = &library,
     .check = tensorflow_check,
     .open = tensorflow_open,
+    .refresh = tensorflow_refresh,
     .predict = tensorflow_predict,
     .read_output = tensorflow_read_output,
     .flush = tensorflow_flush,

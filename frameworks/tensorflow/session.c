@@ -16,7 +16,7 @@
 #define ADVICE_MODEL "give a SavedModel folder or a frozen graph (.pb)"
 #define GRAPH_BYTES_MAXIMUM ((size_t)INT32_MAX) // of any protobuf message
 
-static enum tensor_type tensor_type_of(uint32_t type)
+enum tensor_type tensorflow_tensor_type(uint32_t type)
 {
   static const enum tensor_type types[] = {
       [1] = TENSOR_FLOAT,   [2] = TENSOR_DOUBLE,   [3] = TENSOR_INT32,   [4] = TENSOR_UINT8,   [5] = TENSOR_INT16,
@@ -66,7 +66,7 @@ static enum status read_input(const struct tensorflow_state *state, const struct
   if (port->shape.rank > TENSOR_MAXIMUM_RANK)
     return error_set(err, STATUS_INPUT, what, path, "export the model with a shape for each input",
                      "input \"%s\" has no number of dimensions, or more than %d", port->name, TENSOR_MAXIMUM_RANK);
-  info->type = tensor_type_of(port->type);
+  info->type = tensorflow_tensor_type(port->type);
   if (info->type == 0)
     return error_set(err, STATUS_INPUT, what, path, "export the model with plain tensors as inputs",
                      "input \"%s\" is of a type that cannot be fed (number %" PRIu32 ")", port->name, port->type);
@@ -80,7 +80,7 @@ static enum status read_input(const struct tensorflow_state *state, const struct
 static void read_output(const struct tensorflow_port *port, struct tensor_info *info)
 {
   info->name = port->name;
-  info->type = tensor_type_of(port->type);
+  info->type = tensorflow_tensor_type(port->type);
   info->has_no_shape = port->shape.rank > TENSOR_MAXIMUM_RANK;
   info->rank = info->has_no_shape ? 0 : port->shape.rank;
   for (unsigned i = 0; i < info->rank; i++)
@@ -99,17 +99,37 @@ static enum status find_output(struct tensorflow_state *state, const struct tens
                    port->name);
 }
 
+// Of a SavedModel the nodes are in functions, whose tensors cannot be fetched.
+static enum status add_layers(struct tensorflow_state *state, struct arena *arena, struct predictor_model *model,
+                              struct error *err)
+{
+  const struct tensorflow_model *read = &state->model;
+  model->layer_types = arena_alloc_array(arena, read->layer_count + 1, sizeof *model->layer_types);
+  for (size_t i = 0; i < read->layer_count; i++) {
+    const struct tensorflow_port *port = &read->layers[i];
+    void *operation = state->tf.GraphOperationByName(state->graph, port->node);
+    if (operation == NULL || state->tf.OperationNumOutputs(operation) == 0)
+      continue;
+    read_output(port, &model->outputs[model->output_count + model->layer_output_count]);
+    model->layer_types[model->layer_output_count++] =
+        tensorflow_graph_find(&read->graph, port->node, strlen(port->node))->op;
+    XSP_TRY(find_output(state, port, &state->outputs[state->output_count++], err));
+  }
+  return STATUS_OK;
+}
+
 static enum status make_interface(struct tensorflow_state *state, struct arena *arena, struct predictor_model *model,
                                   struct error *err)
 {
   const struct tensorflow_model *read = &state->model;
   model->inputs = arena_alloc_array(arena, read->input_count + 1, sizeof *model->inputs);
-  model->outputs = arena_alloc_array(arena, read->output_count + 1, sizeof *model->outputs);
+  size_t outputs = read->output_count + read->layer_count;
+  model->outputs = arena_alloc_array(arena, outputs + 1, sizeof *model->outputs);
   state->inputs = arena_alloc_array(arena, read->input_count + 1, sizeof *state->inputs);
   state->fed = arena_alloc_array(arena, read->input_count + 1, sizeof *state->fed);
   state->input_values = arena_alloc_array(arena, read->input_count + 1, sizeof *state->input_values);
-  state->outputs = arena_alloc_array(arena, read->output_count + 1, sizeof *state->outputs);
-  state->output_values = arena_alloc_array(arena, read->output_count + 1, sizeof *state->output_values);
+  state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
+  state->output_values = arena_alloc_array(arena, outputs + 1, sizeof *state->output_values);
   for (size_t i = 0; i < read->input_count; i++) {
     XSP_TRY(read_input(state, &read->inputs[i], &model->inputs[i], err));
     XSP_TRY(find_output(state, &read->inputs[i], &state->inputs[i], err));
@@ -123,7 +143,7 @@ static enum status make_interface(struct tensorflow_state *state, struct arena *
     read_output(&read->outputs[i], &model->outputs[model->output_count++]);
     XSP_TRY(find_output(state, &read->outputs[i], &state->outputs[state->output_count++], err));
   }
-  return STATUS_OK;
+  return state->common.options.layer_outputs ? add_layers(state, arena, model, err) : STATUS_OK;
 }
 
 // ---- session --------------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ enum status tensorflow_status(const struct tensorflow_state *state, const char *
                               struct error *err) MUST_CHECK;
 
 // session.c
+enum tensor_type tensorflow_tensor_type(uint32_t type); // of TensorFlow's number; 0: not handled
 bool tensorflow_recognises(const char *path);
 enum status tensorflow_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
 enum status tensorflow_open(struct predictor_model *model, struct arena *arena, struct error *err) MUST_CHECK;

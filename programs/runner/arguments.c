@@ -80,6 +80,10 @@ static enum status set_option(const char *option, const char *value, struct aren
     if (!read_number(value, INT32_MAX, &number))
       return wrong(option, value, "no descriptor", err);
     arguments->control_fd = (int)number;
+  } else if (strcmp(option, "--values-fd") == 0) {
+    if (!read_number(value, INT32_MAX, &number))
+      return wrong(option, value, "no descriptor", err);
+    arguments->values_fd = (int)number;
   } else if (strcmp(option, "--threads") == 0) {
     if (!read_number(value, 4096, &number))
       return wrong(option, value, "no number of threads", err);
@@ -96,7 +100,7 @@ static enum status set_option(const char *option, const char *value, struct aren
 enum status arguments_parse(int count, char **values, struct arena *arena, struct runner_arguments *ret_arguments,
                             struct error *err)
 {
-  *ret_arguments = (struct runner_arguments){.control_fd = -1};
+  *ret_arguments = (struct runner_arguments){.control_fd = -1, .values_fd = -1};
   ret_arguments->options.inputs = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->options.inputs);
   ret_arguments->dims = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->dims);
   ret_arguments->expectations = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->expectations);
@@ -108,6 +112,8 @@ enum status arguments_parse(int count, char **values, struct arena *arena, struc
       options->unfused = true;
     } else if (strcmp(values[i], "--pin-algorithms") == 0) {
       options->pin_algorithms = true;
+    } else if (strcmp(values[i], "--layer-outputs") == 0) {
+      options->layer_outputs = true;
     } else if (i + 1 == count) {
       return wrong(values[i], "nothing follows", "a value expected", err);
     } else {

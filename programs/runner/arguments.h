@@ -16,6 +16,7 @@ struct named_size {
 struct expectation;
 struct runner_arguments {
   int control_fd; // -1: not given (the options' errors then go to stderr)
+  int values_fd;  // file for tensors that xsp reads; -1: not given
   const char *predictor;
   const char *affinity;
   const char *preprocess, *postprocess; // Python code around predictions; NULL: none

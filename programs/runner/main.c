@@ -10,6 +10,7 @@
 #include "programs/runner/arguments.h"
 #include "programs/runner/control.h"
 #include "programs/runner/inputs.h"
+#include "programs/runner/outputs.h"
 #include "programs/runner/pictures.h"
 #include "programs/runner/process.h"
 #include "programs/runner/samples.h"
@@ -238,7 +239,15 @@ static enum status predict(struct runner *runner, int64_t batch, const char *kin
   return status;
 }
 
-// An inference whose input is made of the pictures, and what it found.
+// The inputs' values are others than before.
+static enum status refresh(struct runner *runner, struct error *err)
+{
+  return runner->predictor->refresh != NULL
+             ? runner->predictor->refresh(&runner->model, runner->inputs.tensors, err)
+             : STATUS_OK;
+}
+
+// An inference whose input is made of the pictures, and the best classes in `output`; NULL: none.
 static enum status infer(struct runner *runner, const char *kind, const char *output, struct error *err)
 {
   int64_t batch = (int64_t)runner->pictures.paths.count;
@@ -250,9 +259,11 @@ static enum status infer(struct runner *runner, const char *kind, const char *ou
   XSP_TRY(prepare(runner, batch, err));
   XSP_TRY(pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
   runner->model.keep_outputs = true;
+  XSP_TRY(refresh(runner, err));
   XSP_TRY(predict(runner, batch, kind, err));
-  XSP_TRY(scores_send(runner->predictor, &runner->model, output, &runner->pictures, &runner->code,
-                      runner->arguments.control_fd, err));
+  if (output != NULL)
+    XSP_TRY(scores_send(runner->predictor, &runner->model, output, &runner->pictures, &runner->code,
+                        runner->arguments.control_fd, err));
   pictures_clear(&runner->pictures);
   xsp_tracers_flush();
   return STATUS_OK;
@@ -285,6 +296,7 @@ static enum status query(struct runner *runner, char **fields, struct error *err
     samples_wait(runner->arrival_ns);
   XSP_TRY(samples_take(&runner->samples, strtoull(fields[3], NULL, 10), (size_t)count, tensor, err));
   runner->model.keep_outputs = false;
+  XSP_TRY(refresh(runner, err));
   XSP_TRY(predict(runner, count, fields[1], err));
   runner->arrival_ns = 0;
   xsp_tracers_flush();
@@ -324,8 +336,11 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
   }
   if (count == 2 && strcmp(request, "picture") == 0)
     return pictures_add(&runner->pictures, fields[1], err);
-  if (count == 3 && strcmp(request, "infer") == 0)
-    return infer(runner, fields[1], fields[2], err);
+  if ((count == 2 || count == 3) && strcmp(request, "infer") == 0)
+    return infer(runner, fields[1], count == 3 ? fields[2] : NULL, err);
+  if (count == 3 && strcmp(request, "read") == 0)
+    return tensor_send(runner->predictor, &runner->model, &runner->inputs, fields[1], fields[2], &runner->arguments,
+                       err);
   if (count == 1 && strcmp(request, "load") == 0)
     return load(runner, err);
   if (count == 5 && strcmp(request, "query") == 0)
@@ -333,6 +348,7 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
   if (count == 1 && strcmp(request, "describe") == 0) {
     describe_tensors(runner->arguments.control_fd, "input", runner->model.inputs, runner->model.input_count);
     describe_tensors(runner->arguments.control_fd, "output", runner->model.outputs, runner->model.output_count);
+    layers_describe(&runner->model, runner->arguments.control_fd);
     return STATUS_OK;
   }
   if (count == 1 && strcmp(request, "flush") == 0)
@@ -385,6 +401,8 @@ static enum status run(struct runner *runner, int count, char **values, struct e
 {
   XSP_TRY(arguments_parse(count, values, &runner->arena, &runner->arguments, err));
   fcntl(runner->arguments.control_fd, F_SETFD, FD_CLOEXEC);
+  if (runner->arguments.values_fd >= 0)
+    fcntl(runner->arguments.values_fd, F_SETFD, FD_CLOEXEC);
   orphan_watch(runner->arguments.control_fd, runner->arguments.options.work_directory);
   if (runner->arguments.affinity != NULL) // before the framework counts its cores
     XSP_TRY(affinity_set(runner->arguments.affinity, err));

@@ -149,6 +149,7 @@ enum status pictures_fill(const struct pictures *pictures, const struct runner_a
   size_t item_bytes = 0, count = pictures->paths.count;
   XSP_TRY(find_expectation(arguments, &expectation, err));
   XSP_TRY(find_tensor(inputs, expectation, count, &tensor, &item_bytes, err));
+  tensor->is_given = true; // not made up
   struct xsp_span span = xsp_span_start(&preprocess_site);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)

@@ -2,6 +2,7 @@
 // The classes with the best scores in an output, sent to xsp. Called by main.c after an inference.
 #include "format/protocol.h"
 #include "programs/runner/control.h"
+#include "programs/runner/outputs.h"
 #include "programs/runner/pictures.h"
 #include <xsp/tracer.h>
 
@@ -10,16 +11,6 @@
 #include <string.h>
 
 XSP_SITE_FULL(postprocess_site, XSP_LEVEL_APPLICATION, "postprocess", "postprocess", "runner");
-
-static enum status find_output(const struct predictor_model *model, const char *name, size_t *ret_number,
-                               struct error *err)
-{
-  for (*ret_number = 0; *ret_number < model->output_count; ++*ret_number)
-    if (name[0] == 0 || strcmp(model->outputs[*ret_number].name, name) == 0)
-      return STATUS_OK;
-  return error_set(err, STATUS_INPUT, "cannot read the scores", name, "a name of the model's outputs (xsp check)",
-                   "the model has no such output");
-}
 
 static enum status check_output(const struct tensor *output, bool is_made, int64_t batch, size_t *ret_classes,
                                 struct error *err)
@@ -52,7 +43,7 @@ enum status scores_send(const struct predictor *predictor, struct predictor_mode
   size_t number = 0, classes = 0;
   int64_t batch = (int64_t)pictures->paths.count;
   struct tensor output = {0};
-  XSP_TRY(find_output(model, name, &number, err));
+  XSP_TRY(output_find(model, name, &number, err));
   struct xsp_span span = xsp_span_start(&postprocess_site);
   enum status status = predictor->read_output(model, number, &output, err);
   if (status == STATUS_OK && code->runs_after)

@@ -121,6 +121,16 @@ PROTOTYPE(size_t TF_TensorByteSize(const void *tensor))
   return 0;
 }
 
+PROTOTYPE(int TF_NumDims(const void *tensor))
+{
+  return 0;
+}
+
+PROTOTYPE(int64_t TF_Dim(const void *tensor, int dimension))
+{
+  return 0;
+}
+
 PROTOTYPE(int TF_TensorType(const void *tensor))
 {
   return 1;
