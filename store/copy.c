@@ -143,6 +143,23 @@ static enum status copy_call_paths(struct copy *copy, struct arena *arena, struc
   return STATUS_OK;
 }
 
+static enum status copy_outputs(struct copy *copy, int64_t experiment_id, struct error *err)
+{
+  size_t count = 1;
+  enum status status = STATUS_OK;
+  for (int64_t next = 0; count > 0 && next < INT64_MAX && status == STATUS_OK;) {
+    struct arena arena = {0};
+    struct store_output *outputs = NULL;
+    status = store_outputs(copy->from, experiment_id, next, &arena, &outputs, &count, err);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+      status = store_add_output(copy->to, experiment_id, &outputs[i], err);
+    if (count > 0 && status == STATUS_OK)
+      next = outputs[count - 1].item < INT64_MAX ? outputs[count - 1].item + 1 : INT64_MAX;
+    arena_done(&arena);
+  }
+  return status;
+}
+
 static enum status copy_experiments(struct copy *copy, struct error *err)
 {
   struct store_experiment *experiments = NULL;
@@ -161,6 +178,7 @@ static enum status copy_experiments(struct copy *copy, struct error *err)
     XSP_TRY(store_add_workload(copy->to, experiments[i].experiment_id, values, value_count, err));
     XSP_TRY(store_evaluation(copy->from, experiments[i].experiment_id, &copy->arena, &values, &value_count, err));
     XSP_TRY(store_add_evaluation(copy->to, experiments[i].experiment_id, values, value_count, err));
+    XSP_TRY(copy_outputs(copy, experiments[i].experiment_id, err));
   }
   return STATUS_OK;
 }

@@ -37,6 +37,12 @@ enum status store_add_evaluation(struct store *store, int64_t experiment_id, con
   return add(store, ROWS_EVALUATION, experiment_id, values, count, err);
 }
 
+enum status store_add_output(struct store *store, int64_t experiment_id, const struct store_output *output,
+                             struct error *err)
+{
+  return add(store, ROWS_OUTPUT, experiment_id, output, 1, err);
+}
+
 enum status store_add_run(struct store *store, const struct store_run *run, struct error *err)
 {
   return add(store, ROWS_RUN, 0, run, 1, err);
@@ -90,6 +96,12 @@ LIST(store_observations, store_observation, ROWS_OBSERVATION)
 LIST(store_notes, store_note, key < 0 ? ROWS_NOTE_OF_ALL : ROWS_NOTE)
 LIST(store_logs, store_log, ROWS_LOG)
 LIST(store_traces, store_trace, ROWS_TRACE)
+
+enum status store_outputs(struct store *store, int64_t experiment_id, int64_t first, struct arena *arena,
+                          struct store_output **ret, size_t *ret_count, struct error *err)
+{
+  return rows_list_from(store, ROWS_OUTPUT, experiment_id, (size_t)first, 256, arena, ret, ret_count, err);
+}
 
 enum status store_logs_from(struct store *store, int64_t run_id, size_t first, size_t end, struct arena *arena,
                             struct store_log **ret, size_t *ret_count, struct error *err)

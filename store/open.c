@@ -152,6 +152,7 @@ static enum status add_later_tables(struct store *store, struct error *err)
   static const char *const tables[][2] = {
       {"workload", "experiment_id INTEGER, key TEXT, value"},
       {"evaluation", "experiment_id INTEGER, key TEXT, value"},
+      {"output", "experiment_id INTEGER, item INTEGER, file TEXT, type TEXT, shape TEXT, data BLOB"},
       {"frame", "frame_id INTEGER, kind TEXT, name TEXT, file TEXT, line INTEGER, module TEXT, address INTEGER"},
       {"context", "context_id INTEGER, parent_id INTEGER, frame_id INTEGER"},
   };

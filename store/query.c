@@ -161,7 +161,7 @@ static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **
   if (refused != NULL)
     status = error_set(
         err, STATUS_USE, what, store->path,
-        "one SELECT; tables: experiment, system, workload, evaluation, run, observation, track, span, tag, frame, "
+        "one SELECT; tables: experiment, system, workload, evaluation, output, run, observation, track, span, tag, frame, "
         "context, context_metric, log",
         "%s", refused);
   sqlite3_set_authorizer(store->db, NULL, NULL);

@@ -18,6 +18,7 @@ enum field_type {
   FIELD_TEXT,        // may be NULL
   FIELD_NAME,        // NULL is read as ""
   FIELD_SLICE,
+  FIELD_BLOB, // a slice
   FIELD_BOOL,
   FIELD_LEVELS, // struct level_set as text
   FIELD_EPOCH,  // a bool as "unix" or "trace"
@@ -39,6 +40,10 @@ static const struct field experiment_fields[] = {
     {FIELD_TEXT, AT(experiment, xsp_version)},
 };
 static const struct field value_fields[] = {{FIELD_NAME, AT(system_value, key)}, {FIELD_VALUE, "value", 0}};
+static const struct field output_fields[] = {
+    {FIELD_INT, AT(output, item)},   {FIELD_TEXT, AT(output, file)}, {FIELD_TEXT, AT(output, type)},
+    {FIELD_TEXT, AT(output, shape)}, {FIELD_BLOB, AT(output, data)},
+};
 static const struct field run_fields[] = {
     {FIELD_INT, AT(run, run_id)},        {FIELD_INT, AT(run, experiment_id)},
     {FIELD_LEVELS, AT(run, levels)},     {FIELD_INT_OR_0, AT(run, batch_size)},
@@ -115,6 +120,8 @@ static const struct row_kind {
                        "experiment_id = ?1 ORDER BY key"},
     [ROWS_EVALUATION] = {"evaluation", "experiment_id", FIELDS(value_fields), sizeof(struct store_system_value),
                          "experiment_id = ?1 ORDER BY key"},
+    [ROWS_OUTPUT] = {"output", "experiment_id", FIELDS(output_fields), sizeof(struct store_output),
+                     "experiment_id = ?1 AND item >= ?2 ORDER BY item LIMIT ?3"},
     [ROWS_RUN] = {"run", NULL, FIELDS(run_fields), sizeof(struct store_run), "1 ORDER BY run_id"},
     [ROWS_TRACK] = {"track", NULL, FIELDS(track_fields), sizeof(struct store_track), "run_id = ?1 ORDER BY track_id"},
     [ROWS_OBSERVATION] = {"observation", "run_id", FIELDS(observation_fields), sizeof(struct store_observation),
@@ -207,6 +214,11 @@ static void bind_field(sqlite3_stmt *statement, int at, enum field_type type, co
     sqlite3_bind_text64(statement, at, slice->data, slice->length, SQLITE_TRANSIENT, SQLITE_UTF8);
     break;
   }
+  case FIELD_BLOB: {
+    const struct slice *slice = member;
+    sqlite3_bind_blob64(statement, at, slice->data, slice->length, SQLITE_TRANSIENT);
+    break;
+  }
   case FIELD_BOOL:
     sqlite3_bind_int(statement, at, *(const bool *)member);
     break;
@@ -254,6 +266,13 @@ static struct slice copy_at(sqlite3_stmt *row, int column, struct arena *arena) 
   return (struct slice){arena_copy(arena, text, length), length};
 }
 
+static struct slice copy_blob(sqlite3_stmt *row, int column, struct arena *arena)
+{
+  const char *bytes = sqlite3_column_blob(row, column);
+  size_t length = bytes == NULL ? 0 : (size_t)sqlite3_column_bytes(row, column);
+  return (struct slice){arena_copy(arena, bytes, length), length};
+}
+
 static void read_value(sqlite3_stmt *row, int column, struct arena *arena, struct store_system_value *value)
 {
   int type = sqlite3_column_type(row, column);
@@ -292,6 +311,9 @@ static void read_field(sqlite3_stmt *row, int column, enum field_type type, stru
     break;
   case FIELD_SLICE:
     *(struct slice *)member = copy_at(row, column, arena);
+    break;
+  case FIELD_BLOB:
+    *(struct slice *)member = copy_blob(row, column, arena);
     break;
   case FIELD_BOOL:
     *(bool *)member = sqlite3_column_int64(row, column) != 0;

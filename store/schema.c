@@ -13,6 +13,8 @@ const char schema_sql[] =
     " WITHOUT ROWID;"
     "CREATE TABLE evaluation(experiment_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(experiment_id, key))"
     " WITHOUT ROWID;"
+    "CREATE TABLE output(experiment_id INTEGER NOT NULL, item INTEGER NOT NULL, file TEXT, type TEXT, shape TEXT,"
+    " data BLOB NOT NULL, PRIMARY KEY(experiment_id, item));"
     "CREATE TABLE run(run_id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL, levels TEXT, batch_size INTEGER,"
     " dropped_count INTEGER NOT NULL, epoch TEXT NOT NULL, layer TEXT, misused_count INTEGER NOT NULL, own_pct REAL);"
     "CREATE TABLE observation(run_id INTEGER NOT NULL, observation INTEGER NOT NULL, span_id INTEGER,"

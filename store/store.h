@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "base/slice.h"
 #include "format/level.h"
+#include "store/outputs.h"
 
 #include <stdbool.h>
 #include <stdint.h>

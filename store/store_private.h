@@ -39,6 +39,7 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_SYSTEM,
   ROWS_WORKLOAD,
   ROWS_EVALUATION,
+  ROWS_OUTPUT,
   ROWS_RUN,
   ROWS_TRACK,
   ROWS_OBSERVATION,

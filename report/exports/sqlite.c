@@ -24,6 +24,7 @@ static const struct copied_table tables[] = {
     {"system", "system_id INTEGER, key TEXT, value", NULL},
     {"workload", "experiment_id INTEGER, key TEXT, value", NULL},
     {"evaluation", "experiment_id INTEGER, key TEXT, value", NULL},
+    {"output", "experiment_id INTEGER, item INTEGER, file TEXT, type TEXT, shape TEXT, data BLOB", NULL},
     {"run",
      "run_id INTEGER PRIMARY KEY, experiment_id INTEGER, levels TEXT, batch_size INTEGER, dropped_count INTEGER,"
      " epoch TEXT, layer TEXT, misused_count INTEGER, own_pct REAL",
