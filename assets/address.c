@@ -23,9 +23,9 @@ static enum status read_file(const char *url, const char *rest, struct arena *ar
 {
   rest += text_begins_with(rest, "localhost/") ? strlen("localhost") : 0;
   address->path = percent_decode(slice_of(rest), arena);
-  return address->path != NULL && address->path[0] == '/'
-             ? STATUS_OK
-             : error_set(err, STATUS_USE, what, url, "file:///FOLDER/FILE", "it is not an absolute path of this machine");
+  return address->path != NULL && address->path[0] == '/' ? STATUS_OK
+                                                          : error_set(err, STATUS_USE, what, url, "file:///FOLDER/FILE",
+                                                                      "it is not an absolute path of this machine");
 }
 
 static enum status read_inner_path(const char *url, const char *rest, struct arena *arena,
@@ -64,7 +64,8 @@ static enum status check_http(const char *url, const char *rest, struct error *e
   if (host == 0)
     return error_set(err, STATUS_USE, what, url, "http://HOST/PATH", "it has no host");
   if (memchr(rest, '@', host) != NULL) // it would be in messages and in the cache
-    return error_set(err, STATUS_USE, "cannot read the URL", NULL, "a URL without a user", "it has a user or a password");
+    return error_set(err, STATUS_USE, "cannot read the URL", NULL, "a URL without a user",
+                     "it has a user or a password");
   return STATUS_OK;
 }
 

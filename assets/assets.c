@@ -41,13 +41,14 @@ static enum status find_in_package(const struct asset_request *request, const st
 {
   struct python_package package;
   const char *name = address->package, *version = address->version;
-  const char *advice = arena_format(arena, "pip install %s%s%s", name, version != NULL ? "==" : "", version != NULL ? version : "");
+  const char *advice =
+      arena_format(arena, "pip install %s%s%s", name, version != NULL ? "==" : "", version != NULL ? version : "");
   if (!python_package_find(slice_of(name), arena, &package))
     return error_set(err, STATUS_SYSTEM, "cannot find the file", request->url, advice,
                      "the package %s is not in the active Python environment", name);
   if (version != NULL && strcmp(version, package.version) != 0)
-    return error_set(err, STATUS_SYSTEM, "cannot find the file", request->url, advice, "%s %s is in %s, wanted is %s", name,
-                     package.version, package.folder, version);
+    return error_set(err, STATUS_SYSTEM, "cannot find the file", request->url, advice, "%s %s is in %s, wanted is %s",
+                     name, package.version, package.folder, version);
   return use_file(request, arena_format(arena, "%s/%s", package.folder, address->path), ret_path, err);
 }
 
@@ -158,7 +159,8 @@ enum status asset_get(const struct asset_request *request, struct arena *arena, 
   *ret_path = NULL;
   if (request->sha256 != NULL && (strlen(request->sha256) != CHECKSUM_TEXT_SIZE - 1 ||
                                   strspn(request->sha256, "0123456789abcdefABCDEF") != CHECKSUM_TEXT_SIZE - 1))
-    return error_set(err, STATUS_USE, "wrong checksum", request->sha256, "what sha256sum prints", "it is not 64 hex digits");
+    return error_set(err, STATUS_USE, "wrong checksum", request->sha256, "what sha256sum prints",
+                     "it is not 64 hex digits");
   XSP_TRY(asset_address_read(request->url, arena, &address, err));
   bool is_below = address.path != NULL && address.path[0] != '/' && request->base_folder != NULL;
   switch (address.scheme) {

@@ -35,7 +35,8 @@ struct asset_request {
   uint64_t bytes_most;     // a larger file is not fetched; 0: ASSET_BYTES_MOST
   unsigned stall_s;        // give up when nothing comes for so long; 0: ASSET_STALL_S
   bool is_offline;         // never fetch: only what the cache has
-  bool may_change;         // without sha256: take what the server has now, instead of an error where it is another file than before
+  bool
+      may_change; // without sha256: take what the server has now, instead of an error where it is another file than before
   // Called while bytes come, on the caller's thread; may be NULL. `total_bytes` is 0 where the server did not send it.
   void (*progress)(void *context, const char *url, uint64_t done_bytes, uint64_t total_bytes);
   void *context;

@@ -110,7 +110,8 @@ bool entry_source_read(const struct asset_entry *entry, const char *path, struct
     return false;
   ssize_t length = pread(file, text, sizeof text, 0);
   close(file);
-  return length > 0 && length == facts.st_size && source_parse((struct slice){text, (size_t)length}, entry->url, ret_source);
+  return length > 0 && length == facts.st_size &&
+         source_parse((struct slice){text, (size_t)length}, entry->url, ret_source);
 }
 
 enum status entry_source_write(const struct asset_entry *entry, const char *path, const struct asset_source *source,

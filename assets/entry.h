@@ -16,11 +16,11 @@
 
 #define SOURCE_VALUE_SIZE 512 // of a header; longer ones are not kept
 
-struct asset_source { // what is known of a file's bytes
-  char sha256[CHECKSUM_TEXT_SIZE];     // "": unknown
-  uint64_t bytes;                      // of the whole file; 0: unknown
-  char etag[SOURCE_VALUE_SIZE];        // with its quotes; "": none
-  char modified[SOURCE_VALUE_SIZE];    // Last-Modified; "": none
+struct asset_source {               // what is known of a file's bytes
+  char sha256[CHECKSUM_TEXT_SIZE];  // "": unknown
+  uint64_t bytes;                   // of the whole file; 0: unknown
+  char etag[SOURCE_VALUE_SIZE];     // with its quotes; "": none
+  char modified[SOURCE_VALUE_SIZE]; // Last-Modified; "": none
 };
 struct asset_entry { // texts in an arena
   const char *url;
@@ -46,6 +46,7 @@ void entry_drop_part(const struct asset_entry *entry);
 
 // ---- its text; pure
 void source_format(const struct asset_source *source, const char *url, struct buf *out);
-bool source_parse(struct slice text, const char *url, struct asset_source *ret_source); // false: malformed, or of another URL
+bool source_parse(struct slice text, const char *url,
+                  struct asset_source *ret_source); // false: malformed, or of another URL
 
 #endif

@@ -96,7 +96,8 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 static enum status no_room(struct fetch *fetch, uint64_t bytes, uint64_t free_bytes)
 {
   return error_set(fetch->err, STATUS_SYSTEM, what, fetch->request->url, "XSP_ASSET_CACHE=FOLDER with room for it",
-                   "%s has room for %" PRIu64 " bytes, %" PRIu64 " are to come", fetch->entry->folder, free_bytes, bytes);
+                   "%s has room for %" PRIu64 " bytes, %" PRIu64 " are to come", fetch->entry->folder, free_bytes,
+                   bytes);
 }
 
 static enum status check_size(struct fetch *fetch, uint64_t total)
@@ -257,7 +258,8 @@ static enum status set_up(struct fetch *fetch)
   curl->easy_setopt(handle, CURLOPT_ERRORBUFFER, fetch->problem);
   curl->easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl->easy_setopt(handle, CURLOPT_URL, url);
-  curl->easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https"); // libcurl before 7.85 does not know it; the URL is checked
+  curl->easy_setopt(handle, CURLOPT_PROTOCOLS_STR,
+                    "http,https"); // libcurl before 7.85 does not know it; the URL is checked
   bool is_bound = curl->easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR,
                                     text_begins_with(url, "https:") ? "https" : "http,https") == CURLE_OK;
   curl->easy_setopt(handle, CURLOPT_FOLLOWLOCATION, is_bound ? 1L : 0L);
@@ -279,7 +281,8 @@ static enum status refused(const struct fetch *fetch, long code, struct error *e
 {
   const char *url = fetch->request->url;
   if (code == 429 || code >= 500)
-    return error_set(err, STATUS_SYSTEM, what, url, "again later", "the server cannot send it now: HTTP status %ld", code);
+    return error_set(err, STATUS_SYSTEM, what, url, "again later", "the server cannot send it now: HTTP status %ld",
+                     code);
   if (code == 404 || code == 410)
     return error_set(err, STATUS_INPUT, what, url, "another URL", "the server does not have it: HTTP status %ld", code);
   if (code == 401 || code == 403 || code == 407)
@@ -317,7 +320,8 @@ static enum status perform(struct fetch *fetch, long *ret_code)
     return fetch->status;
   if (result == CURLE_OK)
     fetch->curl.easy_getinfo(fetch->handle, CURLINFO_RESPONSE_CODE, ret_code);
-  else if (!curl_is_lost(result) || result == CURLE_OPERATION_TIMEDOUT || fetch->offset <= before || !can_continue(fetch))
+  else if (!curl_is_lost(result) || result == CURLE_OPERATION_TIMEDOUT || fetch->offset <= before ||
+           !can_continue(fetch))
     return lost(fetch, result, fetch->err);
   return STATUS_OK;
 }

@@ -47,7 +47,8 @@ enum status cache_folder(const struct cache *cache, struct arena *arena, const c
     const struct cache_texts texts = texts_of(cache);
     home = user != NULL ? user->pw_dir : home;
     if (home == NULL || home[0] == 0)
-      return error_set(err, STATUS_SYSTEM, texts.what, NULL, texts.advice, "neither %s nor HOME is set", cache->variable);
+      return error_set(err, STATUS_SYSTEM, texts.what, NULL, texts.advice, "neither %s nor HOME is set",
+                       cache->variable);
     *ret_folder = arena_format(arena, "%s/.cache/xsp/%s", home, cache->name);
   }
   return STATUS_OK;
@@ -83,8 +84,8 @@ enum status cache_check_owner(const struct cache *cache, const char *path, struc
 }
 
 // The file may be removed with the lock: after locking a removed file, try again.
-enum status cache_lock(const struct cache *cache, const char *path, message_fn message, const char *waiting, int *ret_fd,
-                       struct error *err)
+enum status cache_lock(const struct cache *cache, const char *path, message_fn message, const char *waiting,
+                       int *ret_fd, struct error *err)
 {
   for (bool is_announced = message == NULL;;) {
     struct stat held;

@@ -18,13 +18,14 @@ struct cache {
 enum status cache_folder(const struct cache *cache, struct arena *arena, const char **ret_folder,
                          struct error *err) MUST_CHECK;
 // Makes the folder and those above it, with `mode` for new ones.
-enum status cache_make_folders(const struct cache *cache, const char *path, unsigned mode, struct error *err) MUST_CHECK;
+enum status cache_make_folders(const struct cache *cache, const char *path, unsigned mode,
+                               struct error *err) MUST_CHECK;
 // Refuses an entry that is not a folder of the caller's or root's, or that others can write to. `path` is there.
 enum status cache_check_owner(const struct cache *cache, const char *path, struct error *err) MUST_CHECK;
 // Takes the lock `path`, a file that is made for it; `waiting` goes to `message` (may be NULL) where another process has it. The
 // holder may remove the file before it closes *ret_fd, which ends the lock.
-enum status cache_lock(const struct cache *cache, const char *path, message_fn message, const char *waiting, int *ret_fd,
-                       struct error *err) MUST_CHECK;
+enum status cache_lock(const struct cache *cache, const char *path, message_fn message, const char *waiting,
+                       int *ret_fd, struct error *err) MUST_CHECK;
 // "no place for CONTENTS", with errno's text.
 enum status cache_no_place(const struct cache *cache, const char *path, struct error *err);
 

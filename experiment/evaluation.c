@@ -29,6 +29,7 @@ struct running {
   struct evaluation_result *result;
   struct lane lane;
   struct store_run run;
+  struct outputs outputs;
   size_t first; // item of the inference; those of a warm-up are not kept
   bool is_kept;
 };
@@ -47,6 +48,19 @@ static void take_score(void *context, size_t item, size_t place, float score)
   }
 }
 
+static enum status take_outputs(struct running *running, size_t first, struct error *err)
+{
+  size_t left = running->item_count - first, batch = (size_t)running->options->batch;
+  const struct outputs_batch taken = {.model = (size_t)(running->result - running->evaluation->results),
+                                      .output = running->model->output,
+                                      .first_item = first,
+                                      .count = left < batch ? left : batch,
+                                      .batch = batch,
+                                      .items = running->options->set->items};
+  return outputs_take(&running->outputs, &running->lane.runner, &taken, running->store, &running->result->divergence,
+                      err);
+}
+
 // Of the batch that begins at `first`; a last one that is not full repeats its last item, since a batch's size is the run's.
 static enum status infer(struct running *running, size_t first, enum runner_inference kind, struct error *err)
 {
@@ -62,6 +76,8 @@ static enum status infer(struct running *running, size_t first, enum runner_infe
                                     take_score, running, err);
   free(paths);
   XSP_TRY(status);
+  if (running->is_kept)
+    XSP_TRY(take_outputs(running, first, err));
   return lane_drain(&running->lane, running->store, &running->run, err);
 }
 
@@ -184,6 +200,7 @@ static enum status evaluate_model(struct running *running, size_t number, struct
     snprintf(prefix, sizeof prefix, "%.100s: ", running->model->profile.name);
     error_prefix(err, prefix);
   }
+  divergence_finish(&running->result->divergence);
   if (status == STATUS_OK)
     count(running);
   return status;
@@ -269,6 +286,8 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
   struct running running = {.options = options, .evaluation = ret_evaluation};
   *ret_evaluation = (struct evaluation){0};
   running.next_run_id = (int64_t)options->model_count + 1;
+  running.outputs.is_kept = options->keep_outputs;
+  running.outputs.is_compared = options->model_count > 1;
   running.item_count = options->limit > 0 && options->limit < all ? options->limit : all;
   size_t batches = (running.item_count + (size_t)options->batch - 1) / (size_t)options->batch;
   running.progress =
@@ -278,6 +297,7 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
                         .total = (unsigned)((batches + options->scenario_count) * options->model_count)};
   enum status status = evaluate(&running, err);
   progress_clear(&running.progress);
+  outputs_done(&running.outputs);
   if (status == STATUS_OK)
     ret_evaluation->store = running.store;
   else

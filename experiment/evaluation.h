@@ -6,6 +6,7 @@
 
 #include "experiment/data_set.h"
 #include "experiment/model_experiment.h"
+#include "experiment/outputs.h"
 #include "experiment/scenario.h"
 #include "format/protocol.h"
 #include "table/builder.h"
@@ -29,6 +30,7 @@ struct evaluation_options {
   size_t scenario_count, sample_count; // at most SCENARIO_KINDS; pictures that are kept for them
   const char *output_path;
   bool force;
+  bool keep_outputs;    // in the file
   progress_fn progress; // may be NULL
   message_fn warning;
   const volatile sig_atomic_t *interrupted;
@@ -50,6 +52,7 @@ struct evaluation_result { // of a model
   size_t labelled, first_right, among_right; // items with a known class; those whose best, one of whose best is right
   double *latencies_ms;                      // of inferences that are no warm-up; owned
   size_t latency_count;
+  struct divergence divergence;                     // from the first model; of the first model: {0}
   double preprocess_ms, postprocess_ms;             // of an item, mean without warm-up; NaN: none
   struct scenario_result scenarios[SCENARIO_KINDS]; // as the options have them
 };

@@ -5,6 +5,7 @@
 
 #include "experiment/compare.h"            // variants against each other, as a table
 #include "experiment/evaluation.h"         // models over labelled data
+#include "experiment/layer_differences.h"  // where two models part
 #include "experiment/model_experiment.h"   // models in their frameworks, by runners
 #include "experiment/peaks.h"              // what the CPUs can do at best
 #include "experiment/program_experiment.h" // unmodified programs

@@ -20,10 +20,8 @@
 
 static const struct {
   const char *name, *metric;
-} scenarios[SCENARIO_KINDS] = {{"single-stream", "p90_ms"},
-                               {"multi-stream", "p99_ms"},
-                               {"server", "qps"},
-                               {"offline", "samples_per_s"}};
+} scenarios[SCENARIO_KINDS] = {
+    {"single-stream", "p90_ms"}, {"multi-stream", "p99_ms"}, {"server", "qps"}, {"offline", "samples_per_s"}};
 
 const char *scenario_name(enum scenario_kind kind)
 {

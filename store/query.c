@@ -159,11 +159,11 @@ static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **
   else if (status == STATUS_OK && !sqlite3_stmt_readonly(*ret_statement))
     refused = "only reading is allowed";
   if (refused != NULL)
-    status = error_set(
-        err, STATUS_USE, what, store->path,
-        "one SELECT; tables: experiment, system, workload, evaluation, output, run, observation, track, span, tag, frame, "
-        "context, context_metric, log",
-        "%s", refused);
+    status = error_set(err, STATUS_USE, what, store->path,
+                       "one SELECT; tables: experiment, system, workload, evaluation, output, run, observation, track, "
+                       "span, tag, frame, "
+                       "context, context_metric, log",
+                       "%s", refused);
   sqlite3_set_authorizer(store->db, NULL, NULL);
   return status;
 }

@@ -242,9 +242,8 @@ static enum status predict(struct runner *runner, int64_t batch, const char *kin
 // The inputs' values are others than before.
 static enum status refresh(struct runner *runner, struct error *err)
 {
-  return runner->predictor->refresh != NULL
-             ? runner->predictor->refresh(&runner->model, runner->inputs.tensors, err)
-             : STATUS_OK;
+  return runner->predictor->refresh != NULL ? runner->predictor->refresh(&runner->model, runner->inputs.tensors, err)
+                                            : STATUS_OK;
 }
 
 // An inference whose input is made of the pictures, and the best classes in `output`; NULL: none.

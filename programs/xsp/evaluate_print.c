@@ -111,15 +111,17 @@ enum status evaluate_print(const struct evaluation_options *options, const struc
                            bool with_items, enum report_format format, struct error *err)
 {
   struct arena arena = {0};
-  struct table *tables = arena_alloc_array(&arena, 2 + options->model_count, sizeof *tables);
+  struct table *tables = arena_alloc_array(&arena, 3 + options->model_count, sizeof *tables);
   size_t count = 0;
   models_table(options, evaluation, &arena, &tables[count++]);
+  if (options->model_count > 1)
+    evaluate_divergence(options, evaluation, &arena, &tables[count++]);
   if (options->scenario_count > 0)
     scenarios_table(options, evaluation, &arena, &tables[count++]);
   for (size_t i = 0; with_items && i < options->model_count; i++)
     if (evaluation->results[i].item_count > 0)
       items_table(options, evaluation, i, &arena, &tables[count++]);
-  enum status status = output_tables(tables, count, format, with_items, err);
+  enum status status = output_tables(tables, count, format, with_items || count > 1, err);
   arena_done(&arena);
   return status;
 }

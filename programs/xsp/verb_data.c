@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const struct option_description options[] = {
-    {"sha256", 0, "HEX", NULL, false, "fetch: the checksum of the file, as sha256sum prints it; another file is refused."},
+    {"sha256", 0, "HEX", NULL, false,
+     "fetch: the checksum of the file, as sha256sum prints it; another file is refused."},
     {"repository", 0, "PLACE", NULL, false,
      "fetch: what repo:// stands for: a folder or an http(s) URL. Default: XSP_REPOSITORY."},
     {"offline", 0, NULL, NULL, false, "fetch: only from the cache."},
@@ -29,8 +30,12 @@ static const struct word {
   const char *options[8]; // its own ones; --quiet, --format and --json are of all
   enum status (*run)(const struct data_call *call, struct arena *arena, struct error *err);
 } words[] = {
-    {"fetch", 1, SIZE_MAX, "xsp data fetch URL...",
-     {"sha256", "repository", "offline", "update", "timeout", "limit-bytes"}, data_fetch},
+    {"fetch",
+     1,
+     SIZE_MAX,
+     "xsp data fetch URL...",
+     {"sha256", "repository", "offline", "update", "timeout", "limit-bytes"},
+     data_fetch},
 };
 #define WORDS (sizeof words / sizeof words[0])
 
@@ -49,7 +54,8 @@ static enum status check_options(const struct invocation *invocation, const stru
   for (size_t i = 0; i < invocation->option_count; i++) {
     const char *name = invocation->options[i].description->name;
     if (!text_is_one_of(name, "quiet", "format", "json") && !text_is_in(name, word->options))
-      return error_set(err, STATUS_USE, "wrong use", name, word->usage, "xsp data %s does not have this option", word->name);
+      return error_set(err, STATUS_USE, "wrong use", name, word->usage, "xsp data %s does not have this option",
+                       word->name);
   }
   return STATUS_OK;
 }

@@ -40,6 +40,11 @@ static const struct option_description options[] = {
     {"levels", 'l', "SET", "M", false,
      "What to record, such as M or M/L. Layers slow a model down, so its latency is that of M."},
     {"items", 0, NULL, NULL, false, "Also a table with each picture, its label and the best classes."},
+    {"keep-outputs", 0, NULL, NULL, false, "Keep the values of each picture's output in the file (table output)."},
+    {"first-difference", 0, NULL, NULL, false,
+     "Instead: find the first layer at which two models part, on the first --batch pictures."},
+    {"tolerance", 0, "N", "0.0001", false,
+     "For --first-difference: what a tensor's values may differ by, as a fraction of its largest value."},
     {"output", 'o', "FILE.xsp", NULL, false, "Default: the first model's name and .xsp."},
     {"force", 'f', NULL, NULL, false, "Overwrite the output."},
     {"library", 0, "NAME=PATH", NULL, true, "A framework's library, or a folder with it."},
@@ -53,6 +58,7 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp evaluate models/digits_onnxruntime.yml --data digits/", "how often it is right, and how long it takes"},
     {"xsp evaluate rgb.yml bgr.yml --data pictures.csv --items", "two ways to prepare pictures, side by side"},
+    {"xsp evaluate rgb.yml bgr.yml --data pictures.csv --first-difference", "at which layer two models part"},
     {0},
 };
 
@@ -88,11 +94,11 @@ static enum status fill_labels(const struct manifest *manifest, struct arena *ar
 }
 
 static enum status fill_model(const struct invocation *invocation, const char *path, struct arena *arena,
-                              struct evaluation_model *model, struct error *err)
+                              struct evaluation_model *model, const struct manifest **ret_manifest, struct error *err)
 {
   struct profile_options *profile = &model->profile;
-  const struct manifest *manifest;
-  XSP_TRY(profile_model(invocation, path, arena, profile, &manifest, err));
+  XSP_TRY(profile_model(invocation, path, arena, profile, ret_manifest, err));
+  const struct manifest *manifest = *ret_manifest;
   if (manifest == NULL || !has_pictures(manifest))
     return error_set(err, STATUS_INPUT, "cannot evaluate the model", path,
                      "a manifest with `type: image` for an input (docs/evaluate.md)",
@@ -101,9 +107,8 @@ static enum status fill_model(const struct invocation *invocation, const char *p
     return error_set(err, STATUS_USE, "wrong use", "--library", "one library for each framework",
                      "several are given for %s", profile->variants[0].predictor);
   if (predictor_find(profile->variants[0].predictor)->read_output == NULL)
-    return error_set(err, STATUS_INPUT, "cannot evaluate the model", path,
-                     "a manifest for onnxruntime, openvino or tensorflow", "xsp does not read outputs of %s yet",
-                     profile->variants[0].predictor);
+    return error_set(err, STATUS_INPUT, "cannot evaluate the model", path, "a manifest for another framework",
+                     "xsp does not read outputs of %s", profile->variants[0].predictor);
   XSP_TRY(profile_runner(invocation, &profile->runner, arena, err));
   profile->runner.interrupted = &interrupted;
   profile->runner.preprocess = manifest->preprocess;
@@ -154,7 +159,7 @@ static enum status fill_scenarios(const struct invocation *invocation, struct ar
 
 // ---- the evaluation --------------------------------------------------------------------------------------------------
 static enum status fill(const struct invocation *invocation, struct arena *arena, struct data_set *set,
-                        struct evaluation_options *evaluation, struct error *err)
+                        struct evaluation_options *evaluation, const struct manifest **manifests, struct error *err)
 {
   struct evaluation_model *models = arena_alloc_array(arena, invocation->argument_count, sizeof *models);
   const char *data = invocation_value(invocation, "data");
@@ -166,6 +171,7 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
                                             .set = set,
                                             .output_path = invocation_value(invocation, "output"),
                                             .force = invocation_has(invocation, "force"),
+                                            .keep_outputs = invocation_has(invocation, "keep-outputs"),
                                             .progress = invocation_has(invocation, "quiet") ? NULL : output_progress,
                                             .warning = output_message,
                                             .interrupted = &interrupted};
@@ -176,13 +182,14 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   XSP_TRY(fill_scenarios(invocation, arena, evaluation, err));
   struct profile_variant *variants = arena_alloc_array(arena, invocation->argument_count, sizeof *variants);
   for (size_t i = 0; i < invocation->argument_count; i++) {
-    XSP_TRY(fill_model(invocation, invocation->arguments[i], arena, &models[i], err));
+    XSP_TRY(fill_model(invocation, invocation->arguments[i], arena, &models[i], &manifests[i], err));
     variants[i] = models[i].profile.variants[0];
   }
   XSP_TRY(profile_check_libraries(invocation, variants, invocation->argument_count, err));
   if (evaluation->output_path == NULL)
     evaluation->output_path = arena_format(arena, "%s.xsp", models[0].profile.name);
-  if (!evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after
+  bool writes = !invocation_has(invocation, "first-difference");
+  if (writes && !evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", evaluation->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
   return data_set_read(data, arena, set, err);
@@ -195,6 +202,22 @@ static void catch_signals(void)
   sigaction(SIGTERM, &action, NULL);
 }
 
+static enum status difference(const struct invocation *invocation, const struct evaluation_options *evaluation,
+                              const struct manifest *const *manifests, enum report_format format, struct error *err)
+{
+  double tolerance;
+  char *end = NULL;
+  const char *text = invocation_value(invocation, "tolerance");
+  tolerance = strtod(text, &end);
+  if (end == text || *end != 0 || !(tolerance >= 0))
+    return error_set(err, STATUS_USE, "wrong use", "--tolerance", "0.0001", "not a number from 0 on: %s", text);
+  if (evaluation->model_count != 2)
+    return error_set(err, STATUS_USE, "wrong use", "--first-difference", "two manifests", "%zu are given",
+                     evaluation->model_count);
+  catch_signals();
+  return evaluate_difference(evaluation, manifests, tolerance, invocation_has(invocation, "items"), format, err);
+}
+
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
@@ -204,7 +227,13 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct evaluation result = {0};
   struct publisher *publisher = NULL;
   XSP_TRY(reader_format(invocation, &format, err));
-  enum status status = fill(invocation, &arena, &set, &evaluation, err);
+  const struct manifest *manifests[EVALUATION_MODELS_MOST];
+  enum status status = fill(invocation, &arena, &set, &evaluation, manifests, err);
+  if (status == STATUS_OK && invocation_has(invocation, "first-difference")) {
+    status = difference(invocation, &evaluation, manifests, format, err);
+    arena_done(&arena);
+    return status;
+  }
   if (status == STATUS_OK)
     status = publish_options(invocation, &publisher, err);
   if (status == STATUS_OK) {

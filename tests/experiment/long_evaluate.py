@@ -100,7 +100,7 @@ class Digits(unittest.TestCase):
         tables = self.evaluate(self.manifest("ort"), other, "--batch", 4, "--library", f"{framework}={python.parent.parent}")
         self.assertGreater(tables[0]["rows"][1]["agreement_pct"], 99.5)
         self.assertEqual(tables[0]["rows"][1]["framework"], framework)
-        for first, second in zip(tables[1]["rows"], tables[2]["rows"], strict=True):
+        for first, second in zip(tables[2]["rows"], tables[3]["rows"], strict=True):
             self.assertAlmostEqual(first["score"], second["score"], delta=0.02)
 
     def test_openvino_agrees(self):

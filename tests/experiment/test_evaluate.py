@@ -111,7 +111,7 @@ class Accuracy(EvaluateTest):
         """The papers' pitfall: the second model sees red as blue."""
         self.pictures()
         manifests = [self.manifest("rgb"), self.manifest("bgr", color_mode="BGR")]
-        accuracy, first, second = self.tables(*manifests, "--data", self.folder / "set")
+        accuracy, _, first, second = self.tables(*manifests, "--data", self.folder / "set")
         same = sum(a["place"] == b["place"] for a, b in zip(first["rows"], second["rows"], strict=True))
         self.assertEqual([row["agreement_pct"] for row in accuracy["rows"]], [None, 100 * same / 20])
         self.assertEqual([row["name"] for row in self.sql("select name from experiment order by experiment_id")], ["rgb", "bgr"])
