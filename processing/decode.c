@@ -61,20 +61,51 @@ static void swap_red_and_blue(struct image *image)
   }
 }
 
+static bool begins_with(const void *bytes, size_t size, const void *start, size_t length)
+{
+  return size >= length && memcmp(bytes, start, length) == 0;
+}
+
+static bool is_png(const void *bytes, size_t size)
+{
+  return begins_with(bytes, size, "\x89PNG\r\n\x1a\n", 8);
+}
+
+static enum status decode(bool (*decoder)(const uint8_t *bytes, size_t size, struct decoded *ret_decoded),
+                          const void *bytes, size_t size, const char *what, const char *name,
+                          struct decoded *ret_decoded, struct error *err)
+{
+  *ret_decoded = (struct decoded){0};
+  if (decoder(bytes, size, ret_decoded))
+    return STATUS_OK;
+  image_done(&ret_decoded->image);
+  return error_set(err, STATUS_INPUT, what, name, NULL, "%s", ret_decoded->why);
+}
+
+enum status image_decode_classes(const void *bytes, size_t size, const char *name, struct image *ret_image,
+                                 struct error *err)
+{
+  static const char what[] = "cannot decode the label picture";
+  struct decoded decoded;
+  *ret_image = (struct image){0};
+  if (!is_png(bytes, size))
+    return error_set(err, STATUS_INPUT, what, name, "a PNG file with the number of a class in each pixel",
+                     "it is none");
+  XSP_TRY(decode(decode_png_classes, bytes, size, what, name, &decoded, err));
+  *ret_image = decoded.image;
+  return STATUS_OK;
+}
+
 enum status image_decode(const void *bytes, size_t size, enum image_color color, const char *name,
                          struct image *ret_image, struct error *err)
 {
-  static const uint8_t png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, jpeg[] = {0xff, 0xd8, 0xff};
-  struct decoded decoded = {0};
-  bool is_png = size >= sizeof png && memcmp(bytes, png, sizeof png) == 0;
-  bool is_jpeg = size >= sizeof jpeg && memcmp(bytes, jpeg, sizeof jpeg) == 0;
+  static const char what[] = "cannot decode the picture";
+  struct decoded decoded;
+  bool is_jpeg = begins_with(bytes, size, "\xff\xd8\xff", 3);
   *ret_image = (struct image){0};
-  if (!is_png && !is_jpeg)
-    return error_set(err, STATUS_INPUT, "cannot decode the picture", name, "a JPEG or PNG file", "it is neither");
-  if (!(is_png ? decode_png : decode_jpeg)(bytes, size, &decoded)) {
-    image_done(&decoded.image);
-    return error_set(err, STATUS_INPUT, "cannot decode the picture", name, NULL, "%s", decoded.why);
-  }
+  if (!is_png(bytes, size) && !is_jpeg)
+    return error_set(err, STATUS_INPUT, what, name, "a JPEG or PNG file", "it is neither");
+  XSP_TRY(decode(is_jpeg ? decode_jpeg : decode_png, bytes, size, what, name, &decoded, err));
   if (color == IMAGE_GRAY && decoded.image.channels == 3)
     make_gray(&decoded.image);
   else if (color != IMAGE_GRAY && decoded.image.channels == 1)

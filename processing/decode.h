@@ -16,5 +16,6 @@ bool decoded_make_room(struct decoded *decoded, uint64_t width, uint64_t height,
 // With the picture's own channels.
 bool decode_jpeg(const uint8_t *bytes, size_t size, struct decoded *ret_decoded);
 bool decode_png(const uint8_t *bytes, size_t size, struct decoded *ret_decoded);
+bool decode_png_classes(const uint8_t *bytes, size_t size, struct decoded *ret_decoded); // one channel, as it is stored
 
 #endif

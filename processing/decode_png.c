@@ -19,6 +19,7 @@ struct source {
 };
 struct decoding {
   struct decoded *decoded;
+  bool is_classes; // values as they are stored
   png_structp png;
   png_infop info;
   png_bytepp rows;
@@ -50,6 +51,17 @@ static void read_bytes(png_structp png, png_bytep into, size_t count)
   source->left -= count;
 }
 
+static void set_colors(png_structp png, int depth, int type)
+{
+  if (depth == 16)
+    png_set_strip_16(png);
+  if (type == PNG_COLOR_TYPE_PALETTE)
+    png_set_palette_to_rgb(png);
+  else if (depth < 8)
+    png_set_expand_gray_1_2_4_to_8(png);
+  png_set_strip_alpha(png);
+}
+
 // False: too large.
 static bool read_head(struct decoding *decoding)
 {
@@ -58,13 +70,13 @@ static bool read_head(struct decoding *decoding)
   int depth = 0, type = 0;
   png_read_info(png, decoding->info);
   png_get_IHDR(png, decoding->info, &width, &height, &depth, &type, NULL, NULL, NULL);
-  if (depth == 16)
-    png_set_strip_16(png);
-  if (type == PNG_COLOR_TYPE_PALETTE)
-    png_set_palette_to_rgb(png);
-  else if (depth < 8)
-    png_set_expand_gray_1_2_4_to_8(png);
-  png_set_strip_alpha(png);
+  if (decoding->is_classes) {
+    if (depth == 16 || (type != PNG_COLOR_TYPE_PALETTE && type != PNG_COLOR_TYPE_GRAY))
+      png_error(png, "it has more than one number of up to 8 bits for each pixel");
+    png_set_packing(png);
+  } else {
+    set_colors(png, depth, type);
+  }
   (void)png_set_interlace_handling(png);
   png_read_update_info(png, decoding->info);
   return decoded_make_room(decoding->decoded, width, height, png_get_channels(png, decoding->info));
@@ -100,11 +112,21 @@ static bool decode(struct decoding *decoding)
   return read_picture(decoding);
 }
 
-bool decode_png(const uint8_t *bytes, size_t size, struct decoded *ret_decoded)
+static bool decode_as(bool is_classes, const uint8_t *bytes, size_t size, struct decoded *ret_decoded)
 {
-  struct decoding decoding = {.decoded = ret_decoded, .source = {bytes, size}};
+  struct decoding decoding = {.decoded = ret_decoded, .is_classes = is_classes, .source = {bytes, size}};
   bool is_done = decode(&decoding);
   png_destroy_read_struct(&decoding.png, &decoding.info, NULL);
   free(decoding.rows);
   return is_done;
+}
+
+bool decode_png(const uint8_t *bytes, size_t size, struct decoded *ret_decoded)
+{
+  return decode_as(false, bytes, size, ret_decoded);
+}
+
+bool decode_png_classes(const uint8_t *bytes, size_t size, struct decoded *ret_decoded)
+{
+  return decode_as(true, bytes, size, ret_decoded);
 }

@@ -40,13 +40,21 @@ struct image {
 // On an error *ret_image is empty. STATUS_INPUT: not such a file, damaged, cut off, or too large.
 enum status image_decode(const void *bytes, size_t size, enum image_color color, const char *name,
                          struct image *ret_image, struct error *err) MUST_CHECK;
+// A PNG whose pixels are numbers of classes: one channel of up to 8 bits, gray or with a palette; the values as they are stored. Errors as above.
+enum status image_decode_classes(const void *bytes, size_t size, const char *name, struct image *ret_image,
+                                 struct error *err) MUST_CHECK;
 // To a possible size. Replaces the pixels.
 void image_resize(struct image *image, unsigned width, unsigned height, enum image_filter filter);
 // The size whose shorter side is `side`, with the same aspect: the longer one is rounded down, as torchvision does. It may exceed
 // IMAGE_SIDE_MAXIMUM.
 void image_size_of_shorter_side(const struct image *image, unsigned side, uint64_t *ret_width, uint64_t *ret_height);
-// The middle; a part outside of the picture is black. Halves are rounded to even, as torchvision does.
-void image_crop_center(struct image *image, unsigned width, unsigned height);
+// The size with the same aspect that fits into width x height and has one of its sides, as Pillow's ImageOps.contain has it.
+void image_size_within(const struct image *image, unsigned width, unsigned height, unsigned *ret_width,
+                       unsigned *ret_height);
+// The middle; a part outside of the picture has the value `pad`. Halves are rounded to even, as torchvision does.
+void image_crop_center(struct image *image, unsigned width, unsigned height, uint8_t pad);
+// Where that begins along a side; negative where the picture is smaller.
+int64_t image_crop_start(unsigned side, unsigned wanted);
 void image_done(struct image *image); // empties it
 
 // ---- as a tensor

@@ -12,6 +12,8 @@ struct picture {
   unsigned width, height;               // of the input: what remains in the middle after the resizing
   unsigned resize_width, resize_height; // 0: as shorter_side
   unsigned shorter_side;                // keeps the aspect. 0 and no resize_width: the picture is not resized
+  bool is_letterbox; // instead: the whole picture, with its aspect, as large as the input can have it
+  uint8_t pad;       // around a picture that is smaller than the input
   struct image_tensor tensor;
 };
 
@@ -25,5 +27,15 @@ bool picture_parse(const char *text, struct picture *ret_picture);
 enum status picture_resize(const struct picture *picture, struct image *image, const char *name,
                            struct error *err) MUST_CHECK;
 void picture_crop(const struct picture *picture, struct image *image); // to width x height
+
+// Where a picture lies on the input, for what is found there.
+struct picture_place {
+  unsigned width, height;                 // its own
+  unsigned resized_width, resized_height; // after the resizing
+  int64_t left, top;                      // of the resized picture, where the input begins; negative where it is padded
+};
+// After picture_resize has succeeded: `width` and `height` were the picture's before, `resized` is what it made.
+struct picture_place picture_place(const struct picture *picture, unsigned width, unsigned height,
+                                   const struct image *resized);
 
 #endif

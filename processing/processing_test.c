@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static bool is_kept(struct picture picture)
   return is_read && found.color == picture.color && found.filter == picture.filter && found.width == picture.width &&
          found.height == picture.height && found.resize_width == picture.resize_width &&
          found.resize_height == picture.resize_height && found.shorter_side == picture.shorter_side &&
+         found.is_letterbox == picture.is_letterbox && found.pad == picture.pad &&
          found.tensor.channels_last == picture.tensor.channels_last &&
          memcmp(found.tensor.mean, picture.tensor.mean, sizeof found.tensor.mean) == 0 &&
          memcmp(found.tensor.scale, picture.tensor.scale, sizeof found.tensor.scale) == 0;
@@ -62,6 +64,43 @@ static void test_text(void **state)
   assert_false(picture_parse("7 0 8 8 0 0 0 0 0 1 0 1 0 1", &picture));
 }
 
+static bool is_form(const char *text)
+{
+  char copy[256];
+  struct output_form form;
+  snprintf(copy, sizeof copy, "%s", text);
+  return output_form_parse(copy, &form);
+}
+
+// Good ones are written and read back in tests/processing/test_output_steps.py.
+static void test_forms_of_outputs(void **state)
+{
+  (void)state;
+  assert_true(is_form("tensor"));
+  assert_true(is_form("feature"));
+  assert_true(is_form("boxes 0 0 0 0.5 -1 100 0 02 0 0\n\n"));
+  assert_true(is_form("boxes 3 1 1 0 0.5 100 1 - 2 1\nab\nc"));
+  static const char *const bad[] = {"",
+                                    "box",
+                                    "feature 1",
+                                    "boxes",
+                                    "boxes 4 0 0 0.5 -1 100 0 02 0 0\n\n",
+                                    "boxes 0 0 0 nan -1 100 0 02 0 0\n\n",
+                                    "boxes 0 0 0 0.5 -1 1001 0 02 0 0\n\n",
+                                    "boxes 0 0 0 0.5 -1 100 0 00 0 0\n\n",
+                                    "boxes 0 0 0 0.5 -1 100 0 023 0 0\n\n",
+                                    "boxes 0 0 0 0.5 -1 100 0 06 0 0\n\n",
+                                    "boxes 0 0 0 0.5 -1 100 0 - 0 0\n\n",
+                                    "boxes 0 0 0 0.5 -1 100 0 02 1 0\na\n",
+                                    "boxes 0 0 0 0.5 -1 100 0 - 9 0\nab\n",
+                                    "boxes 0 0 0 0.5 -1 100 0 - 2 0\nab",
+                                    "mask 1 inf 0 0",
+                                    "mask 1 0.5 0 256",
+                                    "text 1 0"};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    assert_false(is_form(bad[i]));
+}
+
 static void test_a_thin_picture_does_not_become_too_large(void **state)
 {
   const struct picture picture = {.shorter_side = 4096, .filter = IMAGE_BOX};
@@ -78,6 +117,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ranking),
       cmocka_unit_test(test_text),
+      cmocka_unit_test(test_forms_of_outputs),
       cmocka_unit_test(test_a_thin_picture_does_not_become_too_large),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,20 +17,35 @@ void image_size_of_shorter_side(const struct image *image, unsigned side, uint64
   *ret_height = is_wide ? side : long_side;
 }
 
-// Where a cut begins; negative where the picture is smaller.
-static int64_t cut_from(unsigned side, unsigned wanted)
+static unsigned rounded_side(unsigned side, unsigned other, unsigned length)
+{
+  double found = nearbyint((double)side / other * length); // to even
+  return found < 1 ? 1 : (unsigned)found;
+}
+
+void image_size_within(const struct image *image, unsigned width, unsigned height, unsigned *ret_width,
+                       unsigned *ret_height)
+{
+  double aspect = (double)image->width / image->height, room = (double)width / height;
+  *ret_width = aspect < room ? rounded_side(image->width, image->height, height) : width;
+  *ret_height = aspect > room ? rounded_side(image->height, image->width, width) : height;
+}
+
+int64_t image_crop_start(unsigned side, unsigned wanted)
 {
   if (wanted > side) // the picture is put into the middle: the smaller half of the border comes first
     return -(int64_t)((wanted - side) / 2);
   return (int64_t)nearbyint((side - wanted) / 2.0); // to even
 }
 
-void image_crop_center(struct image *image, unsigned width, unsigned height)
+void image_crop_center(struct image *image, unsigned width, unsigned height, uint8_t pad)
 {
   size_t channels = image->channels;
-  int64_t left = cut_from(image->width, width), top = cut_from(image->height, height);
+  int64_t left = image_crop_start(image->width, width), top = image_crop_start(image->height, height);
   size_t copied = (image->width < width ? image->width : width) * channels;
   uint8_t *pixels = memory_new((size_t)width * height, channels);
+  if (pad != 0)
+    memset(pixels, pad, (size_t)width * height * channels);
   for (size_t y = 0; y < height; y++) {
     int64_t row = (int64_t)y + top;
     if (row < 0 || row >= image->height)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of processing/ for tests: process_image FILE COLOR [STEP ARGUMENTS…]… writes "WIDTH HEIGHT CHANNELS\n" and the values.
-//   resize WIDTH HEIGHT FILTER   shorter SIDE FILTER   crop WIDTH HEIGHT
+//   resize WIDTH HEIGHT FILTER   shorter SIDE FILTER   letterbox WIDTH HEIGHT FILTER PAD   crop WIDTH HEIGHT
 //   bytes chw|hwc   floats chw|hwc MEAN SCALE (of three channels, joined by commas), as the last one
 #include "processing/image.h"
 
@@ -49,6 +49,14 @@ static void resize_shorter(struct image *image)
   image_resize(image, (unsigned)width, (unsigned)height, word(image_filter_names));
 }
 
+static void put_in_letterbox(struct image *image)
+{
+  unsigned width = number(), height = number(), filter = word(image_filter_names), fitted_width, fitted_height;
+  image_size_within(image, width, height, &fitted_width, &fitted_height);
+  image_resize(image, fitted_width, fitted_height, filter);
+  image_crop_center(image, width, height, (uint8_t)number());
+}
+
 static void put(const struct image *image, const char *step)
 {
   static const char *const layouts[] = {"chw", "hwc", NULL};
@@ -94,9 +102,11 @@ int main(int argument_count, char **arguments)
       image_resize(&image, width, height, word(image_filter_names));
     } else if (strcmp(step, "shorter") == 0) {
       resize_shorter(&image);
+    } else if (strcmp(step, "letterbox") == 0) {
+      put_in_letterbox(&image);
     } else if (strcmp(step, "crop") == 0) {
       unsigned width = number(), height = number();
-      image_crop_center(&image, width, height);
+      image_crop_center(&image, width, height, 0);
     } else {
       put(&image, step);
     }

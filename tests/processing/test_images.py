@@ -12,7 +12,7 @@ import unittest
 import zlib
 
 import numpy
-from PIL import Image
+from PIL import Image, ImageOps
 
 PROGRAM = pathlib.Path(os.environ["XSP_BUILD"]) / "test-programs" / "process_image"
 FILTERS = {"nearest": Image.Resampling.NEAREST, "box": Image.Resampling.BOX, "bilinear": Image.Resampling.BILINEAR,
@@ -146,6 +146,23 @@ class Shaping(ImageTest):
                 values = numpy.pad(values, [*padded, (0, 0)])
                 top, left = (round((have - want) / 2) for have, want in zip(values.shape, to[::-1]))
                 self.same(self.values(path, "RGB", "crop", *to), values[top:top + to[1], left:left + to[0]])
+
+
+    def test_letterbox(self):
+        """The size is that of Pillow's ImageOps.contain; of an odd border the smaller half comes first."""
+        choose = random.Random(8)
+        for number in range(40):
+            size, to = ((choose.randrange(5, 90), choose.randrange(5, 90)), (choose.randrange(20, 90), choose.randrange(20, 90)))
+            with self.subTest(size=size, to=to):
+                path = self.save(picture(*size, seed=number), "x.png")
+                small = ImageOps.contain(Image.open(path), to, Image.Resampling.BILINEAR)
+                whole = Image.new("RGB", to, (114, 114, 114))
+                whole.paste(small, ((to[0] - small.width) // 2, (to[1] - small.height) // 2))
+                self.same(self.values(path, "RGB", "letterbox", *to, "bilinear", 114), whole)
+
+    def test_letterbox_of_a_thin_picture(self):
+        path = self.save(picture(90, 1), "x.png")
+        self.assertEqual(self.values(path, "RGB", "letterbox", 20, 20, "bilinear", 0).any(axis=(1, 2)).sum(), 1)
 
 
 class Tensors(ImageTest):

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model's output is, with its parameters. One text, from xsp to the runner.
+#ifndef XSP_PROCESSING_OUTPUT_FORM_H
+#define XSP_PROCESSING_OUTPUT_FORM_H
+
+#include "base/buf.h"
+#include "processing/boxes.h"
+#include "processing/mask.h"
+#include "processing/text.h"
+
+enum output_kind { OUTPUT_TENSOR, OUTPUT_SCORES, OUTPUT_BOXES, OUTPUT_MASK, OUTPUT_TEXT };
+extern const char *const output_kind_names[]; // "tensor", "feature", "boxes", "mask", "text", NULL
+
+struct output_form {
+  enum output_kind kind; // of a tensor and of scores there are no parameters
+  struct boxes_form boxes;
+  struct mask_form mask;
+  struct text_form text;
+};
+
+void output_form_format(const struct output_form *form, struct buf *out);
+// Changes `text`; names are borrowed from it. False: malformed, or a value is out of range.
+bool output_form_parse(char *text, struct output_form *ret_form);
+
+#endif
