@@ -6,6 +6,7 @@
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "base/vector.h"
+#include "experiment/coco.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -138,7 +139,7 @@ static enum status read_table(struct reading *reading)
   return status;
 }
 
-// ---- both ------------------------------------------------------------------------------------------------------------
+// ---- all -------------------------------------------------------------------------------------------------------------
 static int compare_texts(const void *a, const void *b)
 {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -157,13 +158,32 @@ static void list_labels(struct arena *arena, struct data_set *set)
       set->labels[set->label_count++] = set->labels[i];
 }
 
+static bool is_json(const char *path)
+{
+  const char *dot = strrchr(path, '.');
+  return dot != NULL && strcasecmp(dot, ".json") == 0;
+}
+
+const char *data_label_path(const struct data_set *set, const struct data_item *item, struct arena *arena)
+{
+  struct stat facts;
+  if (item->label == NULL || item->label[0] == '/')
+    return item->label;
+  if (stat(set->path, &facts) == 0 && S_ISDIR(facts.st_mode))
+    return arena_format(arena, "%s/%s", set->path, item->label);
+  const char *slash = strrchr(set->path, '/');
+  return arena_format(arena, "%.*s%s", slash != NULL ? (int)(slash + 1 - set->path) : 0, set->path, item->label);
+}
+
 enum status data_set_read(const char *path, struct arena *arena, struct data_set *ret_set, struct error *err)
 {
   struct stat facts;
   struct reading reading = {.arena = arena, .path = path, .err = err};
   *ret_set = (struct data_set){.path = path};
   if (stat(path, &facts) != 0)
-    return error_set_errno(err, STATUS_INPUT, what, path, "a folder, or a .csv file");
+    return error_set_errno(err, STATUS_INPUT, what, path, "a folder, or a .csv or .json file");
+  if (!S_ISDIR(facts.st_mode) && is_json(path))
+    return coco_read(path, arena, ret_set, err);
   enum status status = S_ISDIR(facts.st_mode) ? read_folder(&reading, path, NULL) : read_table(&reading);
   if (status == STATUS_OK && reading.items.count == 0)
     status = error_set(err, STATUS_INPUT, what, path, "FOLDER/LABEL/*.png, or a .csv file", "there are no pictures");

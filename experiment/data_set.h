@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labelled inputs of an evaluation: a folder with a folder for each class, or a table of files and labels (CSV).
+// Labelled inputs of an evaluation: a folder with a folder for each class, a table of files and labels (CSV), or pictures with boxes (JSON as
+// COCO has it).
 #ifndef XSP_EXPERIMENT_DATA_SET_H
 #define XSP_EXPERIMENT_DATA_SET_H
 
@@ -8,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define DATA_ITEMS_MOST 10000000
 #define DATA_NO_CLASS SIZE_MAX // the label is none of the model's classes
@@ -17,6 +19,16 @@ struct data_item {
   const char *label; // as written; NULL: not labelled
   size_t place;      // of its class among the model's scores, by data_set_resolve; DATA_NO_CLASS: unknown
 };
+struct data_category { // of boxes
+  int64_t id;
+  const char *name;
+  size_t place; // among the model's classes, by data_set_resolve; DATA_NO_CLASS: the model does not have it
+};
+struct data_box { // in pixels of the picture
+  size_t item, category;
+  double left, top, width, height;
+  bool is_crowd; // many objects
+};
 struct data_set {
   const char *path; // as given
   struct data_item *items;
@@ -24,13 +36,20 @@ struct data_set {
   size_t left_out;     // files that are no pictures by their names
   const char **labels; // distinct ones, sorted
   size_t label_count;
+  bool has_boxes;         // items are labelled with boxes, maybe none
+  struct data_box *boxes; // in the order of items
+  size_t box_count;
+  struct data_category *categories; // by id
+  size_t category_count;
 };
 
 // Everything lives in `arena`. FOLDER/LABEL/*.png, .jpg and .jpeg, by name; pictures in FOLDER itself have no label. A file that ends
 // with .csv: "FILE,LABEL" on each line, quoted as RFC 4180 has it, paths relative to its folder; a first line "file,label" is a
-// head. STATUS_INPUT: unreadable, malformed, or without any item.
+// head. A file that ends with .json: coco.h. STATUS_INPUT: unreadable, malformed, or without any item.
 enum status data_set_read(const char *path, struct arena *arena, struct data_set *ret_set,
                           struct error *err) MUST_CHECK;
+// The label of an item as a file: relative to the data set's folder, or to that of its table. In `arena`; NULL: not labelled.
+const char *data_label_path(const struct data_set *set, const struct data_item *item, struct arena *arena);
 // A line for each class, in the model's order; empty lines count. In `arena`.
 enum status data_labels_read(const char *path, struct arena *arena, const char ***ret_labels, size_t *ret_count,
                              struct error *err) MUST_CHECK;
@@ -41,7 +60,8 @@ enum data_resolution {
   DATA_BY_ORDER,  // neither: the sorted labels are the places, as torchvision's ImageFolder has them
   DATA_UNLABELLED,
 };
-// Finds the place of each item's label. `labels`: the model's; NULL: they have no names.
+// Finds the place of each item's label. `labels`: the model's; NULL: they have no names. Places of categories are by name; of a model whose
+// classes have no names, by id.
 enum data_resolution data_set_resolve(struct data_set *set, const char *const *labels, size_t label_count);
 
 #endif

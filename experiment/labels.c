@@ -93,6 +93,12 @@ enum data_resolution data_set_resolve(struct data_set *set, const char *const *l
   for (size_t i = 0; i < set->count; i++)
     set->items[i].place =
         set->items[i].label != NULL ? places[place_in_order(set, set->items[i].label)] : DATA_NO_CLASS;
+  for (size_t i = 0; i < set->category_count; i++) {
+    struct data_category *category = &set->categories[i];
+    category->place = labels != NULL     ? place_by_name(category->name, labels, label_count)
+                      : category->id < 0 ? DATA_NO_CLASS
+                                         : (size_t)category->id;
+  }
   free(places);
   return how;
 }
