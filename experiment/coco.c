@@ -55,8 +55,7 @@ static enum status read_id(struct coco *coco, int64_t *ret_id)
 
 static enum status read_text(struct coco *coco, const char **ret_text)
 {
-  if (json_next(&coco->json) != JSON_STRING || coco->json.length == 0 ||
-      strlen(coco->json.text) != coco->json.length)
+  if (json_next(&coco->json) != JSON_STRING || coco->json.length == 0 || strlen(coco->json.text) != coco->json.length)
     return wrong(coco, "a name is no text");
   *ret_text = arena_copy(coco->arena, coco->json.text, coco->json.length);
   return STATUS_OK;
@@ -99,9 +98,9 @@ static enum status read_image(struct coco *coco)
   while (json_next(&coco->json) == JSON_KEY) {
     bool is_id = strcmp(coco->json.text, "id") == 0;
     has_id |= is_id;
-    XSP_TRY(is_id                                            ? read_id(coco, &image.id)
+    XSP_TRY(is_id                                       ? read_id(coco, &image.id)
             : strcmp(coco->json.text, "file_name") == 0 ? read_text(coco, &image.file)
-                                                             : skip(coco));
+                                                        : skip(coco));
   }
   if (coco->json.event != JSON_OBJECT_END || !has_id || image.file == NULL)
     return wrong(coco, "an image lacks id or file_name");
@@ -137,9 +136,9 @@ static enum status read_category(struct coco *coco)
   while (json_next(&coco->json) == JSON_KEY) {
     bool is_id = strcmp(coco->json.text, "id") == 0;
     has_id |= is_id;
-    XSP_TRY(is_id                                       ? read_id(coco, &category.id)
+    XSP_TRY(is_id                                  ? read_id(coco, &category.id)
             : strcmp(coco->json.text, "name") == 0 ? read_text(coco, &category.name)
-                                                        : skip(coco));
+                                                   : skip(coco));
   }
   if (coco->json.event != JSON_OBJECT_END || !has_id || category.name == NULL)
     return wrong(coco, "a category lacks id or name");
@@ -167,12 +166,13 @@ static enum status read_document(struct coco *coco)
   while (json_next(&coco->json) == JSON_KEY) {
     bool are_boxes = strcmp(coco->json.text, "annotations") == 0;
     coco->has_boxes |= are_boxes;
-    XSP_TRY(are_boxes                                         ? read_list(coco, read_box)
+    XSP_TRY(are_boxes                                    ? read_list(coco, read_box)
             : strcmp(coco->json.text, "images") == 0     ? read_list(coco, read_image)
             : strcmp(coco->json.text, "categories") == 0 ? read_list(coco, read_category)
-                                                              : skip(coco));
+                                                         : skip(coco));
   }
-  return coco->json.event == JSON_OBJECT_END && json_next(&coco->json) == JSON_END ? STATUS_OK : wrong(coco, "it is no JSON");
+  return coco->json.event == JSON_OBJECT_END && json_next(&coco->json) == JSON_END ? STATUS_OK
+                                                                                   : wrong(coco, "it is no JSON");
 }
 
 // ---- all of it -------------------------------------------------------------------------------------------------------
@@ -187,13 +187,13 @@ static enum status put_items(struct coco *coco, const char *folder, struct data_
   set->items = arena_alloc_array(coco->arena, set->count + 1, sizeof *set->items);
   if (set->count == 0)
     return error_set(coco->err, STATUS_INPUT, what, coco->path, "a file as COCO's instances.json", "it has no images");
-  qsort(coco->images.items, set->count, sizeof *coco->images.items, sorted_compare_i64); // by id, as pycocotools has them
+  qsort(coco->images.items, set->count, sizeof *coco->images.items,
+        sorted_compare_i64); // by id, as pycocotools has them
   for (size_t i = 0; i < set->count; i++) {
     const struct coco_image *image = &coco->images.items[i];
     if (i > 0 && image[-1].id == image->id)
       return refuse(coco, "two images have the id %" PRId64, image->id);
-    const char *path =
-        image->file[0] == '/' ? image->file : arena_format(coco->arena, "%s%s", folder, image->file);
+    const char *path = image->file[0] == '/' ? image->file : arena_format(coco->arena, "%s%s", folder, image->file);
     set->items[i] = (struct data_item){path, NULL, DATA_NO_CLASS};
   }
   return STATUS_OK;
@@ -228,13 +228,19 @@ static enum status put_boxes(struct coco *coco, struct data_set *set)
     const struct data_category *category =
         sorted_find(&box->category, set->categories, set->category_count, sizeof *category, sorted_compare_i64);
     if (image == NULL || category == NULL) {
-      status = refuse(coco, image == NULL ? "an annotation is of image %" PRId64 ", which it does not have"
-                                          : "an annotation is of category %" PRId64 ", which it does not have",
+      status = refuse(coco,
+                      image == NULL ? "an annotation is of image %" PRId64 ", which it does not have"
+                                    : "an annotation is of category %" PRId64 ", which it does not have",
                       image == NULL ? box->image : box->category);
       continue;
     }
-    boxes[i] = (struct data_box){(size_t)(image - coco->images.items), (size_t)(category - set->categories),
-                                 box->sides[0], box->sides[1], box->sides[2], box->sides[3], box->is_crowd};
+    boxes[i] = (struct data_box){(size_t)(image - coco->images.items),
+                                 (size_t)(category - set->categories),
+                                 box->sides[0],
+                                 box->sides[1],
+                                 box->sides[2],
+                                 box->sides[3],
+                                 box->is_crowd};
     starts[boxes[i].item + 1]++;
   }
   set->boxes = arena_alloc_array(coco->arena, count + 1, sizeof *set->boxes);

@@ -2,11 +2,15 @@
 // From a manifest to the model's files; see source.h. Generators are in generator.c.
 #include "manifests/source.h"
 
+#include "assets/assets.h"
+#include "base/clock.h"
 #include "base/debug.h"
 
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#define SAY_EVERY_NS UINT64_C(5000000000)
 
 const char *manifest_relative(const struct manifest *manifest, const char *path, struct arena *arena)
 {
@@ -16,10 +20,48 @@ const char *manifest_relative(const struct manifest *manifest, const char *path,
   return arena_format(arena, "%.*s%s", (int)(base - manifest->path), manifest->path, path);
 }
 
-static enum status find_path(const struct manifest *manifest, struct arena *arena, struct manifest_model *model,
-                             struct error *err)
+struct fetching {
+  message_fn message;
+  uint64_t said_ns; // when it was last told how far it is
+};
+
+static void tell(void *context, const char *url, uint64_t done_bytes, uint64_t total_bytes)
 {
-  char *path = arena_format(arena, "%s", manifest_relative(manifest, manifest->model_path, arena));
+  struct fetching *fetching = context;
+  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+  if (now_ns - fetching->said_ns < SAY_EVERY_NS)
+    return;
+  fetching->said_ns = now_ns;
+  if (total_bytes > 0)
+    fetching->message("xsp: fetching %s: %.0f of %.0f MB", url, (double)done_bytes / 1e6, (double)total_bytes / 1e6);
+  else
+    fetching->message("xsp: fetching %s: %.0f MB", url, (double)done_bytes / 1e6);
+}
+
+enum status manifest_asset(const struct manifest *manifest, const char *text, const char *sha256, message_fn message,
+                           struct arena *arena, const char **ret_path, struct error *err)
+{
+  if (!asset_is_url(text) && sha256 == NULL) {
+    *ret_path = manifest_relative(manifest, text, arena);
+    return STATUS_OK;
+  }
+  struct fetching fetching = {message, clock_now_ns(CLOCK_MONOTONIC)};
+  const struct asset_request request = {.url = text,
+                                        .sha256 = sha256,
+                                        .base_folder = manifest_relative(manifest, ".", arena),
+                                        .progress = message != NULL ? tell : NULL,
+                                        .context = &fetching,
+                                        .message = message};
+  return asset_get(&request, arena, ret_path, err);
+}
+
+// `sha256` of a single file; NULL: unknown, or compared later.
+static enum status find_path(const struct manifest *manifest, const char *sha256, message_fn message,
+                             struct arena *arena, struct manifest_model *model, struct error *err)
+{
+  const char *found = NULL;
+  XSP_TRY(manifest_asset(manifest, manifest->model_path, sha256, message, arena, &found, err));
+  char *path = arena_format(arena, "%s", found);
   for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
     path[--length] = 0; // a folder's name is its last part
   model->path = path;
@@ -31,16 +73,17 @@ static enum status find_path(const struct manifest *manifest, struct arena *aren
   return STATUS_OK;
 }
 
-static enum status find_graph(const struct manifest *manifest, struct arena *arena, struct manifest_model *model,
-                              struct error *err)
+static enum status find_graph(const struct manifest *manifest, message_fn message, struct arena *arena,
+                              struct manifest_model *model, struct error *err)
 {
   const struct predictor *predictor = predictor_find(manifest->framework);
-  XSP_TRY(find_path(manifest, arena, model, err));
+  XSP_TRY(find_path(manifest, manifest->graph_sha256, message, arena, model, err));
   model->source = arena_format(arena, "graph %s", manifest->model_path);
   if (manifest->weights_path == NULL)
     return STATUS_OK;
   model->source = arena_format(arena, "%s, weights %s", model->source, manifest->weights_path);
-  model->weights = manifest_relative(manifest, manifest->weights_path, arena);
+  XSP_TRY(
+      manifest_asset(manifest, manifest->weights_path, manifest->weights_sha256, message, arena, &model->weights, err));
   if (predictor == NULL || !predictor->takes_weights)
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "graph_path alone", err,
                           "models of %s are not a graph and weights", manifest->framework);
@@ -97,10 +140,11 @@ enum status manifest_find_model(const struct manifest *manifest, message_fn mess
   *ret_model = (struct manifest_model){0};
   switch (manifest->source) {
   case MANIFEST_PATH:
-    XSP_TRY(find_path(manifest, arena, ret_model, err));
+    XSP_TRY(find_path(manifest, asset_is_url(manifest->model_path) ? manifest->sha256 : NULL, message, arena, ret_model,
+                      err));
     break;
   case MANIFEST_GRAPH:
-    XSP_TRY(find_graph(manifest, arena, ret_model, err));
+    XSP_TRY(find_graph(manifest, message, arena, ret_model, err));
     break;
   case MANIFEST_PACKAGE:
     XSP_TRY(find_in_package(manifest, arena, ret_model, err));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a manifest's model is: a path next to it, a file of an installed Python package, or what a generator makes, once,
-// in the cache. Nothing is downloaded.
+// Where a manifest's model is: a path next to it, an address, a file of an installed Python package, or what a generator makes, once,
+// in the cache. Only what the manifest gives an address of is fetched (assets/assets.h).
 #ifndef XSP_MANIFESTS_SOURCE_H
 #define XSP_MANIFESTS_SOURCE_H
 
@@ -34,6 +34,9 @@ enum status package_find(const struct manifest *manifest, unsigned line, const c
 
 // The file as the manifest means it: relative to the manifest's folder.
 const char *manifest_relative(const struct manifest *manifest, const char *path, struct arena *arena);
+// A path as above, or an address, which is fetched. `sha256`: of the file; NULL: unknown. `message` may be NULL. Errors: those of asset_get.
+enum status manifest_asset(const struct manifest *manifest, const char *text, const char *sha256, message_fn message,
+                           struct arena *arena, const char **ret_path, struct error *err) MUST_CHECK;
 // Scripts must be in the manifest's folder or below, links resolved: a manifest runs only code that comes with it.
 // Errors: STATUS_INPUT.
 enum status manifest_script(const struct manifest *manifest, const char *script, struct arena *arena,

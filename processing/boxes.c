@@ -38,9 +38,9 @@ bool boxes_source_of_one(const struct boxes_form *form, const float *values, siz
   *ret_source = (struct boxes_source){.rows = rows, .score_count = has_rest ? columns - fixed : 1};
   for (unsigned i = 0; i < form->column_count; i++) {
     enum box_column column = form->columns[i];
-    *values_of(ret_source, column) = (struct box_values){values + at * (form->is_transposed ? rows : 1),
-                                                         form->is_transposed ? 1 : columns,
-                                                         form->is_transposed ? rows : 1};
+    *values_of(ret_source, column) =
+        (struct box_values){values + at * (form->is_transposed ? rows : 1), form->is_transposed ? 1 : columns,
+                            form->is_transposed ? rows : 1};
     at += column == BOX_COLUMN_BOX ? 4 : column == BOX_COLUMN_SCORES ? columns - fixed : 1;
   }
   return true;

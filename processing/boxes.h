@@ -14,7 +14,7 @@
 #define BOX_CLASSES_MOST (1 << 24) // whole numbers up to here are exact in single precision
 
 enum box_format { BOX_XYXY, BOX_YXYX, BOX_XYWH, BOX_CXCYWH };
-enum box_column { // what a box's values are, in their order
+enum box_column {        // what a box's values are, in their order
   BOX_COLUMN_BOX,        // four
   BOX_COLUMN_OBJECTNESS, // a factor of the scores
   BOX_COLUMN_SCORES,     // of each class: all that the others leave
@@ -28,14 +28,14 @@ extern const char *const box_column_names[]; // "box", …, NULL
 
 struct boxes_form {
   enum box_format format;
-  bool is_normalized;                    // coordinates are parts of the input's sides, else its pixels
-  bool is_transposed;                    // scores of a box are not side by side: [values, boxes]
-  enum box_column columns[BOX_COLUMNS];  // of one output
-  unsigned column_count;                 // 0: scores are an output of their own, as may be classes
-  const char *scores, *classes;          // names of these outputs; "": none
-  float score_threshold, iou_threshold;  // kept above, suppressed above; an iou_threshold below 0: no suppression
-  unsigned most;                         // boxes of a picture
-  bool is_class_agnostic;                // boxes of other classes are suppressed, too
+  bool is_normalized;                   // coordinates are parts of the input's sides, else its pixels
+  bool is_transposed;                   // scores of a box are not side by side: [values, boxes]
+  enum box_column columns[BOX_COLUMNS]; // of one output
+  unsigned column_count;                // 0: scores are an output of their own, as may be classes
+  const char *scores, *classes;         // names of these outputs; "": none
+  float score_threshold, iou_threshold; // kept above, suppressed above; an iou_threshold below 0: no suppression
+  unsigned most;                        // boxes of a picture
+  bool is_class_agnostic;               // boxes of other classes are suppressed, too
 };
 
 struct box {
@@ -47,7 +47,7 @@ struct boxes {
   VECTOR(struct box) list;
 };
 
-struct box_values { // one column, or several side by side
+struct box_values {   // one column, or several side by side
   const float *first; // NULL: there is none
   size_t row_stride, column_stride;
 };

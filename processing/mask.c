@@ -67,7 +67,8 @@ void mask_compare(const struct mask_form *form, const struct mask *mask, const s
     for (size_t x = 0; x < label->width && rows[y] >= 0; x++) {
       uint8_t wanted = label->pixels[y * label->width + x];
       if (columns[x] >= 0 && wanted != form->ignored)
-        counts[(size_t)wanted * MASK_CLASSES_MOST + mask->classes[(size_t)rows[y] * mask->width + (size_t)columns[x]]]++;
+        counts[(size_t)wanted * MASK_CLASSES_MOST +
+               mask->classes[(size_t)rows[y] * mask->width + (size_t)columns[x]]]++;
     }
   free(columns);
   free(rows);

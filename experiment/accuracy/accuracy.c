@@ -7,13 +7,8 @@
 
 #include <math.h>
 
-static const struct accuracy unknown = {.ap = NAN,
-                                        .ap_at_50 = NAN,
-                                        .ap_at_75 = NAN,
-                                        .iou = NAN,
-                                        .pixels = NAN,
-                                        .exact = NAN,
-                                        .character_errors = NAN};
+static const struct accuracy unknown = {
+    .ap = NAN, .ap_at_50 = NAN, .ap_at_75 = NAN, .iou = NAN, .pixels = NAN, .exact = NAN, .character_errors = NAN};
 
 // ---- boxes -----------------------------------------------------------------------------------------------------------
 static size_t category_of(const struct data_set *set, size_t place)
@@ -59,8 +54,8 @@ static size_t rate_found(const struct predictions *predictions, const struct dat
   return count;
 }
 
-void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count, struct arena *arena,
-                       struct accuracy *ret_accuracy)
+void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count,
+                       struct arena *arena, struct accuracy *ret_accuracy)
 {
   *ret_accuracy = unknown;
   if (!set->has_boxes)
@@ -89,10 +84,11 @@ void accuracy_of_boxes(const struct predictions *predictions, const struct data_
 }
 
 // ---- masks -----------------------------------------------------------------------------------------------------------
-void accuracy_of_masks(const struct predictions *predictions, const struct data_set *set, size_t item_count, struct arena *arena,
-                       struct accuracy *ret_accuracy)
+void accuracy_of_masks(const struct predictions *predictions, const struct data_set *set, size_t item_count,
+                       struct arena *arena, struct accuracy *ret_accuracy)
 {
-  uint64_t wanted[PREDICTED_CLASSES] = {0}, taken[PREDICTED_CLASSES] = {0}, right[PREDICTED_CLASSES] = {0}, all = 0, all_right = 0;
+  uint64_t wanted[PREDICTED_CLASSES] = {0}, taken[PREDICTED_CLASSES] = {0}, right[PREDICTED_CLASSES] = {0}, all = 0,
+           all_right = 0;
   *ret_accuracy = unknown;
   for (size_t i = 0; i < item_count; i++)
     ret_accuracy->labelled += set->items[i].label != NULL;

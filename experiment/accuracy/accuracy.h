@@ -29,10 +29,10 @@ struct accuracy {  // parts of 1; NaN: of another kind of output, or nothing is 
 };
 
 // Of the first `item_count` items. All that these fill lives in `arena`.
-void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count, struct arena *arena,
-                       struct accuracy *ret_accuracy);
-void accuracy_of_masks(const struct predictions *predictions, const struct data_set *set, size_t item_count, struct arena *arena,
-                       struct accuracy *ret_accuracy);
+void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count,
+                       struct arena *arena, struct accuracy *ret_accuracy);
+void accuracy_of_masks(const struct predictions *predictions, const struct data_set *set, size_t item_count,
+                       struct arena *arena, struct accuracy *ret_accuracy);
 // `vocabulary`: the tokens' texts; one that it lacks is left out.
 void accuracy_of_texts(const struct predictions *predictions, const struct data_set *set, size_t item_count,
                        const char *const *vocabulary, size_t vocabulary_count, const char *separator,

@@ -15,8 +15,8 @@ struct rated_box {
   double score;                    // of a found one; not NaN
   bool is_crowd;                   // of a true one: many objects, which any number of found boxes may lie in
 };
-struct average_precision { // parts of 1; NaN: no class has a true box
-  double all, at_50, at_75; // mean over classes; `all`: over the overlaps, too
+struct average_precision {                 // parts of 1; NaN: no class has a true box
+  double all, at_50, at_75;                // mean over classes; `all`: over the overlaps, too
   double *of_category, *of_category_at_50; // NaN: it has no true box, but maybe crowds. In the arena
 };
 

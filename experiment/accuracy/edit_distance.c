@@ -23,7 +23,8 @@ static struct characters split(const char *text)
 static bool are_equal(const struct characters *a, size_t i, const struct characters *b, size_t k)
 {
   size_t length = a->starts[i + 1] - a->starts[i];
-  return length == b->starts[k + 1] - b->starts[k] && memcmp(a->bytes + a->starts[i], b->bytes + b->starts[k], length) == 0;
+  return length == b->starts[k + 1] - b->starts[k] &&
+         memcmp(a->bytes + a->starts[i], b->bytes + b->starts[k], length) == 0;
 }
 
 size_t edit_distance(const char *text, const char *other)

@@ -16,6 +16,7 @@ import onnx
 import yaml
 from onnx import TensorProto, helper
 
+import file_server
 import strangers
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
@@ -281,6 +282,46 @@ class FormatTest(ManifestCase):
         folder = self.folder / "folder.yml"
         folder.mkdir()
         self.assertIn("manifest", self.xsp("check", folder, status=2).line)
+
+
+class AddressTest(ManifestCase):
+    """Models that are somewhere else: by HTTP, in a repository; a graph and its weights with checksums of their own."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment["XSP_ASSET_CACHE"] = str(self.folder / "assets")
+        self.sha256 = hashlib.sha256(SCRIPT.encode()).hexdigest()
+        (self.folder / "net.xspscript").unlink()
+
+    def test_a_model_is_fetched_once(self):
+        with file_server.FileServer() as server:
+            place = server.places["/a/net.xspscript"] = file_server.Place(SCRIPT.encode())
+            url = f"{server.url}/a/net.xspscript"
+            for _ in range(2):
+                self.profile(manifest(model={"path": url, "sha256": self.sha256}))
+            self.assertEqual(len(place.requests), 1)
+            self.assertEqual((self.workload()["source"], self.workload()["sha256"]), (f"path {url}", self.sha256))
+            line = self.profile(manifest(model={"path": url, "sha256": "0f" * 32}), status=2).line
+            self.assertIn(self.sha256, line)
+            self.assertIn(f"{server.url}/b", self.profile(manifest(model={"path": f"{server.url}/b"}), status=2).line)
+
+    def test_a_repository_is_a_folder_or_an_address(self):
+        (self.folder / "repository" / "a").mkdir(parents=True)
+        (self.folder / "repository" / "a" / "net.xspscript").write_text(SCRIPT)
+        good = manifest(model={"graph_path": "repo://a/net.xspscript", "graph_sha256": self.sha256})
+        self.profile(good, env={"XSP_REPOSITORY": str(self.folder / "repository")})
+        with file_server.FileServer() as server:
+            server.places["/there/a/net.xspscript"] = file_server.Place(SCRIPT.encode())
+            self.profile(good, env={"XSP_REPOSITORY": f"{server.url}/there"})
+        self.assertIn("XSP_REPOSITORY", self.profile(good, status=3).line)
+
+    def test_checksums_of_graph_and_weights(self):
+        (self.folder / "net.xspscript").write_text(SCRIPT)
+        self.profile(manifest(model={"graph_path": "net.xspscript", "graph_sha256": self.sha256}))
+        self.assertIn(self.sha256, self.profile(manifest(model={"graph_path": "net.xspscript", "graph_sha256": "0f" * 32}), status=2).line)
+        (self.folder / "w.bin").write_bytes(b"w")
+        self.assertIn("are not a graph and weights",
+                      self.profile(manifest(model={"graph_path": "net.xspscript", "weights_path": "w.bin"}), status=2).line)
 
 
 class ProfileTest(ManifestCase):

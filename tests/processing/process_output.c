@@ -21,8 +21,8 @@ static unsigned number(int place)
 static void put_boxes(const struct boxes_form *form, const float *values, size_t batch)
 {
   size_t rows = number(3), columns = number(4);
-  const struct picture_place place = {number(6), number(7), number(8), number(9), strtol(arguments[10], NULL, 10),
-                                      strtol(arguments[11], NULL, 10)};
+  const struct picture_place place = {
+      number(6), number(7), number(8), number(9), strtol(arguments[10], NULL, 10), strtol(arguments[11], NULL, 10)};
   for (size_t item = 0; item < batch; item++) {
     struct boxes boxes = {0};
     struct boxes_source source;
