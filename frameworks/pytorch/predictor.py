@@ -285,6 +285,24 @@ def write_outputs(outputs, layers):
     return infos
 
 
+def with_layers(module, layers):
+    """The module, which also keeps what each operator of its graph returns; as it is, where it has no graph of torch.fx."""
+    if not isinstance(module, torch.fx.GraphModule):
+        return module
+
+    class Keeper(torch.fx.Interpreter):
+        def run_node(self, node):
+            output = super().run_node(node)
+            if node.op.startswith("call_"):
+                kind = getattr(node.target, "overloadpacket", node.target)  # aten.relu.default is a relu
+                kind = getattr(kind, "__name__", str(kind))
+                # a copy: the next operator may work in place
+                layers.extend((name, tensor.detach().clone(), kind) for name, tensor in named_tensors(node.name, output))
+            return output
+
+    return lambda *arguments, **keywords: Keeper(module).run(*arguments, *keywords.values())
+
+
 class Predictor:
     def __init__(self):
         self.layers = []  # (name, tensor, type of its module), where they are asked for
@@ -304,7 +322,7 @@ class Predictor:
             self.module, self.inputs = open_function(source, name)
         self.spans = Spans(name, request["levels"])
         if request.get("layer_outputs"):
-            self.keep_layers()
+            self.module = with_layers(self.module, self.layers)
         return {"version": 2, "framework": "pytorch", "framework_version": torch.__version__, "clock": "monotonic",
                 "inputs": [item.describe() for item in self.inputs.inputs.values()]}
 
@@ -325,14 +343,6 @@ class Predictor:
         self.layers.clear()
         return answer
 
-    def keep_layers(self):
-        """What each module without modules of its own returns. TorchScript calls its modules without hooks."""
-        def keep(name, kind):  # a copy: the next module may work in place
-            return lambda module, arguments, output: self.layers.extend(
-                (part, tensor.detach().clone(), kind) for part, tensor in named_tensors(name, output))
-        for name, module in self.module.named_modules():
-            if not any(True for _ in module.children()) and not isinstance(module, torch.jit.ScriptModule):
-                module.register_forward_hook(keep(name, type(module).__name__))
 
 
 def one_line(error):
