@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the answers of a predictor program: the first byte chooses the request (o open, d prepare, p a prediction with
-// layers, l one whose layers have durations only, m one without layers).
+// layers, l one whose layers have durations only, m one without layers, k one without layers and with outputs).
 #include "frameworks/program/messages.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_facts(const struct program_facts *facts)
 {
-  if (facts->version != PROGRAM_VERSION || strlen(facts->framework) > PROGRAM_NAME_MOST ||
+  if (facts->version < 1 || facts->version > PROGRAM_VERSION || strlen(facts->framework) > PROGRAM_NAME_MOST ||
       facts->framework_version == NULL || facts->input_count > PROGRAM_INPUTS_MOST)
     abort();
   for (size_t i = 0; i < facts->input_count; i++) {
@@ -52,11 +52,23 @@ static void check_prediction(const struct program_prediction *prediction, const 
   }
 }
 
+static void check_outputs(const struct program_prediction *prediction, const struct program_question *question)
+{
+  if (prediction->output_count > PROGRAM_OUTPUTS_MOST || (prediction->output_count > 0 && !question->wants_outputs))
+    abort();
+  for (size_t i = 0; i < prediction->output_count; i++) {
+    const struct program_output *output = &prediction->outputs[i];
+    if (output->info.name[0] == 0 || output->info.type == 0 || output->info.rank > TENSOR_MAXIMUM_RANK ||
+        output->offset < 0 || output->size_bytes > PROGRAM_OUTPUT_BYTES_MOST)
+      abort();
+  }
+}
+
 static enum status read_one(char kind, const char *line, size_t length, struct arena *arena, struct error *err)
 {
   struct program_facts facts;
   struct program_prediction prediction;
-  struct program_question question = {.wants_layers = kind != 'm', .sent_ns = 1000, .received_ns = 1000000};
+  struct program_question question = {.wants_layers = kind != 'm' && kind != 'k', .wants_outputs = kind == 'k', .sent_ns = 1000, .received_ns = 1000000};
   enum status status = STATUS_OK;
   if (kind == 'l')
     question.untold = PROGRAM_NO_START | PROGRAM_NO_THREAD | PROGRAM_NO_NAME;
@@ -68,8 +80,10 @@ static enum status read_one(char kind, const char *line, size_t length, struct a
     status = program_read_done(line, length, "prepare", "fuzz", err);
   } else {
     status = program_read_prediction(line, length, "fuzz", &question, arena, &prediction, err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
       check_prediction(&prediction, &question);
+      check_outputs(&prediction, &question);
+    }
   }
   return status;
 }

@@ -149,7 +149,7 @@ static void test_wrong_answers_to_open(void **state)
       {"{" HEAD ",\"inputs\":[{\"name\":\"x\",\"type\":\"bool\",\"shape\":[-2]}]}", "\"inputs[0].shape[0]\" is -2"},
       {"{" HEAD ",\"inputs\":[{\"name\":\"x\",\"type\":\"bool\",\"shape\":[\"\"]}]}",
        "\"inputs[0].shape[0]\" is empty"},
-      {"{\"version\":0}", "open: \"version\" is 0, not 1 to 1"},
+      {"{\"version\":0}", "open: \"version\" is 0, not 1 to 2"},
       {"{\"framework\":\"a-name-of-more-than-thirty-one-bytes\"}", "open: \"framework\" is longer than 31 bytes"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -199,6 +199,50 @@ static void test_wrong_predictions(void **state)
   EXPECT_CONTAINS(err.why, "predict: \"layers\" is told, though");
 }
 
+#define OUTPUT "{\"name\":\"y\",\"type\":\"float32\",\"shape\":[2,3],\"offset\":64}"
+#define BETWEEN                                                                                                        \
+  "{\"name\":\"c\",\"type\":\"int8\",\"shape\":[],\"offset\":0,\"layer_type\":\"Conv\"}"
+static const struct program_question with_outputs = {.wants_outputs = true, .sent_ns = 1000, .received_ns = 10000};
+
+static void test_outputs(void **state)
+{
+  static const char line[] = "{" TIMES ",\"outputs\":[" OUTPUT "," BETWEEN "]}";
+  struct program_prediction read;
+  assert_int_equal(program_read_prediction(line, strlen(line), "p.py", &with_outputs, &arena, &read, &err), STATUS_OK);
+  assert_int_equal(read.output_count, 2);
+  assert_string_equal(read.outputs[0].info.name, "y");
+  assert_int_equal(read.outputs[0].info.type, TENSOR_FLOAT);
+  assert_int_equal(read.outputs[0].info.shape[1], 3);
+  assert_int_equal(read.outputs[0].size_bytes, 24);
+  assert_int_equal(read.outputs[0].offset, 64);
+  assert_null(read.outputs[0].layer_type);
+  assert_string_equal(read.outputs[1].layer_type, "Conv");
+  assert_int_equal(read.outputs[1].size_bytes, 1);
+}
+
+static void test_wrong_outputs(void **state)
+{
+  static const struct {
+    const char *line, *why;
+  } cases[] = {
+      {"{" TIMES "}", "predict: \"outputs\" is missing"},
+      {"{" TIMES ",\"outputs\":[{\"name\":\"y\"}]}", "predict: \"outputs[0].type\" is missing"},
+      {"{" TIMES ",\"outputs\":[{\"type\":\"text\"}]}", "predict: \"outputs[0].type\" is no type"},
+      {"{" TIMES ",\"outputs\":[{\"shape\":[-1]}]}", "predict: \"outputs[0].shape[0]\" is -1"},
+      {"{" TIMES ",\"outputs\":[{\"shape\":[\"N\"]}]}", "predict: \"outputs[0].shape[0]\" is no"},
+      {"{" TIMES ",\"outputs\":[{\"offset\":-1}]}", "predict: \"outputs[0].offset\" is -1"},
+      {"{" TIMES ",\"outputs\":[{\"name\":\"y\",\"type\":\"float32\",\"shape\":[4294967296,4294967296],\"offset\":0}]}",
+       "predict: \"outputs[0]\" has more than"},
+      {"{" TIMES ",\"outputs\":[" BETWEEN "," OUTPUT "]}", "predict: \"outputs[1]\" is an output of the model after"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    assert_int_equal(prediction(cases[i].line, &with_outputs), STATUS_INPUT);
+    EXPECT_CONTAINS(err.why, cases[i].why);
+  }
+  assert_int_equal(prediction("{" TIMES ",\"outputs\":[]}", &at_model_level), STATUS_INPUT);
+  EXPECT_CONTAINS(err.why, "predict: \"outputs\" is told, though");
+}
+
 static void test_a_long_path_is_cut(void **state)
 {
   char line[1200];
@@ -216,6 +260,8 @@ int main(void)
       cmocka_unit_test(test_refusal),
       cmocka_unit_test(test_wrong_answers_to_open),
       cmocka_unit_test(test_wrong_predictions),
+      cmocka_unit_test(test_outputs),
+      cmocka_unit_test(test_wrong_outputs),
       cmocka_unit_test(test_a_long_path_is_cut),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

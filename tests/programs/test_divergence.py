@@ -115,6 +115,58 @@ class Divergences(PartingTest):
         self.assertAlmostEqual(row["cosine_similarity"], 1)
 
 
+# Plain Python: the sums of each channel's top and bottom half as outputs, and, where they are asked for, twice as much before.
+PROGRAM = '''import array, json, mmap, os, socket, time
+lines = socket.socket(fileno=int(os.environ["XSP_PREDICTOR_FD"])).makefile("rw")
+outputs = int(os.environ["XSP_PREDICTOR_OUTPUTS_FD"])
+for line in lines:
+    request, answer = json.loads(line), {}
+    if request["request"] == "open":
+        with_layers = request.get("layer_outputs")
+        answer = {"version": VERSION, "framework": "own", "framework_version": "1", "clock": "monotonic",
+                  "inputs": [{"name": "data", "type": "float32", "shape": ["N", 3, 24, 24]}]}
+    elif request["request"] == "prepare":
+        batch = request["inputs"][0]["shape"][0]
+        memory = mmap.mmap(int(os.environ["XSP_PREDICTOR_INPUTS_FD"]), request["bytes"])
+    elif request["request"] == "predict":
+        start, values = time.monotonic_ns(), array.array("f", memory[:batch * 3 * 576 * 4])
+        sums = array.array("f", [SCALE * sum(values[half * 288:half * 288 + 288]) for half in range(6 * batch)])
+        answer = {"start": start, "end": time.monotonic_ns()}
+        if request.get("outputs"):
+            doubled = array.array("f", [2 * value for value in sums]).tobytes()
+            os.ftruncate(outputs, 0)
+            os.pwrite(outputs, sums.tobytes(), 64)
+            os.pwrite(outputs, doubled, 4096)
+            answer["outputs"] = [{"name": "sums", "type": "float32", "shape": [batch, 6], "offset": 64}]
+            if with_layers:
+                answer["outputs"].append({"name": "doubled", "type": "float32", "shape": [batch, 6], "offset": 4096, "layer_type": "Double"})
+    elif request["request"] == "close":
+        break
+    print(json.dumps(answer), file=lines, flush=True)
+'''
+
+
+class Programs(PartingTest):
+    def program(self, name, version=2, scale=1):
+        (self.folder / f"{name}.py").write_text(PROGRAM.replace("VERSION", str(version)).replace("SCALE", str(scale)))
+        return self.manifest(name, f"{name}.py", "program")
+
+    def test_outputs(self):
+        expected = self.prepared().reshape(9, 6, 288).sum(2)
+        for batch in (1, 2):
+            self.evaluate(self.program("own"), "--keep-outputs", "--batch", batch)
+            numpy.testing.assert_allclose(self.kept(), expected, rtol=1e-4, atol=1e-3)
+
+    def test_tensors_between_layers(self):
+        table = self.difference(self.program("own"), self.program("other", scale=1.5))
+        self.assertEqual(table["summary"]["first_difference"], "doubled")
+        self.assertEqual([(row["name"], row["type"]) for row in table["rows"]], [("data", None), ("doubled", "Double"), ("sums", None)])
+        self.assertAlmostEqual(table["rows"][1]["relative_difference"], .5, delta=1e-5)
+
+    def test_the_first_version_of_the_protocol_has_none(self):
+        self.assertIn("speaks version 1", self.evaluate(self.program("old", version=1), status=2).stderr)
+
+
 class FirstDifference(PartingTest):
     def setUp(self):
         super().setUp()

@@ -11,6 +11,7 @@ PROGRAM = """#!/usr/bin/env python3
 import json, mmap, os, socket, sys, threading, time
 connection = socket.socket(fileno=int(os.environ["XSP_PREDICTOR_FD"]))
 inputs_fd = int(os.environ["XSP_PREDICTOR_INPUTS_FD"])
+outputs_fd = int(os.environ["XSP_PREDICTOR_OUTPUTS_FD"])
 log = open(@LOG@, "a") if @LOG@ else None
 now = time.@CLOCK@_ns
 untold, layers, count = @UNTOLD@, False, 0
@@ -35,7 +36,7 @@ for line in connection.makefile("rb"):
     what, answer, raw = request["request"], {}, None
     if what == "open":
         layers = request["layers"]
-        answer = {"version": 1, "framework": "testing", "framework_version": "7.5", "clock": "@CLOCK@",
+        answer = {"version": 2, "framework": "testing", "framework_version": "7.5", "clock": "@CLOCK@",
                   "inputs": [{"name": "x", "type": "float32", "shape": ["N", 4]},
                              {"name": "mask", "type": "bool", "shape": ["N", -1, 2]}], "untold": untold, "note": "of the tests"}
     elif what == "prepare":
@@ -56,6 +57,10 @@ for line in connection.makefile("rb"):
                   "postprocess": {"start": after[0], "end": after[1]}}
         if layers:
             answer["layers"] = told_layers
+        if request.get("outputs"):
+            os.ftruncate(outputs_fd, 72)
+            os.pwrite(outputs_fd, bytes(8), 64)
+            answer["outputs"] = [{"name": "y", "type": "float32", "shape": [1, 2], "offset": 64}]
         count += 1
         if log is not None:
             print(json.dumps(answer), file=log, flush=True)
@@ -156,6 +161,8 @@ FAULTS = {
                        r'predict: "layers\[0\].tags.layer_type" .*key'),
     "layer-tag-zero-byte": Fault("types", "predict", 'told_layers[0]["tags"] = {"a\\0b": 1}',
                                  r'predict: "layers\[0\].tags.a" .*key'),
+    "outputs-unasked": Fault("outputs", "predict", 'answer["outputs"] = []', 'predict: "outputs" is told, though'),
+    "outputs-beyond": Fault("outputs", "predict", "os.ftruncate(outputs_fd, 71)", ""),
     "too-many-layers": Fault("fields", "predict", 'if layers: answer["layers"] = told_layers[2:] * 65537',
                              'predict: "layers" .*65536'),
     # the end, and what xsp itself cannot see
