@@ -68,7 +68,10 @@ static enum status read_one(char kind, const char *line, size_t length, struct a
 {
   struct program_facts facts;
   struct program_prediction prediction;
-  struct program_question question = {.wants_layers = kind != 'm' && kind != 'k', .wants_outputs = kind == 'k', .sent_ns = 1000, .received_ns = 1000000};
+  struct program_question question = {.wants_layers = kind != 'm' && kind != 'k',
+                                      .wants_outputs = kind == 'k',
+                                      .sent_ns = 1000,
+                                      .received_ns = 1000000};
   enum status status = STATUS_OK;
   if (kind == 'l')
     question.untold = PROGRAM_NO_START | PROGRAM_NO_THREAD | PROGRAM_NO_NAME;

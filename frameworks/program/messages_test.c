@@ -200,8 +200,7 @@ static void test_wrong_predictions(void **state)
 }
 
 #define OUTPUT "{\"name\":\"y\",\"type\":\"float32\",\"shape\":[2,3],\"offset\":64}"
-#define BETWEEN                                                                                                        \
-  "{\"name\":\"c\",\"type\":\"int8\",\"shape\":[],\"offset\":0,\"layer_type\":\"Conv\"}"
+#define BETWEEN "{\"name\":\"c\",\"type\":\"int8\",\"shape\":[],\"offset\":0,\"layer_type\":\"Conv\"}"
 static const struct program_question with_outputs = {.wants_outputs = true, .sent_ns = 1000, .received_ns = 10000};
 
 static void test_outputs(void **state)
