@@ -294,3 +294,38 @@ bool json_int64(const struct json_reader *reader, int64_t *ret_value)
 {
   return reader->event == JSON_NUMBER && slice_int64((struct slice){reader->text, reader->length}, ret_value);
 }
+
+// ---- members and items -------------------------------------------------------------------------------------------------
+bool json_each(struct json_reader *reader, json_take take, void *context)
+{
+  char key[JSON_KEY_BYTES];
+  bool is_object = reader->event == JSON_OBJECT;
+  enum json_event end = is_object ? JSON_OBJECT_END : JSON_ARRAY_END;
+  if (!is_object && reader->event != JSON_ARRAY)
+    return false;
+  while (json_next(reader) != end) {
+    bool is_short = true;
+    if (is_object) {
+      if (reader->event != JSON_KEY)
+        return false;
+      is_short = reader->length < sizeof key;
+      if (is_short)
+        memcpy(key, reader->text, reader->length + 1);
+      json_next(reader);
+    }
+    if (reader->event == JSON_ERROR || (is_short && !take(context, reader, is_object ? key : NULL)) ||
+        !json_skip(reader))
+      return false;
+  }
+  return true;
+}
+
+bool json_each_of_text(const char *text, size_t length, json_take take, void *context)
+{
+  struct json_reader reader;
+  json_read_start(&reader, text, length);
+  bool is_read =
+      json_next(&reader) == JSON_OBJECT && json_each(&reader, take, context) && json_next(&reader) == JSON_END;
+  json_read_done(&reader);
+  return is_read;
+}
