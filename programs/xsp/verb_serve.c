@@ -1,71 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp serve: starts the server of serve/, says where it listens, and stops it at the first signal.
-#include "base/input_file.h"
 #include "base/json_write.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/serving.h"
 #include "programs/xsp/verb.h"
 #include "serve/serve.h"
 
-#include <ctype.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define SECRET_BYTES_MOST ((size_t)1 << 20) // of a token, a certificate or a key
 
 // ---- options ---------------------------------------------------------------------------------------------------------
-// The text of the file that an option names; *ret_text is NULL where it is not given. In `buf`.
-static enum status read_text(const struct invocation *invocation, const char *option, struct buf *buf,
-                             const char **ret_text, struct error *err)
-{
-  const char *path = invocation_value(invocation, option);
-  struct stat facts;
-  int file;
-  *ret_text = NULL;
-  if (path == NULL)
-    return STATUS_OK;
-  XSP_TRY(input_file_open(path, INPUT_FILE_OR_PIPE, "cannot read", &file, &facts, err));
-  buf_init(buf, SECRET_BYTES_MOST + 1);
-  ssize_t count = 1;
-  while (count > 0 && buf_reserve(buf, 4096)) {
-    count = read(file, buf->data + buf->length, 4096);
-    buf->length += count > 0 ? (size_t)count : 0;
-  }
-  enum status status = STATUS_OK;
-  if (count < 0)
-    status = error_set_errno(err, STATUS_INPUT, "cannot read", path, NULL);
-  else if (count > 0 || memchr(buf->data, 0, buf->length) != NULL)
-    status = error_set(err, STATUS_INPUT, "cannot read", path, NULL, "it is no text of at most 1 MiB");
-  else
-    buf_put(buf, "", 1); // a zero
-  close(file);
-  *ret_text = buf->data;
-  return status;
-}
-
-// One line, without the white space around it.
-static enum status check_token(const char **token, struct error *err)
-{
-  char *text = (char *)*token; // our own copy
-  if (text == NULL)
-    return STATUS_OK;
-  while (isspace((unsigned char)*text))
-    text++;
-  size_t length = strlen(text);
-  while (length > 0 && isspace((unsigned char)text[length - 1]))
-    text[--length] = 0;
-  *token = text;
-  for (size_t i = 0; i < length; i++)
-    if (text[i] <= ' ' || text[i] > '~')
-      return error_set(err, STATUS_INPUT, "cannot use token", "--token-file", "head -c 24 /dev/urandom | base64",
-                       "it has white space or bytes that are not ASCII");
-  return length > 0 ? STATUS_OK
-                    : error_set(err, STATUS_INPUT, "cannot use token", "--token-file",
-                                "head -c 24 /dev/urandom | base64", "the file is empty");
-}
-
 static enum status wrong_retention(const char *text, struct error *err)
 {
   return error_set(err, STATUS_USE, "wrong use", text, "--retention 7d,100G",
@@ -127,10 +71,9 @@ static enum status read_options(const struct invocation *invocation, struct serv
   XSP_TRY(invocation_unsigned(invocation, "file-quiet", 1, 86400, &options->quiet_s, err));
   XSP_TRY(invocation_bytes(invocation, "page-bytes", 0, (uint64_t)1 << 50, &options->page_bytes, err));
   XSP_TRY(invocation_bytes(invocation, "live-spans", 1, 10000000, &options->live_spans, err));
-  XSP_TRY(read_text(invocation, "token-file", &texts->token, &options->token, err));
-  XSP_TRY(check_token(&options->token, err));
-  XSP_TRY(read_text(invocation, "tls-cert", &texts->certificate, &options->certificate, err));
-  XSP_TRY(read_text(invocation, "tls-key", &texts->key, &options->key, err));
+  XSP_TRY(serving_token(invocation, &texts->token, &options->token, err));
+  XSP_TRY(serving_text(invocation, "tls-cert", &texts->certificate, &options->certificate, err));
+  XSP_TRY(serving_text(invocation, "tls-key", &texts->key, &options->key, err));
   if ((options->key == NULL) != (options->certificate == NULL))
     return error_set(err, STATUS_USE, "wrong use", "serve", "both --tls-cert and --tls-key",
                      "one of the two is missing");
@@ -157,42 +100,19 @@ static enum status print_address(const struct serve *serve, const struct invocat
   return output_finish(err); // now: a script waits for it
 }
 
-// Blocked here and in all threads that begin from now on, so that sigwait gets them.
-static void block_signals(sigset_t *ret_signals)
-{
-  sigemptyset(ret_signals);
-  sigaddset(ret_signals, SIGINT);
-  sigaddset(ret_signals, SIGTERM);
-  sigaddset(ret_signals, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, ret_signals, NULL);
-  signal(SIGXFSZ, SIG_IGN); // a write beyond the limit on files fails like one on a full disk
-}
-
-// A second signal ends the program at once: what was received is in journals.
-static void allow_signals(const sigset_t *signals)
-{
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-  signal(SIGHUP, SIG_DFL);
-  pthread_sigmask(SIG_UNBLOCK, signals, NULL);
-}
-
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   struct serve_options options = {0};
   struct texts texts = {0};
   struct serve *serve = NULL;
   sigset_t signals;
-  int signal_number = 0;
-  block_signals(&signals);
+  serving_block_signals(&signals);
   enum status status = read_options(invocation, &options, &texts, err);
   if (status == STATUS_OK)
     status = serve_start(&options, &serve, err);
   enum status printed = status == STATUS_OK ? print_address(serve, invocation, err) : STATUS_OK;
   bool goes_on = status == STATUS_OK && (printed == STATUS_OK || output_reader_left());
-  if (goes_on)
-    sigwait(&signals, &signal_number);
-  allow_signals(&signals);
+  serving_wait(&signals, goes_on);
   if (serve != NULL) {
     struct error stop_error = {0};
     status = serve_stop(serve, &stop_error);
