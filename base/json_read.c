@@ -296,7 +296,7 @@ bool json_int64(const struct json_reader *reader, int64_t *ret_value)
 }
 
 // ---- members and items -------------------------------------------------------------------------------------------------
-bool json_each(struct json_reader *reader, json_take take, void *context)
+bool json_each(struct json_reader *reader, json_take visit, void *context)
 {
   char key[JSON_KEY_BYTES];
   bool is_object = reader->event == JSON_OBJECT;
@@ -313,19 +313,19 @@ bool json_each(struct json_reader *reader, json_take take, void *context)
         memcpy(key, reader->text, reader->length + 1);
       json_next(reader);
     }
-    if (reader->event == JSON_ERROR || (is_short && !take(context, reader, is_object ? key : NULL)) ||
+    if (reader->event == JSON_ERROR || (is_short && !visit(context, reader, is_object ? key : NULL)) ||
         !json_skip(reader))
       return false;
   }
   return true;
 }
 
-bool json_each_of_text(const char *text, size_t length, json_take take, void *context)
+bool json_each_of_text(const char *text, size_t length, json_take visit, void *context)
 {
   struct json_reader reader;
   json_read_start(&reader, text, length);
   bool is_read =
-      json_next(&reader) == JSON_OBJECT && json_each(&reader, take, context) && json_next(&reader) == JSON_END;
+      json_next(&reader) == JSON_OBJECT && json_each(&reader, visit, context) && json_next(&reader) == JSON_END;
   json_read_done(&reader);
   return is_read;
 }

@@ -56,13 +56,13 @@ bool json_skip(struct json_reader *reader);
 bool json_int64(const struct json_reader *reader, int64_t *ret_value); // exact integer numbers only
 void json_read_done(struct json_reader *reader);
 
-// Hands the current object's members, or the current array's items, to `take` one after the other: the value is current, and `key`
-// is NULL in an array. `take` may read on to the value's end, or leave it. Members with keys of JSON_KEY_BYTES and more are
-// passed over. False: not an object or an array, malformed, or `take` returned false. One thread; `take` may nest.
+// Hands the current object's members, or the current array's items, to `visit` one after the other: the value is current, and `key`
+// is NULL in an array. `visit` may read on to the value's end, or leave it. Members with keys of JSON_KEY_BYTES and more are
+// passed over. False: not an object or an array, malformed, or `visit` returned false. One thread; `visit` may nest.
 #define JSON_KEY_BYTES 64
 typedef bool (*json_take)(void *context, struct json_reader *reader, const char *key);
-bool json_each(struct json_reader *reader, json_take take, void *context);
+bool json_each(struct json_reader *reader, json_take visit, void *context);
 // The same of a whole text that is one object.
-bool json_each_of_text(const char *text, size_t length, json_take take, void *context);
+bool json_each_of_text(const char *text, size_t length, json_take visit, void *context);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp evaluate: models over labelled data.
+#include "programs/xsp/agents.h"
 #include "programs/xsp/evaluate.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
@@ -52,6 +53,16 @@ static const struct option_description options[] = {
     {"timeout", 0, "SECONDS", "0", false, "Kill a runner that does not answer for so long; 0: wait for ever."},
     {"quiet", 'q', NULL, NULL, false, "No progress on stderr."},
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
+    {"registry", 0, "URL", NULL, false,
+     "Evaluate on agents (xsp agent) that are registered with this etcd. Models are names then, NAME or NAME==1.0, and "
+     "--data is a name below the agents' folder of data."},
+    {"on", 0, "CONSTRAINTS", NULL, false,
+     "With --registry: only agents that satisfy them, such as framework=onnxruntime>=1.20,arch=x86_64,memory>=8GiB. "
+     "Keys: framework, name, arch, cpu, gpu, interconnect, cpus, gpus, memory, gpu_memory."},
+    {"any", 0, NULL, NULL, false,
+     "With --registry: on the least busy of them, and on another one where that is lost. The default."},
+    {"all", 0, NULL, NULL, false, "With --registry: on all of them at the same time. The files are OUT-AGENT.xsp."},
+    {"token-file", 0, "FILE", NULL, false, "With --registry: send agents the token in FILE."},
     {0},
 };
 
@@ -59,6 +70,7 @@ static const struct verb_example examples[] = {
     {"xsp evaluate models/digits_onnxruntime.yml --data digits/", "how often it is right, and how long it takes"},
     {"xsp evaluate rgb.yml bgr.yml --data pictures.csv --items", "two ways to prepare pictures, side by side"},
     {"xsp evaluate rgb.yml bgr.yml --data pictures.csv --first-difference", "at which layer two models part"},
+    {"xsp evaluate net --data digits --registry http://etcd:2379 --on 'gpus>=1' --all", "on all machines with a GPU"},
     {0},
 };
 
@@ -195,6 +207,16 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   return data_set_read(data, arena, set, err);
 }
 
+static enum status check_remote_options(const struct invocation *invocation, struct error *err)
+{
+  static const char *const others[] = {"on", "any", "all", "token-file"};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (invocation_has(invocation, others[i]))
+      return error_set(err, STATUS_USE, "wrong use", others[i], "--registry URL",
+                       "it acts on --registry, which is missing");
+  return STATUS_OK;
+}
+
 static void catch_signals(void)
 {
   const struct sigaction action = {.sa_handler = on_interrupt};
@@ -218,15 +240,29 @@ static enum status difference(const struct invocation *invocation, const struct 
   return evaluate_difference(evaluation, manifests, tolerance, invocation_has(invocation, "items"), format, err);
 }
 
-static enum status run(const struct invocation *invocation, struct error *err)
+// The file is complete; the exit status shows that the evaluation is not.
+static enum status end(enum status status, struct error *err)
 {
-  enum report_format format;
+  if (status == STATUS_OK && interrupted > 0) {
+    XSP_TRY(output_finish(err));
+    exit(128 + SIGINT);
+  }
+  return status;
+}
+
+static enum status run_on_agents(const struct invocation *invocation, enum report_format format, struct error *err)
+{
+  catch_signals();
+  return end(agents_evaluate(invocation, format, &interrupted, err), err);
+}
+
+static enum status run_here(const struct invocation *invocation, enum report_format format, struct error *err)
+{
   struct arena arena = {0};
   struct data_set set;
   struct evaluation_options evaluation;
   struct evaluation result = {0};
   struct publisher *publisher = NULL;
-  XSP_TRY(reader_format(invocation, &format, err));
   const struct manifest *manifests[EVALUATION_MODELS_MOST];
   enum status status = fill(invocation, &arena, &set, &evaluation, manifests, err);
   if (status == STATUS_OK && invocation_has(invocation, "first-difference")) {
@@ -249,12 +285,17 @@ static enum status run(const struct invocation *invocation, struct error *err)
   publish_close(publisher);
   evaluation_done(&result);
   arena_done(&arena);
-  if (status == STATUS_OK &&
-      interrupted > 0) { // the file is complete; the exit status shows that the evaluation is not
-    XSP_TRY(output_finish(err));
-    exit(128 + SIGINT);
-  }
-  return status;
+  return end(status, err);
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  if (invocation_has(invocation, "registry"))
+    return run_on_agents(invocation, format, err);
+  XSP_TRY(check_remote_options(invocation, err));
+  return run_here(invocation, format, err);
 }
 
 const struct verb verb_evaluate = {
@@ -266,7 +307,10 @@ const struct verb verb_evaluate = {
         "(docs/evaluate.md). The pictures are decoded, resized, cut and normalised, the model predicts, and the "
         "best classes are compared with the labels. Each step is a span; the file has an experiment for each "
         "model.\n\n"
-        "The models run one after the other, each in a process of its own.",
+        "The models run one after the other, each in a process of its own.\n\n"
+        "With --registry, agents of other machines evaluate instead (docs/agents.md). Status 3 where no agent "
+        "satisfies "
+        "the constraints: what each one misses is on stderr.",
     .least_arguments = 1,
     .most_arguments = EVALUATION_MODELS_MOST,
     .options = options,

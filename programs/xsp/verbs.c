@@ -20,6 +20,7 @@ extern const struct verb verb_export;
 extern const struct verb verb_report;
 extern const struct verb verb_recover;
 extern const struct verb verb_serve;
+extern const struct verb verb_agent;
 extern const struct verb verb_check;
 extern const struct verb verb_version;
 extern const struct verb verb_help;
@@ -27,7 +28,7 @@ extern const struct verb verb_help;
 const struct verb *const verbs[] = {
     &verb_profile, &verb_evaluate, &verb_data,  &verb_run,     &verb_import, &verb_merge,
     &verb_analyze, &verb_compare,  &verb_info,  &verb_sql,     &verb_export, &verb_report,
-    &verb_serve,   &verb_recover,  &verb_check, &verb_version, &verb_help,   NULL,
+    &verb_serve, &verb_agent,  &verb_recover,  &verb_check, &verb_version, &verb_help,   NULL,
 };
 
 enum status verb_find(const char *name, const char *command, const struct verb **ret_verb, struct error *err)

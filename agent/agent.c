@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts and stops an agent's parts, in the order in which they need each other. Called by the verb.
+#include "agent/agent.h"
+
+#include "agent/agent_private.h"
+#include "agent/machine.h"
+#include "base/folder.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BODY_BYTES_MOST ((uint64_t)256 << 10) // of a request: a manifest has no more
+#define CONNECTIONS_MOST 256u
+#define REQUEST_WITHIN_S 30u
+
+// ---- the record ------------------------------------------------------------------------------------------------------
+void agent_describe(struct agent *agent, struct buf *out)
+{
+  struct json_writer json;
+  struct arena arena = {0};
+  struct agent_record record = agent->record;
+  record.busy = (int64_t)queue_busy(agent->queue);
+  models_list(agent->models, &arena, &record.models, &record.model_count);
+  json_start(&json, out);
+  record_write(&record, &json);
+  arena_done(&arena);
+}
+
+static void describe(void *context, struct buf *out)
+{
+  agent_describe(context, out);
+}
+
+static void on_change(void *context)
+{
+  registration_changed(__atomic_load_n(&((struct agent *)context)->registration, __ATOMIC_ACQUIRE));
+}
+
+static enum status name_agent(struct agent *agent, struct error *err)
+{
+  const struct agent_options *options = &agent->options;
+  struct agent_record *record = &agent->record;
+  char host[65] = "";
+  unsigned port = http_server_port(agent->http);
+  if (gethostname(host, sizeof host - 1) != 0 || !agent_name_is_valid(host))
+    snprintf(host, sizeof host, "agent");
+  record->name = options->name != NULL ? options->name : arena_format(&agent->arena, "%.50s-%u", host, port);
+  bool is_any = strstr(http_server_url(agent->http), "//0.0.0.0:") != NULL ||
+                strstr(http_server_url(agent->http), "//[::]:") != NULL;
+  record->url = options->address != NULL ? options->address
+                : is_any                 ? arena_format(&agent->arena, "http://%s:%u", host, port)
+                                         : http_server_url(agent->http);
+  if (!agent_name_is_valid(record->name))
+    return error_set(err, STATUS_USE, "wrong use", "--name", "--name gpu-7",
+                     "\"%s\" is not a name of letters, digits, \".\", \"_\" and \"-\"", record->name);
+  if (!agent_url_is_valid(record->url))
+    return error_set(err, STATUS_USE, "wrong use", "--address", "--address http://HOST:PORT", "\"%s\" is not an address",
+                     record->url);
+  return STATUS_OK;
+}
+
+// ---- starting --------------------------------------------------------------------------------------------------------
+static enum status make_folder(struct agent *agent, struct error *err)
+{
+  const char *base = getenv("TMPDIR");
+  snprintf(agent->folder, sizeof agent->folder, "%s/xsp-agent-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
+  if (mkdtemp(agent->folder) != NULL)
+    return STATUS_OK;
+  enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot make a folder", agent->folder, "another TMPDIR");
+  agent->folder[0] = 0;
+  return status;
+}
+
+static enum status find_data(struct agent *agent, struct error *err)
+{
+  const char *given = agent->options.data;
+  char *found = given != NULL ? realpath(given, NULL) : NULL;
+  if (found != NULL)
+    agent->data = arena_format(&agent->arena, "%s", found);
+  free(found);
+  return given == NULL || agent->data != NULL
+             ? STATUS_OK
+             : error_set_errno(err, STATUS_INPUT, "cannot find the data", given, "--data FOLDER");
+}
+
+static enum status find_models(struct agent *agent, struct error *err)
+{
+  const char *given = agent->options.models;
+  char *found = given != NULL ? realpath(given, NULL) : NULL; // evaluations run in folders of their own
+  const char *folder = found != NULL ? arena_format(&agent->arena, "%s", found) : given;
+  free(found);
+  return models_open(folder, &agent->record, agent->options.message, &agent->models, err);
+}
+
+static enum status start(struct agent *agent, struct error *err)
+{
+  const struct agent_options *options = &agent->options;
+  const struct http_server_options http = {.site = &agent_site,
+                                           .context = agent,
+                                           .listen = options->listen,
+                                           .token = options->token,
+                                           .limit_body_bytes = BODY_BYTES_MOST,
+                                           .limit_connections = CONNECTIONS_MOST,
+                                           .timeout_s = REQUEST_WITHIN_S,
+                                           .library = options->library};
+  agent->record.jobs = options->jobs;
+  XSP_TRY(http_server_open(&http, &agent->http, err));
+  XSP_TRY(name_agent(agent, err));
+  XSP_TRY(find_data(agent, err));
+  XSP_TRY(machine_describe(&agent->arena, &agent->record, err));
+  XSP_TRY(find_models(agent, err));
+  XSP_TRY(make_folder(agent, err));
+  XSP_TRY(queue_start(agent->folder, options->jobs, on_change, agent, &agent->queue, err));
+  XSP_TRY(http_server_start(agent->http, err));
+  const struct registration_options registration = {.registry = options->registry,
+                                                    .name = agent->record.name,
+                                                    .ttl_s = options->ttl_s,
+                                                    .describe = describe,
+                                                    .context = agent,
+                                                    .message = options->message};
+  struct registration *started = NULL;
+  enum status status = registration_start(&registration, &started, err);
+  __atomic_store_n(&agent->registration, started, __ATOMIC_RELEASE); // on_change reads it
+  return status;
+}
+
+enum status agent_start(const struct agent_options *options, struct agent **ret_agent, struct error *err)
+{
+  struct agent *agent = *ret_agent = memory_new(1, sizeof *agent);
+  agent->options = *options;
+  return start(agent, err);
+}
+
+const char *agent_name(const struct agent *agent)
+{
+  return agent->record.name;
+}
+
+const char *agent_url(const struct agent *agent)
+{
+  return agent->record.url;
+}
+
+void agent_stop(struct agent *agent)
+{
+  if (agent == NULL)
+    return;
+  struct registration *registration = __atomic_exchange_n(&agent->registration, NULL, __ATOMIC_ACQ_REL);
+  http_server_stop(agent->http); // nobody asks the queue any more
+  queue_stop(agent->queue);
+  registration_stop(registration);
+  models_close(agent->models);
+  if (agent->folder[0] != 0)
+    folder_remove_tree(agent->folder);
+  arena_done(&agent->arena);
+  free(agent);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What agent.c (start and stop) and handlers share.
+#ifndef XSP_AGENT_AGENT_PRIVATE_H
+#define XSP_AGENT_AGENT_PRIVATE_H
+
+#include "agent/agent.h"
+#include "agent/models.h"
+#include "agent/queue.h"
+#include "agent/record.h"
+#include "agent/registration.h"
+#include "http/exchange.h"
+#include "http/server.h"
+
+struct agent {
+  struct agent_options options;
+  struct arena arena;
+  struct agent_record record; // without what changes: busy and models
+  char folder[256];           // of evaluations; "": none yet
+  const char *data;           // real path; NULL: none
+  struct models *models;
+  struct queue *queue;
+  struct http_server *http;
+  struct registration *registration;
+};
+
+static inline struct agent *agent_of(const struct exchange *exchange)
+{
+  return exchange_context(exchange);
+}
+
+// The record as it is now, as JSON. Any thread.
+void agent_describe(struct agent *agent, struct buf *out);
+extern const struct http_site agent_site; // agent/routes.c
+
+#endif

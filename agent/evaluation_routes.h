@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluations by HTTP. Routes' handlers.
+#ifndef XSP_AGENT_EVALUATION_ROUTES_H
+#define XSP_AGENT_EVALUATION_ROUTES_H
+
+struct exchange;
+
+void evaluation_add(struct exchange *exchange);
+void evaluation_show(struct exchange *exchange);
+void evaluation_file(struct exchange *exchange);
+void evaluation_remove(struct exchange *exchange);
+
+#endif

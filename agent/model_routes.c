@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists, publishes and removes models; describes the agent. A manifest may run code of its publisher, so only who has the
+// token publishes. Called through agent/routes.c.
+#include "agent/model_routes.h"
+
+#include "agent/agent_private.h"
+
+static const char json_type[] = "application/json";
+
+void models_show(struct exchange *exchange)
+{
+  struct arena arena = {0};
+  struct json_writer json;
+  struct agent_model *models;
+  size_t count;
+  models_list(agent_of(exchange)->models, &arena, &models, &count);
+  struct buf *text = exchange_reply(exchange, 200, json_type);
+  json_start(&json, text);
+  json_object(&json);
+  json_key(&json, "models");
+  record_write_models(models, count, &json);
+  json_object_end(&json);
+  buf_text(text, "\n");
+  arena_done(&arena);
+}
+
+// True: refused.
+static bool lacks_token(struct exchange *exchange)
+{
+  if (agent_of(exchange)->options.token != NULL)
+    return false;
+  exchange_refuse(exchange, 403, "models are changed with a token only: start the agent with --token-file FILE");
+  return true;
+}
+
+void model_put(struct exchange *exchange)
+{
+  struct agent *agent = agent_of(exchange);
+  struct error err = {0};
+  if (lacks_token(exchange))
+    return;
+  const struct slice text = {exchange->body.data, exchange->body.length};
+  enum status status = models_publish(agent->models, exchange->parts[0], text, &err);
+  if (status != STATUS_OK) {
+    exchange_refuse_error(exchange, status == STATUS_INPUT ? 400 : 500, &err);
+    return;
+  }
+  registration_changed(agent->registration);
+  exchange_reply(exchange, 204, json_type);
+}
+
+void model_remove(struct exchange *exchange)
+{
+  struct agent *agent = agent_of(exchange);
+  if (lacks_token(exchange))
+    return;
+  if (!models_delete(agent->models, exchange->parts[0])) {
+    exchange_refuse(exchange, 404, "there is no model %s; /models lists all by \"file\"", exchange->parts[0]);
+    return;
+  }
+  registration_changed(agent->registration);
+  exchange_reply(exchange, 204, json_type);
+}
+
+void system_show(struct exchange *exchange)
+{
+  struct buf *text = exchange_reply(exchange, 200, json_type);
+  agent_describe(agent_of(exchange), text);
+  buf_text(text, "\n");
+}

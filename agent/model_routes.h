@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's models and its machine by HTTP. Routes' handlers.
+#ifndef XSP_AGENT_MODEL_ROUTES_H
+#define XSP_AGENT_MODEL_ROUTES_H
+
+struct exchange;
+
+void models_show(struct exchange *exchange);
+void model_put(struct exchange *exchange);
+void model_remove(struct exchange *exchange);
+void system_show(struct exchange *exchange);
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads, writes and removes manifests of the models folder. Called by agent.c and by handlers.
+#include "agent/models.h"
+
+#include "agent/constraint.h"
+#include "base/interner.h"
+#include "base/memory.h"
+#include "base/vector.h"
+#include "manifests/manifests.h"
+#include "manifests/version.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REPORTED_MOST 10000u
+
+struct models {
+  const char *folder;
+  const struct agent_record *record;
+  message_fn message;
+  pthread_mutex_t lock;
+  struct interner reported; // locked: lines that were printed
+};
+
+enum status models_open(const char *folder, const struct agent_record *record, message_fn message,
+                        struct models **ret_models, struct error *err)
+{
+  struct models *models = *ret_models = memory_new(1, sizeof *models);
+  *models = (struct models){.folder = folder, .record = record, .message = message};
+  pthread_mutex_init(&models->lock, NULL);
+  DIR *entries = folder != NULL ? opendir(folder) : NULL;
+  if (folder != NULL && entries == NULL)
+    return error_set_errno(err, STATUS_INPUT, "cannot read the models", folder, "--models FOLDER");
+  if (entries != NULL)
+    closedir(entries);
+  return STATUS_OK;
+}
+
+void models_close(struct models *models)
+{
+  if (models == NULL)
+    return;
+  pthread_mutex_destroy(&models->lock);
+  interner_done(&models->reported);
+  free(models);
+}
+
+// ---- the list --------------------------------------------------------------------------------------------------------
+static void report_once(struct models *models, const struct error *err)
+{
+  char line[1200];
+  uint32_t ignored;
+  size_t length = error_line(err, line, sizeof line);
+  pthread_mutex_lock(&models->lock);
+  bool is_new = interner_count(&models->reported) < REPORTED_MOST &&
+                !interner_find(&models->reported, line, length, &ignored);
+  if (is_new)
+    interner_append(&models->reported, line, length);
+  pthread_mutex_unlock(&models->lock);
+  if (is_new)
+    models->message("%s; the model is left out", line);
+}
+
+static enum status check_framework(const struct models *models, const struct manifest *manifest, struct error *err)
+{
+  const struct agent_record *record = models->record;
+  for (size_t i = 0; i < record->framework_count; i++)
+    if (strcmp(record->frameworks[i].name, manifest->framework) == 0 &&
+        (manifest->framework_version == NULL ||
+         (record->frameworks[i].version != NULL &&
+          version_satisfies(record->frameworks[i].version, manifest->framework_version))))
+      return STATUS_OK;
+  return error_set(err, STATUS_INPUT, "cannot serve the model", manifest->path, "`xsp check`",
+                   "this machine has no %s%s%s", manifest->framework,
+                   manifest->framework_version != NULL ? " " : "",
+                   manifest->framework_version != NULL ? manifest->framework_version : "");
+}
+
+static int by_name(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct names {
+  VECTOR(const char *) list;
+};
+
+static void list_files(const struct models *models, struct arena *arena, struct names *names)
+{
+  DIR *entries = models->folder != NULL ? opendir(models->folder) : NULL;
+  for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+    if (manifest_recognises(entry->d_name) && entry->d_name[0] != '.' && names->list.count < RECORD_LIST_MOST)
+      *vector_add(&names->list) = arena_format(arena, "%s", entry->d_name);
+  if (entries != NULL)
+    closedir(entries);
+  if (names->list.count > 0)
+    qsort(names->list.items, names->list.count, sizeof *names->list.items, by_name);
+}
+
+void models_list(struct models *models, struct arena *arena, struct agent_model **ret_models, size_t *ret_count)
+{
+  struct names names = {0};
+  struct manifest manifest;
+  list_files(models, arena, &names);
+  *ret_models = arena_alloc_array(arena, names.list.count + 1, sizeof **ret_models);
+  *ret_count = 0;
+  for (size_t i = 0; i < names.list.count; i++) {
+    const char *name = names.list.items[i];
+    struct error err = {0};
+    enum status status = manifest_load(arena_format(arena, "%s/%s", models->folder, name), arena, &manifest, &err);
+    if (status == STATUS_OK)
+      status = check_framework(models, &manifest, &err);
+    if (status != STATUS_OK) {
+      report_once(models, &err);
+      continue;
+    }
+    (*ret_models)[(*ret_count)++] = (struct agent_model){
+        .file = arena_copy(arena, name, (size_t)(strrchr(name, '.') - name)),
+        .name = manifest.name,
+        .version = manifest.version,
+        .task = manifest.task,
+        .framework = manifest.framework,
+        .framework_version = manifest.framework_version,
+    };
+  }
+  vector_done(&names.list);
+}
+
+const char *models_find(struct models *models, const char *requirement, const char *framework, struct arena *arena)
+{
+  struct agent_record found = {0};
+  struct constraints constraints = {0};
+  models_list(models, arena, &found.models, &found.model_count);
+  if (framework != NULL)
+    constraints = (struct constraints){.count = 1, .items = {{.kind = CONSTRAINT_FRAMEWORK, .value = framework}}};
+  const struct agent_model *model = constraints_model(&constraints, &found, requirement);
+  if (model == NULL)
+    return NULL;
+  const char *path = arena_format(arena, "%s/%s.yml", models->folder, model->file);
+  return access(path, F_OK) == 0 ? path : arena_format(arena, "%s/%s.yaml", models->folder, model->file);
+}
+
+// ---- changes ---------------------------------------------------------------------------------------------------------
+static enum status cannot_write(const char *path, struct error *err)
+{
+  return error_set_errno(err, STATUS_SYSTEM, "cannot write the manifest", path, NULL);
+}
+
+static enum status write_file(const char *temporary, const char *path, struct slice text, struct error *err)
+{
+  int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (file < 0)
+    return cannot_write(path, err);
+  bool is_written = write(file, text.data, text.length) == (ssize_t)text.length;
+  is_written = close(file) == 0 && is_written && rename(temporary, path) == 0;
+  if (is_written)
+    return STATUS_OK;
+  enum status status = cannot_write(path, err);
+  unlink(temporary);
+  return status;
+}
+
+enum status models_publish(struct models *models, const char *file, struct slice text, struct error *err)
+{
+  struct arena arena = {0};
+  struct manifest manifest;
+  if (models->folder == NULL)
+    return error_set(err, STATUS_INPUT, "cannot publish the model", file, "--models FOLDER",
+                     "the agent has no folder for models");
+  const char *path = arena_format(&arena, "%s/%s.yml", models->folder, file);
+  enum status status = manifest_parse(text.data, text.length, path, &arena, &manifest, err);
+  if (status == STATUS_OK)
+    status = check_framework(models, &manifest, err);
+  if (status == STATUS_OK) {
+    pthread_mutex_lock(&models->lock); // one at a time has the temporary name
+    const char *temporary = arena_format(&arena, "%s/.%s.publishing", models->folder, file);
+    unlink(temporary); // of an agent that was killed
+    status = write_file(temporary, path, text, err);
+    pthread_mutex_unlock(&models->lock);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+bool models_delete(struct models *models, const char *file)
+{
+  struct arena arena = {0};
+  bool is_deleted = models->folder != NULL &&
+                    (unlink(arena_format(&arena, "%s/%s.yml", models->folder, file)) == 0 ||
+                     unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)) == 0);
+  arena_done(&arena);
+  return is_deleted;
+}

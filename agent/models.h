@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The models that an agent serves: manifests in a folder (*.yml), looked at anew each time, so that files may come and go. Any thread.
+#ifndef XSP_AGENT_MODELS_H
+#define XSP_AGENT_MODELS_H
+
+#include "agent/record.h"
+#include "base/error.h"
+#include "base/message.h"
+
+struct models;
+// Of `record` the frameworks count: a model whose framework is not here is left out. All of it must live as long. `folder` NULL: there
+// are no models. STATUS_INPUT: the folder cannot be read.
+enum status models_open(const char *folder, const struct agent_record *record, message_fn message,
+                        struct models **ret_models, struct error *err) MUST_CHECK;
+void models_close(struct models *models); // NULL: nothing
+
+// In `arena`, by the names of files. A manifest that is wrong is left out, and reported once.
+void models_list(struct models *models, struct arena *arena, struct agent_model **ret_models, size_t *ret_count);
+// The manifest of the newest one that fits "net" or "net==1.0", and is for `framework` unless that is NULL. NULL: there is none.
+const char *models_find(struct models *models, const char *requirement, const char *framework, struct arena *arena);
+// Writes FOLDER/FILE.yml, over an earlier one. STATUS_INPUT: it is not a manifest, or for a framework that is not here.
+enum status models_publish(struct models *models, const char *file, struct slice text, struct error *err) MUST_CHECK;
+bool models_delete(struct models *models, const char *file); // false: there is none
+
+#endif

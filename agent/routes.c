@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that an agent answers, one line each.
+#include "agent/agent_private.h"
+#include "agent/evaluation_routes.h"
+#include "agent/model_routes.h"
+#include "http/openapi.h"
+
+#define JSON "application/json"
+
+// clang-format off
+static const struct route routes[] = {
+    // method, path, summary, parameters, type, schema, body, begin, answer
+    {"POST", "/evaluations", "Evaluate models over a data set of the agent", NULL, JSON, "Job", ROUTE_BODY_IN_MEMORY, NULL,
+     evaluation_add},
+    {"GET", "/evaluations/{id}", "How far an evaluation is, and its table", NULL, JSON, "Evaluation", ROUTE_NO_BODY, NULL,
+     evaluation_show},
+    {"DELETE", "/evaluations/{id}", "End an evaluation, or remove its result", NULL, JSON, NULL, ROUTE_NO_BODY, NULL,
+     evaluation_remove},
+    {"GET", "/evaluations/{id}/file", "The trace of an evaluation, an .xsp file", NULL, "application/vnd.sqlite3", NULL,
+     ROUTE_NO_BODY, NULL, evaluation_file},
+    {"GET", "/models", "List the models", NULL, JSON, "Models", ROUTE_NO_BODY, NULL, models_show},
+    {"PUT", "/models/{name}", "Publish a model: the body is its manifest", NULL, JSON, NULL, ROUTE_BODY_IN_MEMORY, NULL,
+     model_put},
+    {"DELETE", "/models/{name}", "Remove the manifest of a model", NULL, JSON, NULL, ROUTE_NO_BODY, NULL, model_remove},
+    {"GET", "/system", "What the agent registers", NULL, JSON, "System", ROUTE_NO_BODY, NULL, system_show},
+    {"GET", "/openapi.json", "This description", NULL, JSON, "OpenApi", ROUTE_NO_BODY, NULL, openapi_answer},
+    {0},
+};
+// clang-format on
+
+__asm__(".pushsection .rodata\n"
+        ".global agent_schemas\n"
+        "agent_schemas:\n"
+        ".incbin \"" XSP_AGENT_SCHEMAS "\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+extern const char agent_schemas[];
+
+const struct http_site agent_site = {
+    .routes = routes, .title = "xsp agent", .description = "/openapi.json", .schemas = agent_schemas};

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client asks an agent to evaluate: the body of POST /evaluations. Pure; fuzzed.
+#ifndef XSP_AGENT_SUBMISSION_H
+#define XSP_AGENT_SUBMISSION_H
+
+#include "base/arena.h"
+#include "base/json_write.h"
+#include "base/slice.h"
+
+#define SUBMISSION_MODELS_MOST 64u
+
+enum submission_kind { SUBMISSION_NUMBER, SUBMISSION_TEXT, SUBMISSION_FLAG };
+// Options of xsp evaluate that are handed on, by their names.
+struct submission_option {
+  const char *name;
+  enum submission_kind kind;
+};
+#define SUBMISSION_OPTIONS 7u
+extern const struct submission_option submission_options[SUBMISSION_OPTIONS];
+
+struct submission {
+  const char *models[SUBMISSION_MODELS_MOST]; // "net", "net==1.0"
+  size_t model_count;
+  const char *framework; // that the models are for; NULL: any
+  const char *data;      // a name below the agent's folder of data
+  const char *values[SUBMISSION_OPTIONS]; // of submission_options, as text; NULL: not given
+};
+
+void submission_write(const struct submission *submission, struct json_writer *json);
+// In `arena`. NULL, or what is wrong.
+const char *submission_read(struct slice text, struct arena *arena, struct submission *ret_submission);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp agent: evaluates models of this machine for others, until a signal comes; lists the agents of a registry.
+#include "agent/agent.h"
+#include "base/json_write.h"
+#include "programs/xsp/agents.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+#include "programs/xsp/serving.h"
+
+static enum status print_address(const struct agent *agent, enum report_format format, struct error *err)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  if (format == REPORT_JSON) {
+    json_start(&json, &text);
+    json_object(&json);
+    json_member_string(&json, "name", agent_name(agent));
+    json_member_string(&json, "url", agent_url(agent));
+    json_object_end(&json);
+  } else {
+    buf_format(&text, "%s %s", agent_name(agent), agent_url(agent));
+  }
+  buf_text(&text, "\n");
+  XSP_TRY(output_buf(&text, err));
+  return output_finish(err); // now: a script waits for it
+}
+
+static enum status read_options(const struct invocation *invocation, struct agent_options *options, struct buf *token,
+                                struct error *err)
+{
+  *options = (struct agent_options){.registry = invocation_value(invocation, "registry"),
+                                    .listen = invocation_value(invocation, "listen"),
+                                    .address = invocation_value(invocation, "address"),
+                                    .name = invocation_value(invocation, "name"),
+                                    .models = invocation_value(invocation, "models"),
+                                    .data = invocation_value(invocation, "data"),
+                                    .library = invocation_library(invocation, "microhttpd"),
+                                    .message = output_message};
+  if (options->registry == NULL)
+    return error_set(err, STATUS_USE, "wrong use", "--registry", "--registry http://HOST:2379",
+                     "an agent needs a registry");
+  XSP_TRY(invocation_unsigned(invocation, "ttl", 1, 3600, &options->ttl_s, err));
+  XSP_TRY(invocation_unsigned(invocation, "jobs", 1, 64, &options->jobs, err));
+  return serving_token(invocation, token, &options->token, err);
+}
+
+static enum status serve(const struct invocation *invocation, enum report_format format, struct error *err)
+{
+  struct agent_options options;
+  struct agent *agent = NULL;
+  struct buf token = {0};
+  sigset_t signals;
+  serving_block_signals(&signals);
+  enum status status = read_options(invocation, &options, &token, err);
+  if (status == STATUS_OK)
+    status = agent_start(&options, &agent, err);
+  if (status == STATUS_OK)
+    status = print_address(agent, format, err);
+  serving_wait(&signals, status == STATUS_OK || (agent != NULL && output_reader_left()));
+  agent_stop(agent);
+  buf_done(&token);
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  return invocation_has(invocation, "list") ? agents_print(invocation, format, err) : serve(invocation, format, err);
+}
+
+static const struct option_description options[] = {
+    {"registry", 0, "URL", NULL, false, "The etcd (3.4 or newer) that agents register with: http://HOST:2379. Required."},
+    {"list", 0, NULL, NULL, false, "List the agents that are registered, and their models, instead of being one."},
+    {"listen", 0, "HOST:PORT", "127.0.0.1:0", false,
+     "Where to take evaluations. Port 0 takes a free one. Elsewhere than on this machine's own addresses --token-file "
+     "is required."},
+    {"address", 0, "URL", NULL, false,
+     "The address by which others reach the agent, if it is not the one it listens at: http://HOST:PORT. With --listen "
+     "0.0.0.0:PORT the host's name is taken."},
+    {"name", 0, "NAME", NULL, false, "The agent's name in the registry. Default: the host's name and the port."},
+    {"models", 0, "DIR", NULL, false,
+     "Serve the models whose manifests (*.yml) are in DIR. Files may come and go while the agent runs."},
+    {"data", 0, "DIR", NULL, false, "Data sets are named below DIR: folders of pictures, and .csv files."},
+    {"token-file", 0, "FILE", NULL, false,
+     "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
+    {"ttl", 0, "SECONDS", "10", false, "An agent that was killed is out of the registry after so long."},
+    {"jobs", 0, "N", "1", false, "Run N evaluations at a time. More than one disturb each other's latencies."},
+    {"library", 0, "NAME=PATH", NULL, true, "With NAME microhttpd: take this libmicrohttpd."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp agent --registry http://127.0.0.1:2379 --models models/ --data data/", "serve this machine's models"},
+    {"xsp agent --registry http://etcd:2379 --listen 0.0.0.0:4319 --token-file token --models models/", "to others"},
+    {"xsp agent --list --registry http://etcd:2379", "who is there, and with which models"},
+    {0},
+};
+
+const struct verb verb_agent = {
+    .name = "agent",
+    .summary = "evaluate models of this machine for other machines",
+    .synopsis = "--registry URL [OPTION...]",
+    .description =
+        "Registers what this machine has (frameworks and their versions, processor, memory, GPUs, models) with etcd, "
+        "and takes evaluations by HTTP (docs/agents.md): POST /evaluations. Each runs as a process xsp evaluate. "
+        "xsp evaluate --registry URL --on CONSTRAINTS chooses an agent and waits for the result.\n\n"
+        "It prints its name and address, and stops at Ctrl-C or SIGTERM. Where the registry goes away, the agent goes "
+        "on and registers again.\n\n"
+        "Without a token only requests from this machine are taken, and none that a web page of another site sends. "
+        "Who has the token may publish models, whose manifests may run code here.",
+    .least_arguments = 0,
+    .most_arguments = 0,
+    .options = options,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "evaluate, serve, check",
+    .run = run,
+};

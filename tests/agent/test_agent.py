@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp agent with a real etcd: what is registered, and for how long; a registry that goes away, one that others write to."""
+import json
+import os
+import pathlib
+import unittest
+
+from agent_case import AgentTest
+from agents import ENVIRONMENT, manifest
+from scripted import xsp, xsp_json
+from server import wait_for
+
+
+class Registration(AgentTest):
+    def test_what_is_registered(self):
+        with self.agent() as agent:
+            record = self.wait_for_records("one")["one"]
+            self.assertEqual(record, agent.ask("GET", "/system")[2])
+            usable = {row["predictor"]: row["version"] for row in json.loads(xsp("check", "--json", environment=ENVIRONMENT, check=0).stdout)
+                      if row["usable"] and "predictor" in row}
+            self.assertEqual({one["name"]: one["version"] for one in record["frameworks"]}, usable)
+            self.assertEqual((record["architecture"], record["cpus"]), (os.uname().machine, len(os.sched_getaffinity(0))))
+            self.assertEqual(record["memory_bytes"], os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE"))
+            self.assertEqual([(model["name"], model["version"], model["framework"]) for model in record["models"]], [("net", "1.0", "onnxruntime")])
+            agents, models = xsp_json("agent", "--list", "--registry", self.registry.url, "--json")
+            self.assertEqual([(row["agent"], row["url"], row["models"], row["busy"]) for row in agents["rows"]], [("one", agent.url, 1, 0)])
+            self.assertEqual([(row["model"], row["agent"]) for row in models["rows"]], [("net", "one")])
+
+    def test_one_that_stops_is_gone_at_once(self):
+        agent = self.agent(ttl=600)
+        self.wait_for_records("one")
+        status, errors = agent.stop()
+        self.assertEqual((status, errors.count("\n")), (0, 1), errors)
+        self.assertEqual(self.records(), {})
+
+    def test_one_that_is_killed_is_gone_when_its_lease_ends(self):
+        agent = self.agent()
+        self.wait_for_records("one")
+        agent.process.kill()
+        agent.process.wait()
+        self.assertEqual(set(self.records()), {"one"})
+        wait_for(lambda: not self.records(), "the end of the lease")
+
+    def test_a_name_that_is_taken(self):
+        first = self.agent()
+        self.wait_for_records("one")
+        second = self.agent()
+        line = second.process.stderr.readline().decode()
+        self.assertIn("another agent", line)
+        self.assertEqual(self.records()["one"]["url"], first.url)
+        first.stop()
+        wait_for(lambda: self.records().get("one", {}).get("url") == second.url, "the second agent")
+
+    def test_models_come_and_go(self):
+        with self.agent():
+            self.wait_for_models("net")
+            new = self.folder / "models" / "other.yml"
+            self.addCleanup(new.unlink, missing_ok=True)
+            new.write_text(manifest("other"))
+            self.wait_for_models("net", "other")
+            new.write_text(manifest("other", framework={"name": "tensorflow"}))
+            self.wait_for_models("net")  # this machine has no TensorFlow
+            new.write_text("no: manifest\n")
+            self.wait_for_models("net")
+            new.write_text(manifest("other", "2.0"))
+            self.wait_for_models("net", "other")
+            new.unlink()
+            self.wait_for_models("net")
+
+    def test_wrong_use(self):
+        for options, word in ((("--name", "a/b"), "--name"), (("--address", "ftp://x"), "--address"), (("--listen", "0.0.0.0:0"), "token"),
+                              (("--registry", "nonsense"), "--registry"), (("--data", "/nowhere"), "/nowhere"), (("--models", "/nowhere"), "/nowhere")):
+            with self.subTest(options):
+                result = xsp("agent", "--registry", self.registry.url, *options, check=2)
+                self.assertIn(word, result.stderr.decode())
+        self.assertIn("registry", xsp("agent", check=2).stderr.decode())
+
+
+class Registry(AgentTest):
+    """A registry that goes away, and one that others write to."""
+
+    def test_away_and_back(self):
+        agent = self.agent()
+        self.wait_for_records("one")
+        for keeps_data in (True, False):
+            self.registry.stop()
+            registered, lost = agent.process.stderr.readline().decode(), agent.process.stderr.readline().decode()
+            self.assertIn("registered one", registered)
+            self.assertIn("trying again", lost)
+            self.assertEqual(agent.ask("GET", "/system")[0], 200)  # it goes on
+            if not keeps_data:
+                for place in pathlib.Path(self.registry.folder.name).glob("*"):
+                    place.rename(place.with_name("old"))
+            self.registry.start()
+            self.wait_for_records("one")
+        status, errors = agent.stop()
+        self.assertEqual(status, 0)
+        self.assertIn("again", errors)
+
+    def test_records_that_are_none(self):
+        with self.agent():
+            self.wait_for_records("one")
+            good = self.registry.keys()["/xsp/agents/one"]
+            for name, value in (("a", "nonsense"), ("b", "{}"), ("c", good), ("d", good.replace('"one"', '"../d"')),
+                                ("e", good.replace('"one"', '"e"').replace("http://", "http://user@")), ("f", "[" * 200000)):
+                self.registry.put(f"/xsp/agents/{name}", value)
+            result = xsp("agent", "--list", "--registry", self.registry.url, "--json", check=0)
+            self.assertEqual([row["agent"] for row in json.loads(result.stdout)[0]["rows"]], ["one"])
+            self.assertEqual(len(result.stderr.splitlines()), 6)
+
+    def test_what_is_no_etcd(self):
+        with self.agent() as agent:
+            self.assertIn("HTTP status 404", xsp("agent", "--list", "--registry", agent.url, check=3).stderr.decode())
+
+if __name__ == "__main__":
+    unittest.main()

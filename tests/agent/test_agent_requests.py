@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What xsp agent answers to whom: evaluations, their queue and their end; models; requests that are refused."""
+import http.client
+import json
+import os
+import pathlib
+import signal
+import unittest
+
+import jsonschema
+
+from agent_case import AgentTest
+from agents import ENVIRONMENT, manifest
+from openapi_schema import openapi_schema
+from scripted import xsp, xsp_json
+from server import wait_for
+
+
+class Evaluations(AgentTest):
+    def test_figures_are_those_of_the_verb(self):
+        with self.agent() as agent:
+            number = agent.submit(batch=3, levels="M/L", items=True, warmup=2)
+            job = self.wait_for_state(agent, number, "done", "failed")
+            self.assertEqual((job["state"], job["error"], job["progress"], job["place"]), ("done", None, None, None))
+            here = json.loads(xsp("evaluate", self.folder / "models/net.yml", "--data", self.folder / "data/set", "--batch", "3", "--items", "--json",
+                                  "-q", "-f", "-o", self.folder / "here.xsp", check=0, environment=ENVIRONMENT).stdout)
+            self.assertEqual(job["result"][1]["rows"], here[1]["rows"])
+            self.assertEqual([job["result"][0]["rows"][0][key] for key in ("top1_pct", "inputs")], [here[0]["rows"][0][key] for key in ("top1_pct", "inputs")])
+            status, _, trace = agent.ask("GET", f"/evaluations/{number}/file")
+            self.assertEqual(status, 200)
+            (self.folder / "there.xsp").write_bytes(trace)
+            rows = xsp_json("sql", self.folder / "there.xsp", "select levels, (select count(*) from observation) as n from run", "--json")
+            self.assertEqual(rows, [{"levels": "M/L", "n": 6}])
+            self.assertEqual(agent.ask("DELETE", f"/evaluations/{number}")[0], 204)
+            self.assertEqual(agent.ask("GET", f"/evaluations/{number}")[0], 404)
+
+    def test_one_that_fails(self):
+        with self.agent() as agent:
+            job = self.wait_for_state(agent, agent.submit(batch=5000), "failed")
+            self.assertIn("5000", job["error"])
+            self.assertEqual(agent.ask("GET", f"/evaluations/{job['id']}/file")[0], 409)
+
+    def test_cancel_and_queue(self):
+        with self.agent() as agent:
+            running, waiting = agent.submit("many.csv"), agent.submit("many.csv")
+            self.wait_for_state(agent, running, "running")
+            self.assertEqual((agent.look(waiting)["state"], agent.look(waiting)["place"]), ("queued", 1))
+            wait_for(lambda: self.records().get("one", {}).get("busy") == 2, "the registered load")
+            while True:  # until it is full
+                status, headers, reply = agent.ask("POST", "/evaluations", {"models": ["net"], "data": "set"})
+                if status != 202:
+                    break
+            self.assertEqual((status, headers["Retry-After"]), (503, "10"))
+            self.assertIn("64", reply["error"]["message"])
+            for number in (waiting, running):
+                self.assertEqual(agent.ask("DELETE", f"/evaluations/{number}")[0], 204)
+            self.wait_for_state(agent, waiting, "cancelled")
+            self.wait_for_state(agent, running, "cancelled")
+            self.assertEqual(agent.stop()[0], 0)
+
+    def children(self, agent):
+        """Processes that run evaluations of this agent."""
+        found = []
+        for place in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (place / "stat").read_text().rsplit(") ", 1)[1].split()[1] == str(agent.process.pid):
+                    found.append(int(place.name))
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+        return found
+
+    def test_evaluations_end_with_the_agent(self):
+        for how in (signal.SIGKILL, signal.SIGTERM):
+            agent = self.agent(name=f"end-{how}")
+            self.wait_for_state(agent, agent.submit("many.csv"), "running")
+            child, = wait_for(lambda: self.children(agent), "the process")
+            agent.process.send_signal(how)
+            agent.process.wait()
+            wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists() or
+                     pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(") ", 1)[1][0] == "Z", "its end")
+
+
+class Requests(AgentTest):
+    """Who may ask, and what is refused."""
+
+    def setUp(self):
+        (self.folder / "token").write_text("secret\n")
+        self.agent_of_all = self.agent("--token-file", self.folder / "token")
+        self.agent_of_all.token = "secret"
+
+    def refused(self, status, method, path, body=None, headers=None):
+        found, _, reply = self.agent_of_all.ask(method, path, body, headers)
+        self.assertEqual((found, reply["error"]["status"]), (status, status), reply)
+        return reply["error"]["message"]
+
+    def test_tokens_and_other_sites(self):
+        for authorization in ("", "Bearer wrong", "Bearer secretsecret", "Bearer", "Basic c2VjcmV0"):
+            for method, path in (("POST", "/evaluations"), ("GET", "/models"), ("PUT", "/models/a"), ("GET", "/system"), ("DELETE", "/models/net")):
+                self.refused(401, method, path, {} if method in ("POST", "PUT") else None, {"Authorization": authorization})
+        self.refused(403, "GET", "/system", headers={"Origin": "http://evil.example"})
+        self.refused(403, "POST", "/evaluations", {}, {"Sec-Fetch-Site": "cross-site"})
+        with self.agent(name="open") as without:
+            self.assertEqual(without.ask("GET", "/system", headers={"Host": "evil.example"})[0], 403)
+            for method in ("PUT", "DELETE"):
+                self.assertEqual(without.ask(method, "/models/net", "x")[0], 403)
+
+    def test_evaluations_that_are_none(self):
+        good = {"models": ["net"], "data": "set"}
+        self.assertEqual(self.agent_of_all.ask("POST", "/evaluations", good)[0], 202)
+        for change in ({"models": []}, {"models": "net"}, {"models": [1]}, {"models": ["net"] * 65}, {"data": 1}, {"data": ""}, {"batch": "4"}, {"batch": -1},
+                       {"items": 1}, {"levels": 1}, {"publish": "env"}, {"publish": "file:///etc/passwd"}, {"output": "/etc/passwd"}, {"levels": "M\n"}):
+            with self.subTest(change):
+                self.refused(400, "POST", "/evaluations", {**good, **change})
+        for text in ("", "{", "[]", "null", "[" * 100000, '{"models": ["net"], "data": "set"} x'):
+            self.refused(400, "POST", "/evaluations", text)
+        for change in ({"models": ["other"]}, {"models": ["net==2.0"]}, {"models": ["net>=x"]}, {"framework": "tensorflow"}, {"data": "none"}, {"data": "."},
+                       {"data": ".."}, {"data": "../models"}, {"data": "set/../../models"}, {"data": "/etc"}, {"data": "link"}, {"models": ["../models/net"]},
+                       {"models": ["--help"]}):
+            with self.subTest(change):
+                link = self.folder / "data" / "link"
+                if not link.is_symlink():
+                    link.symlink_to(self.folder / "models")
+                self.refused(404, "POST", "/evaluations", {**good, **change})
+        self.refused(413, "POST", "/evaluations", "x" * (300 << 10))
+
+    def test_paths(self):
+        for path in ("/evaluations/none", "/evaluations/" + "0" * 32, "/evaluations/..%2f..", "/evaluations/%2e%2e/file", "/", "/evaluations/a/b/c"):
+            self.refused(404, "GET", path)
+        self.refused(405, "DELETE", "/system")
+        self.refused(400, "GET", "/system?a=b")
+
+    def test_models_are_published_and_removed(self):
+        agent = self.agent_of_all
+        self.wait_for_models("net")
+        self.assertEqual(agent.ask("PUT", "/models/new-1.2", manifest("fresh"))[0], 204)
+        self.addCleanup((self.folder / "models" / "new-1.2.yml").unlink, missing_ok=True)
+        self.wait_for_models("net", "new-1.2")
+        job = self.wait_for_state(agent, agent.submit(models=["fresh==1.0"]), "done", "failed")
+        self.assertEqual(job["result"]["rows"][0]["model"], "fresh")
+        self.assertEqual(agent.ask("DELETE", "/models/new-1.2")[0], 204)
+        self.wait_for_models("net")
+        self.refused(404, "DELETE", "/models/new-1.2")
+        for name in ("..%2fdata%2fx", ".hidden", "-x", "a%2fb", "a%00", "%2e%2e"):
+            self.assertIn(agent.ask("PUT", f"/models/{name}", manifest())[0], (400, 404))
+        self.assertIn("tensorflow", self.refused(400, "PUT", "/models/a", manifest(framework={"name": "tensorflow"})))
+        self.refused(400, "PUT", "/models/a", "nonsense: [")
+        self.assertEqual(sorted(os.listdir(self.folder / "models")), ["net.onnx", "net.yml"])
+
+    def test_the_description(self):
+        agent = self.agent_of_all
+        text = agent.ask("GET", "/openapi.json")[2]
+        jsonschema.validate(text, openapi_schema(), cls=jsonschema.Draft202012Validator)
+
+        def check(schema, value):
+            jsonschema.validate(value, {**text, "$ref": f"#/components/schemas/{schema}"}, cls=jsonschema.Draft202012Validator)
+        check("System", agent.ask("GET", "/system")[2])
+        check("Models", agent.ask("GET", "/models")[2])
+        status, _, job = agent.ask("POST", "/evaluations", {"models": ["net"], "data": "set"})
+        self.assertEqual(status, 202)
+        check("Job", job)
+        for state in (("queued", "running", "done"), ("done",)):
+            check("Evaluation", self.wait_for_state(agent, job["id"], *state))
+        check("Error", agent.ask("GET", "/nothing")[2])
+
+    def test_a_broken_request_ends_nothing(self):
+        connection = http.client.HTTPConnection(self.agent_of_all.url.removeprefix("http://"), timeout=60)
+        connection.putrequest("POST", "/evaluations")
+        connection.putheader("Authorization", "Bearer secret")
+        connection.putheader("Content-Length", "100")
+        connection.endheaders(b"{")
+        connection.close()
+        self.assertEqual(self.agent_of_all.ask("GET", "/system")[0], 200)
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp evaluate --registry: agents that satisfy constraints, all of them or the least busy one."""
+import json
+import signal
+import unittest
+
+from agents import ENVIRONMENT, manifest
+from dispatch_case import DispatchTest
+from scripted import TIMEOUT_S, xsp, xsp_json
+from server import Server, wait_for
+
+
+class Choice(DispatchTest):
+    def test_any_and_all(self):
+        self.agents("one", "two")
+        here = json.loads(xsp("evaluate", self.folder / "models/net.yml", "--data", self.folder / "data/set", "--items", "--json", "-q", "-f", "-o",
+                              self.folder / "here.xsp", check=0, environment=ENVIRONMENT).stdout)
+        accuracy, items = json.loads(self.evaluate("--items", "-o", "any.xsp").stdout)
+        self.assertEqual([{key: row[key] for key in here[1]["rows"][0]} for row in items["rows"]], here[1]["rows"])
+        row, = accuracy["rows"]
+        self.assertIn(row["agent"], ("one", "two"))
+        self.assertEqual(list(row), ["agent", *here[0]["rows"][0]])
+        self.assertEqual(row["top1_pct"], here[0]["rows"][0]["top1_pct"])
+        self.assertEqual(xsp_json("sql", self.folder / "any.xsp", "select count(*) as n from observation where not warmup", "--json"), [{"n": 12}])
+        accuracy = json.loads(self.evaluate("net==1.0", "--all", "-o", "all.xsp", "--limit", 4).stdout)
+        self.assertEqual([(row["agent"], row["inputs"]) for row in accuracy["rows"]], [("one", 4), ("two", 4)])
+        for name in ("all-one.xsp", "all-two.xsp"):
+            self.assertEqual(xsp_json("sql", self.folder / name, "select count(*) as n from observation where not warmup", "--json"), [{"n": 4}])
+        self.assertFalse((self.folder / "all.xsp").exists())
+
+    def test_constraints(self):
+        self.agents("one", "two")
+        for constraints, names in (("name=two", ["two"]), ("name!=two,framework=onnxruntime>=1.0,<9", ["one"]), ("cpus>=1,memory>=1MiB", ["one", "two"])):
+            rows = json.loads(self.evaluate("--all", "--on", constraints).stdout)["rows"]
+            self.assertEqual([row["agent"] for row in rows], names)
+        for constraints, missed in (("gpus>=100,name=one", "gpus>=100"), ("memory>=1000TiB", "memory>=1000TiB"), ("framework=onnxruntime<1", "onnxruntime<1"),
+                                    ("framework=tensorflow", "no tensorflow"), ("framework=script", "no model")):
+            done = self.evaluate("--on", constraints, status=3)
+            lines = done.stderr.splitlines()
+            self.assertEqual((done.stdout, [line.split(":")[1].strip() for line in lines[:2]]), ("", ["one", "two"]))
+            self.assertTrue(all(missed in line for line in lines[:2]), lines)
+        self.assertIn("no model other", self.evaluate("net>=2", "other", status=3).stderr.replace("net>=2", "other"))
+        for constraints in ("memory", "memory=x", "size>=3", "arch>=3", "framework", "framework=onnxruntime>=x", "gpus~=3"):
+            self.assertIn(constraints, self.evaluate("--on", constraints, status=2).stderr)
+
+    def test_the_least_busy_one(self):
+        self.agents("one", "two")
+        long = self.start("--on", "name=one", "-o", "long.xsp", data="many.csv")
+        self.wait_for_busy(one=1, two=0)
+        for number in range(3):
+            self.assertEqual(json.loads(self.evaluate("-o", f"{number}.xsp").stdout)["rows"][0]["agent"], "two")
+            self.wait_for_busy(two=0)
+        long.send_signal(signal.SIGINT)
+        long.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(long.returncode, 130)
+        self.wait_for_busy(one=0)  # an evaluation that nobody waits for has been ended
+
+    def test_wrong_use_and_tokens(self):
+        (self.folder / "token").write_text("secret\n")
+        (self.folder / "wrong").write_text("wrong\n")
+        self.agents("one", options=("--token-file", self.folder / "token"))
+        self.assertIn("token", self.evaluate(status=3).stderr)
+        self.assertIn("token", self.evaluate("--token-file", "wrong", status=3).stderr)
+        self.evaluate("--token-file", "token")
+        self.assertIn("no data set", self.evaluate("--token-file", "token", data="../models", status=3).stderr)
+        self.assertIn("5000", self.evaluate("--token-file", "token", "--batch", 5000, status=3).stderr)
+        for options in (("--any", "--all"), ("--library", "a=b"), ("--batch", "x")):
+            self.evaluate(*options, status=2)
+        self.assertIn("--registry", xsp("evaluate", "net", "--data", "set", "--on", "name=one", check=2).stderr.decode())
+
+    def test_spans_go_to_a_server(self):
+        self.agents("one")
+        with Server(self.folder / "traces") as server:
+            self.evaluate("--publish", f"http://127.0.0.1:{server.port}")
+            names = wait_for(lambda: [file for file in (self.folder / "traces").glob("*.xsp")], "a file of the server")
+            found = xsp_json("sql", names[0], "select count(*) as n from span where name = 'decode'", "--json")
+            self.assertEqual(found, [{"n": 13}])  # with the warm-up's
+
+    def test_versions(self):
+        """The newest one that fits."""
+        for version in ("1.9", "1.10"):
+            path = self.folder / "models" / f"net{version}.yml"
+            path.write_text(manifest("versions", version, inputs=[{"type": "image", "name": "data", "parameters": {
+                "dimensions": [3, 16, 16], "mean": 0 if version == "1.9" else 50, "scale": 1}}]))
+            self.addCleanup(path.unlink)
+        agent, = self.agents("one")
+        for requirement, file in (("versions", "net1.10"), ("versions<1.10", "net1.9"), ("versions==1.9", "net1.9")):
+            here = json.loads(xsp("evaluate", self.folder / "models" / f"{file}.yml", "--data", self.folder / "data/set", "--json", "--items", "-q", "-f", "-o",
+                                  self.folder / "here.xsp", check=0, environment=ENVIRONMENT).stdout)[1]
+            status, _, job = agent.ask("POST", "/evaluations", {"models": [requirement], "data": "set", "items": True})
+            self.assertEqual(status, 202)
+            done = wait_for(lambda number=job["id"]: (found := agent.look(number))["state"] == "done" and found, "the result")
+            self.assertEqual([row["score"] for row in done["result"][1]["rows"]], [row["score"] for row in here["rows"]])
+
+if __name__ == "__main__":
+    unittest.main()

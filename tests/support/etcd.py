@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real etcd on free ports, with its data in a folder, which can be stopped and started again."""
+import base64
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Etcd:
+    """Use it in `with`, or call kill."""
+
+    def __init__(self):
+        if shutil.which("etcd") is None:
+            raise unittest.SkipTest("etcd is not installed: tools/setup installs it")
+        self.folder = tempfile.TemporaryDirectory(prefix="xsp-etcd-")
+        self.url, self.peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["etcd", "--data-dir", self.folder.name, "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
+             "--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer, "--initial-cluster", f"default={self.peer}",
+             "--unsafe-no-fsync"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                return self.keys()
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.05)
+        raise AssertionError("etcd does not answer")
+
+    def stop(self):
+        """Its data stay, for start."""
+        self.process.kill()
+        self.process.wait()
+
+    def kill(self):
+        self.stop()
+        self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def ask(self, path, **body):
+        request = urllib.request.Request(f"{self.url}/v3/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return json.load(reply)
+
+    @staticmethod
+    def text(value):
+        return base64.b64encode(value.encode()).decode()
+
+    def keys(self, prefix="/xsp/agents/"):
+        """{key: value}"""
+        found = self.ask("kv/range", key=self.text(prefix), range_end=self.text(prefix[:-1] + chr(ord(prefix[-1]) + 1)))
+        return {base64.b64decode(kv["key"]).decode(): base64.b64decode(kv.get("value", "")).decode(errors="replace")
+                for kv in found.get("kvs", [])}
+
+    def put(self, key, value):
+        self.ask("kv/put", key=self.text(key), value=self.text(value))
