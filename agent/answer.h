@@ -12,7 +12,7 @@
 struct answer { // of GET /evaluations/{id}
   char id[QUEUE_ID_DIGITS + 1];
   enum job_state state;
-  const char *progress, *error; // NULL: none
+  const char *progress, *error;            // NULL: none
   struct table tables[ANSWER_TABLES_MOST]; // once it is done; of each id, title, columns, rows and notes
   size_t table_count;
 };

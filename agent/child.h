@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 struct child {
-  pid_t process; // its number is that of its group, too; valid until child_reap
+  pid_t process;  // its number is that of its group, too; valid until child_reap
   int descriptor; // of the process; -1: this kernel has none
 };
 

@@ -87,9 +87,10 @@ static enum status read_one(const char *text, struct arena *arena, struct constr
          !(strlen(keys[at].key) == length && strncmp(keys[at].key, text, length) == 0))
     at++;
   if (at == sizeof keys / sizeof keys[0])
-    return wrong(text,
-                 "does not begin with one of framework, name, arch, cpu, gpu, interconnect, cpus, gpus, memory, gpu_memory",
-                 err);
+    return wrong(
+        text,
+        "does not begin with one of framework, name, arch, cpu, gpu, interconnect, cpus, gpus, memory, gpu_memory",
+        err);
   if (*comparison == 0 || *comparison == '~')
     return wrong(text, "has no comparison", err);
   size_t sign = comparison[1] == '=' ? 2 : 1;
@@ -123,8 +124,8 @@ enum status constraints_parse(const char *text, struct arena *arena, struct cons
     struct slice part = slice_trim((struct slice){at, length});
     if (ret_constraints->count == CONSTRAINTS_MOST)
       return wrong("--on", "has too many constraints", err);
-    XSP_TRY(read_one(arena_copy(arena, part.data, part.length), arena, &ret_constraints->items[ret_constraints->count++],
-                     err));
+    XSP_TRY(read_one(arena_copy(arena, part.data, part.length), arena,
+                     &ret_constraints->items[ret_constraints->count++], err));
     at += length + (at[length] == ',');
   }
   return STATUS_OK;
@@ -227,8 +228,7 @@ const struct agent_model *constraints_model(const struct constraints *constraint
   const struct agent_model *best = NULL;
   for (size_t i = 0; i < record->model_count; i++) {
     const struct agent_model *model = &record->models[i];
-    if (requirement_takes(requirement, model->name, model->version) &&
-        takes_framework(constraints, model->framework) &&
+    if (requirement_takes(requirement, model->name, model->version) && takes_framework(constraints, model->framework) &&
         (best == NULL || requirement_is_newer(model->version, best->version)))
       best = model;
   }

@@ -98,11 +98,34 @@ static void test_missed(void **state)
 
 static void test_malformed(void **state)
 {
-  static const char *const texts[] = {
-      "memory",         "memory>=",         "memory>=8Gi",      "memory>=8 GiB", "memory>=GiB", "memory>=-1", "memory>=1e3",
-      "memory>=9999999999999999999", "cpus>=1K", "gpus~=1",     "size>=3",       "=3",          ",",          ">=3",
-      "arch>=x",        "arch=",            "name!",            "name!x",        "framework",   "framework=", "framework>=1",
-      "framework!=a",   "framework=a>=x",   "framework=a>=1,<", "memory>=nan",   "gpus=0x10",   "gpus=.",     "memory=1KiBB"};
+  static const char *const texts[] = {"memory",
+                                      "memory>=",
+                                      "memory>=8Gi",
+                                      "memory>=8 GiB",
+                                      "memory>=GiB",
+                                      "memory>=-1",
+                                      "memory>=1e3",
+                                      "memory>=9999999999999999999",
+                                      "cpus>=1K",
+                                      "gpus~=1",
+                                      "size>=3",
+                                      "=3",
+                                      ",",
+                                      ">=3",
+                                      "arch>=x",
+                                      "arch=",
+                                      "name!",
+                                      "name!x",
+                                      "framework",
+                                      "framework=",
+                                      "framework>=1",
+                                      "framework!=a",
+                                      "framework=a>=x",
+                                      "framework=a>=1,<",
+                                      "memory>=nan",
+                                      "gpus=0x10",
+                                      "gpus=.",
+                                      "memory=1KiBB"};
   char many[1000] = "";
   (void)state;
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -157,14 +180,21 @@ static void test_records(void **state)
   assert_int_equal(back.gpu_memory_bytes, 0);
   for (size_t length = 0; length < text.length; length++) // no part of it is a record
     assert_false(record_read((struct slice){text.data, length}, &arena, &back));
-  static const char *const wrong[] = {"{}", "[]", "{\"name\":\"a\"}", "{\"name\":\"../a\",\"url\":\"http://h:1\"}",
-                                      "{\"name\":\"a\",\"url\":\"ftp://h:1\"}", "{\"name\":\"a\",\"url\":\"http://h:1\",\"cpus\":-1}",
-                                      "{\"name\":\"a\",\"url\":\"http://u@h\"}", "{\"name\":\"a\",\"url\":\"http://h/path\"}",
+  static const char *const wrong[] = {"{}",
+                                      "[]",
+                                      "{\"name\":\"a\"}",
+                                      "{\"name\":\"../a\",\"url\":\"http://h:1\"}",
+                                      "{\"name\":\"a\",\"url\":\"ftp://h:1\"}",
+                                      "{\"name\":\"a\",\"url\":\"http://h:1\",\"cpus\":-1}",
+                                      "{\"name\":\"a\",\"url\":\"http://u@h\"}",
+                                      "{\"name\":\"a\",\"url\":\"http://h/path\"}",
                                       "{\"name\":\"a\",\"url\":\"http://h\",\"models\":[{\"name\":\"n\"}]}",
-                                      "{\"name\":\"a\",\"url\":\"http://h\",\"frameworks\":[1]}", "{\"name\":\"a\\n\",\"url\":\"http://h\"}"};
+                                      "{\"name\":\"a\",\"url\":\"http://h\",\"frameworks\":[1]}",
+                                      "{\"name\":\"a\\n\",\"url\":\"http://h\"}"};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
     assert_false(record_read(slice_of(wrong[i]), &arena, &back));
-  assert_true(record_read(slice_of("{\"name\":\"a\",\"url\":\"http://h:1\",\"new\":{\"x\":[1]},\"cpus\":null}"), &arena, &back));
+  assert_true(record_read(slice_of("{\"name\":\"a\",\"url\":\"http://h:1\",\"new\":{\"x\":[1]},\"cpus\":null}"), &arena,
+                          &back));
   buf_done(&text);
   buf_done(&again);
   arena_done(&arena);

@@ -15,7 +15,8 @@
 #include <time.h>
 
 #define ROUND_NS 200000000L
-#define PATIENCE_NS UINT64_C(60000000000) // for an agent that does not answer, where the registry does not answer either
+#define PATIENCE_NS                                                                                                    \
+  UINT64_C(60000000000) // for an agent that does not answer, where the registry does not answer either
 #define NOTES_MOST 1024u
 
 enum run_state { RUN_NOT, RUN_GOING, RUN_DONE, RUN_FAILED };
@@ -44,8 +45,7 @@ static const char *missed(const struct dispatching *dispatching, const struct ag
 {
   const struct submission *submission = &dispatching->options->submission;
   const char *why = NULL;
-  const struct constraint *constraint =
-      constraints_missed(&dispatching->constraints, agent, dispatching->arena, &why);
+  const struct constraint *constraint = constraints_missed(&dispatching->constraints, agent, dispatching->arena, &why);
   if (constraint != NULL)
     return arena_format(dispatching->arena, "%s: %s", constraint->text, why);
   for (size_t i = 0; i < submission->model_count; i++)
@@ -80,7 +80,8 @@ static enum status nobody(const struct dispatching *dispatching, struct error *e
 {
   const struct dispatch_options *options = dispatching->options;
   for (size_t i = 0; i < dispatching->agents.count; i++)
-    options->message("xsp: %s: %s", dispatching->agents.items[i].name, missed(dispatching, &dispatching->agents.items[i]));
+    options->message("xsp: %s: %s", dispatching->agents.items[i].name,
+                     missed(dispatching, &dispatching->agents.items[i]));
   return error_set(err, STATUS_SYSTEM, "no agent can evaluate", options->submission.models[0],
                    "`xsp agent --list --registry URL`, or other constraints", "%s%s",
                    dispatching->agents.count == 0 ? "none is registered with " : "each of them misses something",
@@ -262,10 +263,8 @@ static enum status prepare(struct dispatching *dispatching, struct error *err)
   const struct dispatch_options *options = dispatching->options;
   XSP_TRY(constraints_parse(options->constraints, dispatching->arena, &dispatching->constraints, err));
   XSP_TRY(etcd_open(options->registry, &dispatching->etcd, err));
-  XSP_TRY(
-      registry_agents(dispatching->etcd, options->message, dispatching->arena, &dispatching->agents, err));
-  dispatching->runs =
-      arena_alloc_array(dispatching->arena, dispatching->agents.count + 1, sizeof *dispatching->runs);
+  XSP_TRY(registry_agents(dispatching->etcd, options->message, dispatching->arena, &dispatching->agents, err));
+  dispatching->runs = arena_alloc_array(dispatching->arena, dispatching->agents.count + 1, sizeof *dispatching->runs);
   for (size_t i = 0; i < dispatching->agents.count; i++)
     dispatching->runs[i].agent = &dispatching->agents.items[i];
   return STATUS_OK;

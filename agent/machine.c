@@ -36,9 +36,12 @@ static void put_fact(const struct store_system_value *fact, struct agent_record 
     const char **text;
     int64_t *number;
   } wanted[] = {
-      {"architecture", &record->architecture, NULL}, {"cpu_model", &record->cpu_model, NULL},
-      {"gpus", &record->gpu_model, NULL},            {"cpus_allowed", NULL, &record->cpus},
-      {"memory_bytes", NULL, &record->memory_bytes}, {"gpu_count", NULL, &record->gpus},
+      {"architecture", &record->architecture, NULL},
+      {"cpu_model", &record->cpu_model, NULL},
+      {"gpus", &record->gpu_model, NULL},
+      {"cpus_allowed", NULL, &record->cpus},
+      {"memory_bytes", NULL, &record->memory_bytes},
+      {"gpu_count", NULL, &record->gpus},
       {"gpu_memory_bytes", NULL, &record->gpu_memory_bytes},
   };
   for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {

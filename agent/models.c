@@ -58,8 +58,8 @@ static void report_once(struct models *models, const struct error *err)
   uint32_t ignored;
   size_t length = error_line(err, line, sizeof line);
   pthread_mutex_lock(&models->lock);
-  bool is_new = interner_count(&models->reported) < REPORTED_MOST &&
-                !interner_find(&models->reported, line, length, &ignored);
+  bool is_new =
+      interner_count(&models->reported) < REPORTED_MOST && !interner_find(&models->reported, line, length, &ignored);
   if (is_new)
     interner_append(&models->reported, line, length);
   pthread_mutex_unlock(&models->lock);
@@ -77,8 +77,7 @@ static enum status check_framework(const struct models *models, const struct man
           version_satisfies(record->frameworks[i].version, manifest->framework_version))))
       return STATUS_OK;
   return error_set(err, STATUS_INPUT, "cannot serve the model", manifest->path, "`xsp check`",
-                   "this machine has no %s%s%s", manifest->framework,
-                   manifest->framework_version != NULL ? " " : "",
+                   "this machine has no %s%s%s", manifest->framework, manifest->framework_version != NULL ? " " : "",
                    manifest->framework_version != NULL ? manifest->framework_version : "");
 }
 
@@ -191,9 +190,8 @@ enum status models_publish(struct models *models, const char *file, struct slice
 bool models_delete(struct models *models, const char *file)
 {
   struct arena arena = {0};
-  bool is_deleted = models->folder != NULL &&
-                    (unlink(arena_format(&arena, "%s/%s.yml", models->folder, file)) == 0 ||
-                     unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)) == 0);
+  bool is_deleted = models->folder != NULL && (unlink(arena_format(&arena, "%s/%s.yml", models->folder, file)) == 0 ||
+                                               unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)) == 0);
   arena_done(&arena);
   return is_deleted;
 }

@@ -31,9 +31,9 @@ struct job {
   char id[QUEUE_ID_DIGITS + 1];
   char **arguments; // owned; NULL once it has begun
   enum job_state state;
-  bool is_unwanted; // cancelled, or the agent ends
-  pid_t process;    // 0: none
-  uint64_t kill_ns; // when it gets SIGKILL; 0: nobody ended it
+  bool is_unwanted;                              // cancelled, or the agent ends
+  pid_t process;                                 // 0: none
+  uint64_t kill_ns;                              // when it gets SIGKILL; 0: nobody ended it
   char line[sizeof((struct job_view *)0)->line]; // of one that has failed
   struct job *next;
 };
@@ -154,9 +154,7 @@ static void conclude(const struct queue *queue, struct job *job, int how)
 {
   char path[4200];
   path_of(queue, job->id, QUEUE_MESSAGES, path, sizeof path);
-  job->state = job->is_unwanted                       ? JOB_CANCELLED
-               : WIFEXITED(how) && WEXITSTATUS(how) == 0 ? JOB_DONE
-                                                         : JOB_FAILED;
+  job->state = job->is_unwanted ? JOB_CANCELLED : WIFEXITED(how) && WEXITSTATUS(how) == 0 ? JOB_DONE : JOB_FAILED;
   if (job->state != JOB_FAILED)
     return;
   if (WIFSIGNALED(how))

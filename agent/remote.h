@@ -25,7 +25,8 @@ void remote_close(struct remote *remote); // NULL: nothing
 // Other results than OK have *err, with the agent's address.
 enum remote_result remote_submit(struct remote *remote, const struct submission *submission, struct error *err);
 // *ret_answer lives until the next call; texts in `arena`.
-enum remote_result remote_look(struct remote *remote, struct arena *arena, struct answer *ret_answer, struct error *err);
+enum remote_result remote_look(struct remote *remote, struct arena *arena, struct answer *ret_answer,
+                               struct error *err);
 // After REMOTE_LOST: the agent answered, but does not know the evaluation: it was started again.
 bool remote_knows_no_more(const struct remote *remote);
 // The trace, to `path`, which appears complete or not at all. Without `force` it must not exist.

@@ -21,8 +21,8 @@ extern const struct submission_option submission_options[SUBMISSION_OPTIONS];
 struct submission {
   const char *models[SUBMISSION_MODELS_MOST]; // "net", "net==1.0"
   size_t model_count;
-  const char *framework; // that the models are for; NULL: any
-  const char *data;      // a name below the agent's folder of data
+  const char *framework;                  // that the models are for; NULL: any
+  const char *data;                       // a name below the agent's folder of data
   const char *values[SUBMISSION_OPTIONS]; // of submission_options, as text; NULL: not given
 };
 

@@ -24,7 +24,8 @@ static void test_half_precision(void **state)
   static const struct {
     uint16_t bits;
     double value;
-  } halves[] = {{0x3c00, 1}, {0xc000, -2}, {0x7bff, 65504}, {0x0001, 0x1p-24}, {0x03ff, 1023 * 0x1p-24}, {0x8000, 0}, {0x3555, 0x1.554p-2}};
+  } halves[] = {{0x3c00, 1}, {0xc000, -2},        {0x7bff, 65504}, {0x0001, 0x1p-24}, {0x03ff, 1023 * 0x1p-24},
+                {0x8000, 0}, {0x3555, 0x1.554p-2}};
   for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++)
     assert_true(one(TENSOR_FLOAT16, &halves[i].bits) == halves[i].value);
   assert_true(isinf(one(TENSOR_FLOAT16, &(uint16_t){0xfc00})));

@@ -67,8 +67,8 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   if (secret != NULL)
     options->authorization = arena_format(arena, "Authorization: Bearer %s", secret);
   if (options->output_path == NULL)
-    options->output_path = arena_format(arena, "%.*s.xsp", (int)strcspn(invocation->arguments[0], "<>=!~ /"),
-                                        invocation->arguments[0]);
+    options->output_path =
+        arena_format(arena, "%.*s.xsp", (int)strcspn(invocation->arguments[0], "<>=!~ /"), invocation->arguments[0]);
   if (!options->force && !options->on_all && access(options->output_path, F_OK) == 0) // before minutes of work
     return error_set(err, STATUS_USE, "the output exists", options->output_path, "--force, or another -o",
                      "it is not overwritten unasked");

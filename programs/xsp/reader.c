@@ -103,8 +103,13 @@ static enum status open_or_leave_out(struct reader_files *files, const char *pat
   struct store *store = NULL;
   struct error why = {0};
   enum status status = open_detailed(path, detail, &store, &why);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK && files->visit != NULL) {
+    status = files->visit(files->context, store, &why);
+    store_close(store);
+  } else if (status == STATUS_OK) {
     *vector_add(&files->stores) = store;
+  }
+  files->count += status == STATUS_OK;
   if (status != STATUS_OK && status != STATUS_INPUT) // the environment's fault
     *err = why;
   if (status != STATUS_INPUT)
@@ -144,28 +149,42 @@ static enum status open_folder(struct reader_files *files, const char *path, str
   return status;
 }
 
-enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
+static enum status open_files(const char *const *paths, size_t path_count, bool are_many,
                               const struct reader_detail *detail, struct reader_files *ret_files, struct error *err)
 {
-  *ret_files = (struct reader_files){0};
   for (size_t i = 0; i < path_count; i++) {
     struct stat facts;
     struct store *store = NULL;
     if (!are_many) {
       XSP_TRY(open_detailed(paths[i], detail, &store, err));
       *vector_add(&ret_files->stores) = store;
+      ret_files->count++;
     } else if (stat(paths[i], &facts) == 0 && S_ISDIR(facts.st_mode)) {
       XSP_TRY(open_folder(ret_files, paths[i], err));
     } else {
       XSP_TRY(open_or_leave_out(ret_files, paths[i], detail, err));
     }
   }
-  if (ret_files->stores.count > 0)
+  if (ret_files->count > 0)
     return STATUS_OK;
   if (ret_files->left_out.count == 1)
     return STATUS_INPUT; // reported already
   return error_set(err, STATUS_INPUT, "cannot analyze", path_count == 1 ? paths[0] : NULL, ret_files->broken.advice,
                    "none of the %zu files can be read", ret_files->left_out.count);
+}
+
+enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
+                              const struct reader_detail *detail, struct reader_files *ret_files, struct error *err)
+{
+  *ret_files = (struct reader_files){0};
+  return open_files(paths, path_count, are_many, detail, ret_files, err);
+}
+
+enum status reader_files_visit(const char *const *paths, size_t path_count, reader_visit *visit, void *context,
+                               struct reader_files *ret_files, struct error *err)
+{
+  *ret_files = (struct reader_files){.visit = visit, .context = context};
+  return open_files(paths, path_count, true, NULL, ret_files, err);
 }
 
 void reader_files_close(struct reader_files *files)

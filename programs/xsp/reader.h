@@ -21,11 +21,15 @@ struct reader_detail {
 };
 // The files that a verb was given. Where a question is about many files, broken ones are named and left out, so that one of
 // them does not prevent the answer about all others.
+typedef enum status reader_visit(void *context, struct store *store, struct error *err);
 struct reader_files {
   struct arena arena;
   VECTOR(struct store *) stores; // correlated
+  size_t count;                  // of files that were opened
   VECTOR(const char *) left_out; // "PATH: why"
   struct error broken;           // of the first broken file; STATUS_OK: none
+  reader_visit *visit;           // private
+  void *context;
 };
 
 // With `are_many` (the question is about all of them) a folder means the `*.xsp` in it, by name; a folder without any
@@ -36,6 +40,10 @@ enum status reader_files_open(const char *const *paths, size_t path_count, bool 
                               const struct reader_detail *detail, struct reader_files *ret_files,
                               struct error *err) MUST_CHECK;
 void reader_files_close(struct reader_files *files);
+// As with `are_many`, but each file is closed after `visit`, so that there may be any number. STATUS_INPUT of `visit` leaves the file
+// out, as one that cannot be read.
+enum status reader_files_visit(const char *const *paths, size_t path_count, reader_visit *visit, void *context,
+                               struct reader_files *ret_files, struct error *err) MUST_CHECK;
 
 // Tables of several analyses, to be printed together. Starts as {0}.
 struct answers {

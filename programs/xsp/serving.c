@@ -12,7 +12,7 @@
 #define SECRET_BYTES_MOST ((size_t)1 << 20) // of a token, a certificate or a key
 
 enum status serving_text(const struct invocation *invocation, const char *option, struct buf *buf,
-                             const char **ret_text, struct error *err)
+                         const char **ret_text, struct error *err)
 {
   const char *path = invocation_value(invocation, option);
   struct stat facts;
@@ -60,7 +60,8 @@ static enum status check_token(const char **token, struct error *err)
                                 "head -c 24 /dev/urandom | base64", "the file is empty");
 }
 
-enum status serving_token(const struct invocation *invocation, struct buf *buf, const char **ret_token, struct error *err)
+enum status serving_token(const struct invocation *invocation, struct buf *buf, const char **ret_token,
+                          struct error *err)
 {
   XSP_TRY(serving_text(invocation, "token-file", buf, ret_token, err));
   return check_token(ret_token, err);

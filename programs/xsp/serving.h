@@ -10,8 +10,8 @@
 
 // The text of the file that an option names; *ret_text is in `buf`, NULL where the option is not given. STATUS_INPUT: not a text of
 // at most 1 MiB.
-enum status serving_text(const struct invocation *invocation, const char *option, struct buf *buf, const char **ret_text,
-                         struct error *err) MUST_CHECK;
+enum status serving_text(const struct invocation *invocation, const char *option, struct buf *buf,
+                         const char **ret_text, struct error *err) MUST_CHECK;
 // The token of --token-file: one line, without the white space around it.
 enum status serving_token(const struct invocation *invocation, struct buf *buf, const char **ret_token,
                           struct error *err) MUST_CHECK;

@@ -70,7 +70,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"registry", 0, "URL", NULL, false, "The etcd (3.4 or newer) that agents register with: http://HOST:2379. Required."},
+    {"registry", 0, "URL", NULL, false,
+     "The etcd (3.4 or newer) that agents register with: http://HOST:2379. Required."},
     {"list", 0, NULL, NULL, false, "List the agents that are registered, and their models, instead of being one."},
     {"listen", 0, "HOST:PORT", "127.0.0.1:0", false,
      "Where to take evaluations. Port 0 takes a free one. Elsewhere than on this machine's own addresses --token-file "

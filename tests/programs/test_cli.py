@@ -19,7 +19,7 @@ from scripted import UNIX_START, XSP, Script, asynchronous, leveled, temporary_f
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 UPDATE = "--update" in sys.argv
-READERS = ("analyze", "compare", "info", "sql", "check", "version")
+READERS = ("analyze", "compare", "history", "info", "sql", "check", "version")
 
 
 def verbs():
@@ -295,7 +295,7 @@ class HelpTest(CliTest):
     def test_completed_values_are_taken(self):
         script = xsp("help", "--completion", "bash", check=0).stdout.decode()
         found = re.findall(r'^    (\w+):(--[\w-]+)\) values="(.*)" ;;$', script, re.M)
-        arguments = {"analyze": ["A2", self.file], "compare": [self.file, self.file], "info": [self.file], "sql": [self.file, "select 1"], "help": [],
+        arguments = {"analyze": ["A2", self.file], "compare": [self.file, self.file], "history": [self.file], "info": [self.file], "sql": [self.file, "select 1"], "help": [],
                      "export": [self.file, "-o", self.folder / "none" / "out"], "import": [self.file, "-o", self.folder / "no.xsp"], "check": ["script"], "version": [],
                      "profile": [self.folder / "none.onnx"], "evaluate": [self.folder / "none.yml", "--data", self.folder]}
         self.assertEqual({verb for verb, _, _ in found}, set(arguments))

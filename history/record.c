@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes records of the experiments of .xsp files: facts, figures, the content's id. Called by the verbs history and publish.
+#include "history/history.h"
+
+#include "assets/checksum.h"
+#include "base/slice.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+void history_done(struct history *history)
+{
+  vector_done(&history->records);
+  arena_done(&history->arena);
+}
+
+// ---- reading a record ------------------------------------------------------------------------------------------------
+static int by_key(const void *left, const void *right)
+{
+  const struct store_system_value *a = left, *b = right;
+  return strcmp(a->key, b->key);
+}
+
+static const struct store_system_value *find(const struct store_system_value *values, size_t count, const char *key)
+{
+  const struct store_system_value wanted = {.key = key};
+  return count > 0 ? bsearch(&wanted, values, count, sizeof *values, by_key) : NULL;
+}
+
+double history_number(const struct history_record *record, const char *key)
+{
+  const struct store_system_value *figure = find(record->figures, record->figure_count, key);
+  return figure != NULL && figure->is_number ? figure->number : NAN;
+}
+
+const char *history_fact(const struct history_record *record, const char *name)
+{
+#define X(fact)                                                                                                        \
+  if (strcmp(name, #fact) == 0)                                                                                        \
+    return record->fact;
+  HISTORY_FACTS(X)
+#undef X
+  return NULL;
+}
+
+const char *history_time(const struct history_record *record, struct arena *arena)
+{
+  time_t seconds = (time_t)(record->created_ns / 1000000000);
+  struct tm parts;
+  char text[32];
+  if (record->created_ns <= 0 || gmtime_r(&seconds, &parts) == NULL ||
+      strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+    return NULL;
+  return arena_format(arena, "%s", text);
+}
+
+// ---- making one ------------------------------------------------------------------------------------------------------
+struct making {
+  struct history *history;
+  struct store *store;
+  const struct store_experiment *experiment;
+  struct store_system_value *evaluation; // sorted by key, as the other two
+  size_t evaluation_count;
+  struct store_system_value *workload, *system;
+  size_t workload_count, system_count;
+};
+
+static const char *valid_text(struct arena *arena, const char *text)
+{
+  struct buf valid = {0};
+  if (text == NULL || text[0] == 0)
+    return NULL;
+  buf_utf8(&valid, text, strlen(text));
+  const char *copy = arena_copy(arena, valid.data, valid.length);
+  buf_done(&valid);
+  return copy;
+}
+
+static const char *text_of(const struct making *making, const struct store_system_value *values, size_t count,
+                           const char *key)
+{
+  const struct store_system_value *value = find(values, count, key);
+  if (value == NULL)
+    return NULL;
+  if (value->is_number)
+    return arena_format(&making->history->arena, "%.17g", value->number);
+  return valid_text(&making->history->arena, value->text);
+}
+
+static void add_field(struct checksum *checksum, const char *text)
+{
+  checksum_add(checksum, text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1);
+}
+
+// Of what the measurement is, not of what is derived from it: a later xsp, and a file that was merged or renamed, have the same.
+static const char *content_id(const struct making *making, const struct history_record *record)
+{
+  char numbers[128], hex[CHECKSUM_TEXT_SIZE];
+  struct checksum *checksum = checksum_start();
+  snprintf(numbers, sizeof numbers, "%" PRId64 " %" PRId64 " %.6g", record->created_ns, record->batch,
+           history_number(record, "latency_ms"));
+  const char *const texts[] = {numbers,       making->experiment->name, making->experiment->command, record->model,
+                               record->kind,  record->framework,        record->framework_version,   record->host,
+                               record->levels};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    add_field(checksum, texts[i]);
+  checksum_finish(checksum, hex);
+  return arena_format(&making->history->arena, "%s", hex);
+}
+
+static bool has_own_column(const char *key)
+{
+  static const char *const names[] = {
+#define X(name) #name,
+      HISTORY_FACTS(X)
+#undef X
+          "created",
+      "batch", NULL};
+  return text_is_in(key, names);
+}
+
+// Figures of the table, and of the latency those that the table does not have. In the history's arena, by key.
+static const struct store_system_value *figures_of(const struct making *making, const struct latency_point *point,
+                                                   size_t *ret_count)
+{
+  const struct {
+    const char *key;
+    double number;
+  } of_point[] = {{"latency_ms", point->latency_ms.mean},
+                  {"throughput_per_s", point->throughput_per_s},
+                  {"n", (double)point->observations},
+                  {"latency_error_ms", sqrt(point->latency_ms.squared_error)},
+                  {"latency_degrees", point->latency_ms.degrees},
+                  {"has_drift", point->has_drift ? 1 : NAN}};
+  size_t most = sizeof of_point / sizeof of_point[0], count = 0;
+  struct arena *arena = &making->history->arena;
+  struct store_system_value *figures = arena_alloc_array(arena, making->evaluation_count + most, sizeof *figures);
+  for (size_t i = 0; i < making->evaluation_count; i++) {
+    struct store_system_value value = making->evaluation[i];
+    value.key = valid_text(arena, value.key);
+    value.text = valid_text(arena, value.text);
+    if (value.key != NULL && !has_own_column(value.key) &&
+        (value.is_number ? isfinite(value.number) : value.text != NULL))
+      figures[count++] = value;
+  }
+  for (size_t i = 0; i < most; i++)
+    if (isfinite(of_point[i].number) && find(making->evaluation, making->evaluation_count, of_point[i].key) == NULL)
+      figures[count++] =
+          (struct store_system_value){.key = of_point[i].key, .number = of_point[i].number, .is_number = true};
+  qsort(figures, count, sizeof *figures, by_key);
+  *ret_count = count;
+  return figures;
+}
+
+static void add_record(const struct making *making, int64_t batch, const struct latency_point *point)
+{
+  struct arena *arena = &making->history->arena;
+  const struct store_experiment *experiment = making->experiment;
+  const char *path = store_path(making->store), *name = strrchr(path, '/');
+  const char *model = text_of(making, making->workload, making->workload_count, "model_name");
+  struct history_record record = {.created_ns = experiment->created_ns > 0 ? experiment->created_ns : 0,
+                                  .batch = batch,
+                                  .kind = making->evaluation_count > 0 ? "evaluation" : "profile",
+                                  .model = model != NULL ? model : valid_text(arena, experiment->name),
+                                  .model_version =
+                                      text_of(making, making->workload, making->workload_count, "model_version"),
+                                  .model_sha256 = text_of(making, making->workload, making->workload_count, "sha256"),
+                                  .framework = valid_text(arena, experiment->framework),
+                                  .framework_version = valid_text(arena, experiment->framework_version),
+                                  .host = text_of(making, making->system, making->system_count, "host"),
+                                  .cpu = text_of(making, making->system, making->system_count, "cpu_model"),
+                                  .gpu = text_of(making, making->system, making->system_count, "gpus"),
+                                  .data_set = text_of(making, making->evaluation, making->evaluation_count, "data_set"),
+                                  .levels = valid_text(arena, point->levels),
+                                  .file = valid_text(arena, name != NULL ? name + 1 : path)};
+  record.figures = figures_of(making, point, &record.figure_count);
+  record.id = content_id(making, &record);
+  *vector_add(&making->history->records) = record;
+}
+
+static enum status add_experiment(struct making *making, const struct latency_point *points, size_t point_count,
+                                  struct arena *scratch, struct error *err)
+{
+  const struct store_experiment *experiment = making->experiment;
+  int64_t id = experiment->experiment_id;
+  XSP_TRY(store_workload(making->store, id, scratch, &making->workload, &making->workload_count, err));
+  XSP_TRY(store_system(making->store, experiment->system_id, scratch, &making->system, &making->system_count, err));
+  XSP_TRY(store_evaluation(making->store, id, scratch, &making->evaluation, &making->evaluation_count, err));
+  const struct store_system_value *batch = find(making->evaluation, making->evaluation_count, "batch");
+  double evaluated = batch != NULL && batch->is_number && fabs(batch->number) < 1e15 ? batch->number : 0;
+  const struct latency_point none = {.latency_ms = {NAN, NAN, NAN}, .throughput_per_s = NAN}, *of_evaluation = &none;
+  for (size_t i = 0; i < point_count; i++) {
+    if (points[i].store != making->store || points[i].experiment_id != id)
+      continue;
+    if (making->evaluation_count == 0)
+      add_record(making, points[i].batch_size, &points[i]);
+    else if (points[i].batch_size == (int64_t)evaluated)
+      of_evaluation = &points[i];
+  }
+  if (making->evaluation_count > 0)
+    add_record(making, (int64_t)evaluated, of_evaluation);
+  return STATUS_OK;
+}
+
+static enum status read_store(struct history *history, struct store *store, struct arena *scratch, struct error *err)
+{
+  struct compare_request request;
+  struct latency_point *points;
+  struct store_experiment *experiments;
+  size_t point_count = 0, count;
+  compare_request_init(&request);
+  XSP_TRY(store_experiments(store, scratch, &experiments, &count, err));
+  if (count == 0)
+    return STATUS_OK;
+  XSP_TRY(analyze_latencies(&store, 1, &request, scratch, &points, &point_count, err));
+  for (size_t i = 0; i < count; i++) {
+    struct making making = {.history = history, .store = store, .experiment = &experiments[i]};
+    XSP_TRY(add_experiment(&making, points, point_count, scratch, err));
+  }
+  return STATUS_OK;
+}
+
+enum status history_read(struct history *history, struct store *const *stores, size_t count, struct error *err)
+{
+  enum status status = STATUS_OK;
+  for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    struct arena scratch = {0};
+    status = read_store(history, stores[i], &scratch, err);
+    arena_done(&scratch);
+  }
+  return status;
+}

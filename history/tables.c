@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of a history: its records, its series, and models over frameworks, batch sizes and systems. Called by the verb history and by
+// the site.
+#include "history/tables.h"
+
+#include "base/interner.h"
+#include "history/series.h"
+#include "table/builder.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define FIGURES_MOST 40 // columns of figures; tables have room for 64 columns that may be left out
+
+// ---- columns of figures ----------------------------------------------------------------------------------------------
+// Those that people look for come first, the others by name.
+static const char *const first_keys[] = {"top1_pct", "top5_pct", "agreement_pct",    "latency_ms",
+                                         "p90_ms",   "p99_ms",   "throughput_per_s", NULL};
+// Not shown to people: they hold for other figures.
+static const char *const detail_keys[] = {
+    "n",        "latency_error_ms", "latency_degrees", "has_drift",     "data_checksum",
+    "labelled", "preprocess_ms",    "postprocess_ms",  "agreement_pct", "p90_ms",
+    NULL};
+struct unit {
+  const char *ending, *unit;
+};
+static const struct unit units[] = {{"_pct", "%"}, {"_per_s", "1/s"}, {"_ms", "ms"}, {"_bytes", "bytes"}};
+
+static const struct unit *unit_of(const char *key)
+{
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+    if (text_ends_with(key, units[i].ending))
+      return &units[i];
+  return NULL;
+}
+
+const char *figure_unit(const char *key)
+{
+  const struct unit *unit = unit_of(key);
+  return unit != NULL ? unit->unit : "";
+}
+
+const char *figure_label(const char *key, struct arena *arena)
+{
+  const struct unit *unit = unit_of(key);
+  char *label = arena_copy(arena, key, strlen(key) - (unit != NULL ? strlen(unit->ending) : 0));
+  if (strcmp(label, "top1") == 0 || strcmp(label, "top5") == 0)
+    return arena_format(arena, "top %s", label + 3);
+  for (char *at = label; *at != 0; at++)
+    *at = *at == '_' ? ' ' : *at;
+  return label;
+}
+
+static size_t place_of(const char *key, const char *const *keys)
+{
+  size_t place = 0;
+  while (keys[place] != NULL && strcmp(keys[place], key) != 0)
+    place++;
+  return place;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+  const char *const *a = left, *const *b = right;
+  size_t a_place = place_of(*a, first_keys), b_place = place_of(*b, first_keys);
+  return a_place != b_place ? (a_place < b_place ? -1 : 1) : strcmp(*a, *b);
+}
+
+size_t figure_keys(const struct history *history, bool with_details, struct arena *arena, const char ***ret_keys)
+{
+  struct interner seen = {0};
+  for (size_t i = 0; i < history->records.count; i++)
+    for (size_t k = 0; k < history->records.items[i].figure_count; k++) {
+      const char *key = history->records.items[i].figures[k].key;
+      if (with_details || !text_is_in(key, detail_keys))
+        interner_at(&seen, key, strlen(key));
+    }
+  size_t count = interner_count(&seen);
+  const char **keys = *ret_keys = arena_alloc_array(arena, count + 1, sizeof *keys);
+  for (size_t i = 0; i < count; i++) {
+    struct slice text = interner_text(&seen, (uint32_t)i);
+    keys[i] = arena_copy(arena, text.data, text.length);
+  }
+  interner_done(&seen);
+  qsort(keys, count, sizeof *keys, compare_keys);
+  return count < FIGURES_MOST ? count : FIGURES_MOST;
+}
+
+struct table_cell figure_cell(const struct history_record *record, const char *key)
+{
+  for (size_t i = 0; i < record->figure_count; i++)
+    if (strcmp(record->figures[i].key, key) == 0)
+      return !record->figures[i].is_number ? cell_text(record->figures[i].text)
+             : unit_of(key) != NULL        ? cell_real(record->figures[i].number)
+                                           : cell_number(record->figures[i].number);
+  return cell_text(NULL);
+}
+
+// ---- the list --------------------------------------------------------------------------------------------------------
+static void put_judged(struct table_builder *table, const struct judged *judged)
+{
+  table_put(table, "change_pct", "%", "latency change", cell_real(judged->difference_pct));
+  table_put(table, "low_pct", "%", "low", cell_real(judged->low_pct));
+  table_put(table, "high_pct", "%", "high", cell_real(judged->high_pct));
+  table_put(table, "verdict", "", "verdict", cell_text(judged->has_verdict ? verdict_name(judged->verdict) : NULL));
+  table_put_optional(table, "reason", "", "reason", cell_text(judged->reason));
+}
+
+static void put_record(struct table_builder *table, const struct history_record *record, const char *const *keys,
+                       size_t key_count, const struct judged *judged, bool with_details)
+{
+  table_row(table);
+  table_put(table, "created", "", "created", cell_text(history_time(record, table->arena)));
+  table_put(table, "model", "", "model", cell_text(record->model));
+  table_put_optional(table, "model_version", "", "model version", cell_text(record->model_version));
+  table_put(table, "framework", "", "framework", cell_text(record->framework));
+  table_put(table, "framework_version", "", "version", cell_text(record->framework_version));
+  table_put(table, "host", "", "host", cell_text(record->host));
+  table_put(table, "batch", "", "batch", cell_int_if(record->batch > 0, record->batch));
+  table_put_optional(table, "data_set", "", "data", cell_text(record->data_set));
+  for (size_t i = 0; i < key_count; i++)
+    table_put_optional(table, keys[i], figure_unit(keys[i]), figure_label(keys[i], table->arena),
+                       figure_cell(record, keys[i]));
+  put_judged(table, judged);
+  if (!with_details)
+    return;
+  table_put(table, "kind", "", "kind", cell_text(record->kind));
+  table_put(table, "levels", "", "levels", cell_text(record->levels));
+  table_put(table, "cpu", "", "CPU", cell_text(record->cpu));
+  table_put(table, "gpu", "", "GPU", cell_text(record->gpu));
+  table_put(table, "model_sha256", "", "checksum", cell_text(record->model_sha256));
+  table_put(table, "file", "", "file", cell_text(record->file));
+  table_put(table, "id", "", "id", cell_text(record->id));
+}
+
+static enum status list_table(const struct history *history, const struct history_request *request,
+                              struct table_builder *table, struct error *err)
+{
+  struct all_series series;
+  const char **keys;
+  size_t key_count = figure_keys(history, request->for_programs, table->arena, &keys);
+  XSP_TRY(series_of(history, request, table->arena, &series, err));
+  for (size_t i = 0; i < history->records.count; i++)
+    put_record(table, &history->records.items[i], keys, key_count, &series.judged[i], request->for_programs);
+  return STATUS_OK;
+}
+
+// ---- the series ------------------------------------------------------------------------------------------------------
+static enum status series_table(const struct history *history, const struct history_request *request,
+                                struct table_builder *table, struct error *err)
+{
+  struct all_series all;
+  XSP_TRY(series_of(history, request, table->arena, &all, err));
+  for (size_t i = 0; i < all.count; i++) {
+    const struct series *series = &all.items[i];
+    const struct history_record *first = &history->records.items[series->records[0]];
+    const struct history_record *last = &history->records.items[series->records[series->count - 1]];
+    table_row(table);
+    for (size_t k = 0; all.facts[k] != NULL; k++)
+      table_put_optional(table, all.facts[k], "", figure_label(all.facts[k], table->arena),
+                         cell_text(history_fact(last, all.facts[k])));
+    table_put(table, "kind", "", "kind", cell_text(last->kind));
+    table_put(table, "levels", "", "levels", cell_text(last->levels));
+    table_put(table, "batch", "", "batch", cell_int_if(last->batch > 0, last->batch));
+    table_put(table, "n", "", "n", cell_int((int64_t)series->count));
+    table_put(table, "first", "", "first", cell_text(history_time(first, table->arena)));
+    table_put(table, "last", "", "last", cell_text(history_time(last, table->arena)));
+    table_put(table, "latency_ms", "ms", "latency", cell_real(series->latency_ms));
+    table_put(table, "segments", "", "segments", cell_int_if(series->segments > 0, (int64_t)series->segments));
+    put_judged(table, &series->judged);
+  }
+  return STATUS_OK;
+}
+
+// ---- all of them -----------------------------------------------------------------------------------------------------
+static const struct {
+  const char *name, *title;
+} kinds[] = {
+    [HISTORY_LIST] = {"list", "evaluations in order of time"},
+    [HISTORY_SERIES] = {"series", "latencies over time"},
+    [HISTORY_ACCURACY] = {"accuracy", "models over frameworks"},
+    [HISTORY_LATENCY] = {"latency", "batch sizes over frameworks"},
+    [HISTORY_SYSTEMS] = {"systems", "latencies over hosts"},
+};
+
+bool history_table_find(const char *name, enum history_table_kind *ret_kind)
+{
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (strcmp(kinds[i].name, name) == 0) {
+      *ret_kind = (enum history_table_kind)i;
+      return true;
+    }
+  return false;
+}
+
+enum status history_table(const struct history *history, enum history_table_kind kind,
+                          const struct history_request *request, struct arena *arena, struct table *ret_table,
+                          struct error *err)
+{
+  struct table_builder table;
+  table_start(&table, arena);
+  if (kind == HISTORY_LIST)
+    XSP_TRY(list_table(history, request, &table, err));
+  else if (kind == HISTORY_SERIES)
+    XSP_TRY(series_table(history, request, &table, err));
+  else
+    XSP_TRY(cross_table(history, kind, request, &table, err));
+  *ret_table = (struct table){.id = kinds[kind].name, .title = kinds[kind].title};
+  table_answer(&table, ret_table);
+  return STATUS_OK;
+}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp history over files: rows, verdicts against figures by hand, series, constraints, tables of models over frameworks and hosts,
+and what is refused."""
+import json
+import random
+import shutil
+import sqlite3
+import unittest
+
+from history_files import HistoryTest, evaluated, write
+from interval_answers import plain, reach, welch, yuen
+
+
+def noisy(seed, mean, count=20, sigma=0.02):
+    random.seed(seed)
+    return [round(random.gauss(mean, sigma * mean), 6) for _ in range(count)]
+
+
+class List(HistoryTest):
+    def test_evaluations_and_profiles_in_order_of_time(self):
+        write(self.files / "b.xsp", [4.0] * 9, 2, gpu="H100", evaluation=evaluated(75.5, 4.25, divergence=0.125, scenario="offline"))
+        write(self.files / "a.xsp", [3.0] * 9, 1, batch=2, workload={"sha256": "ab" * 32})
+        profile, evaluation = self.rows(self.files)
+        self.assertEqual({key: profile[key] for key in ("created", "kind", "model", "model_version", "framework", "framework_version", "host",
+                                                        "cpu", "batch", "latency_ms", "throughput_per_s", "levels", "file", "model_sha256")},
+                         {"created": "2025-10-10T08:53:20Z", "kind": "profile", "model": "net", "model_version": "1.0", "framework": "onnxruntime",
+                          "framework_version": "1.31.1", "host": "alpha", "cpu": "EPYC", "batch": 2, "latency_ms": 3,
+                          "throughput_per_s": 2000 / 3, "levels": "M", "file": "a.xsp", "model_sha256": "ab" * 32})
+        self.assertEqual({key: evaluation[key] for key in ("kind", "data_set", "top1_pct", "latency_ms", "divergence", "scenario", "gpu", "n")},
+                         {"kind": "evaluation", "data_set": "digits", "top1_pct": 75.5, "latency_ms": 4.25, "divergence": 0.125,
+                          "scenario": "offline", "gpu": "H100", "n": 9})
+        self.assertEqual((profile["top1_pct"], profile["data_set"], profile["gpu"]), (None, None, None))
+
+    def test_a_measurement_is_there_once(self):
+        write(self.files / "a.xsp", [3.0] * 9)
+        write(self.files / "b.xsp", [3.0] * 9, 1)
+        shutil.copy(self.files / "a.xsp", self.files / "copy.xsp")
+        self.assertEqual([row["file"] for row in self.rows(self.files, self.files / "b.xsp")], ["a.xsp", "b.xsp"])
+
+    def test_all_formats(self):
+        write(self.files / "a.xsp", [3.0] * 9, evaluation=evaluated(75, 3))
+        for form, word in (("text", "top 1"), ("markdown", "top 1 (%) |"), ("csv", "top1_pct")):
+            self.assertIn(word, self.run_xsp("history", self.files, "--format", form).stdout)
+
+    def test_a_broken_file_is_left_out(self):
+        write(self.files / "a.xsp", [3.0] * 9)
+        (self.files / "b.xsp").write_bytes((self.files / "a.xsp").read_bytes()[:5000])
+        done = self.run_xsp("history", self.files, "--format", "csv", status=2)
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        self.assertIn("b.xsp", done.stderr)
+
+    def test_texts_of_strangers(self):
+        path = write(self.files / "a.xsp", [3.0] * 9, evaluation={"batch": 1, "top1_pct": 50, "latency_ms": 3})
+        with sqlite3.connect(path) as database:
+            for number in range(200):
+                database.execute("insert into evaluation values (1, ?, ?)", (f"figure_{number}", number))
+            for key, value in (("id", "mine"), ("file", "x"), ("", 1), ("batch ", float("inf")), ("long", "x" * 100000)):
+                database.execute("insert into evaluation values (1, ?, ?)", (key, value))
+            database.execute("update experiment set framework = cast(x'ff1b5b33316d0a' as text)")
+        table = self.table(self.files)
+        row, = table["rows"]
+        self.assertEqual((row["framework"], row["file"]), ("\ufffd\x1b[31m\n", "a.xsp"))
+        self.assertLess(len(table["columns"]), 64)
+        self.assertNotIn("\x1b", self.run_xsp("history", self.files).stdout)
+
+
+class Verdicts(HistoryTest):
+    def test_against_the_one_before(self):
+        """The interval is that of xsp compare, computed a second time here."""
+        samples = [noisy(1, 10), noisy(2, 10), noisy(3, 12), noisy(4, 11.6, sigma=0.12, count=6)]
+        for day, latencies in enumerate(samples):
+            write(self.files / f"{day}.xsp", latencies, day)
+        rows = self.rows(self.files)
+        self.assertEqual([row["verdict"] for row in rows], [None, "same", "slower", "not decided"])
+        self.assertEqual([row["reason"] for row in rows], [None, None, None, "noise"])
+        for before, row, a, b in zip(rows, rows[1:], samples, samples[1:]):
+            parts = [yuen(side) if len(side) >= 8 else plain(side) for side in (a, b)]
+            width = reach(welch(parts[1], parts[0]), 0.95)
+            difference = row["latency_ms"] - before["latency_ms"]
+            for key, value in (("change_pct", difference), ("low_pct", difference - width), ("high_pct", difference + width)):
+                self.assertAlmostEqual(row[key], 100 * value / before["latency_ms"], places=6)
+
+    def test_series_are_apart(self):
+        for day, (version, batch, host) in enumerate((("1", 1, "alpha"), ("1", 2, "alpha"), ("2", 1, "alpha"), ("2", 1, "beta"))):
+            write(self.files / f"{day}.xsp", noisy(day, 10), day, version=version, batch=batch, host=host)
+        self.assertEqual([row["verdict"] for row in self.rows(self.files)], [None, None, "same", None])
+        self.assertEqual([row["verdict"] for row in self.rows(self.files, "--by", "model")], [None, None, "same", "same"])
+        self.assertEqual([row["verdict"] for row in self.rows(self.files, "--by", "framework_version")], [None, None, None, "same"])
+
+    def test_drift_and_too_few_values(self):
+        drifting = [10 + 0.2 * number for number in range(12)]
+        for day, latencies in enumerate((noisy(1, 11), drifting, [11.1])):
+            write(self.files / f"{day}.xsp", latencies, day)
+        self.assertEqual([row["reason"] for row in self.rows(self.files)], [None, "drift", "drift"])
+        (self.files / "1.xsp").unlink()
+        self.assertEqual([row["reason"] for row in self.rows(self.files)], [None, "too few values"])
+
+    def test_changes_of_a_series_are_those_of_compare(self):
+        for day in range(8):
+            write(self.files / f"{day}.xsp", noisy(day, 10 if day < 5 else 12), day)
+        write(self.files / "other.xsp", noisy(9, 5), 9, framework="openvino")
+        series, other = self.rows(self.files, "--table", "series", "--by", "framework")
+        self.assertEqual((series["framework"], series["n"], series["segments"], series["verdict"]), ("onnxruntime", 8, 2, "slower"))
+        self.assertEqual((series["first"], series["last"]), ("2025-10-09T08:53:20Z", "2025-10-16T08:53:20Z"))
+        self.assertEqual((other["n"], other["verdict"], other["segments"]), (1, None, None))
+        compared = json.loads(self.run_xsp("compare", *sorted(self.files.glob("[0-9].xsp")), "--json", status=1).stdout)
+        self.assertEqual([series[key] for key in ("verdict", "change_pct", "low_pct", "high_pct", "latency_ms")],
+                         [compared[key] for key in ("verdict", "difference_pct", "low_pct", "high_pct", "b_ms")])
+
+
+class Constraints(HistoryTest):
+    def test_each(self):
+        for day, (name, version, framework, model_version, host) in enumerate((
+                ("resnet50", "1.20.0", "onnxruntime", "1.0", "alpha"), ("resnet101", "1.9", "onnxruntime", "1.5", "beta"),
+                ("vgg", "2025.1", "openvino", "2.0", "gamma"))):
+            write(self.files / f"{name}.xsp", [3.0] * 9, day, name, framework, version, host=host, cpu="EPYC 7" if host == "alpha" else "Xeon",
+                  gpu="NVIDIA H100" if host == "beta" else None, model_version=model_version,
+                  evaluation=evaluated(50, 3, data_set="sets/digits") if name == "vgg" else None)
+        everything = ["resnet50", "resnet101", "vgg"]
+        for options, models in (
+                ("--model vgg", ["vgg"]), ("--model RES*", ["resnet50", "resnet101"]), ("--model res", []),
+                ("--version >=1.0,<2", ["resnet50", "resnet101"]), ("--version 1.5", ["resnet101"]), ("--version ==2", ["vgg"]),
+                ("--framework onnxruntime", ["resnet50", "resnet101"]), ("--framework onnxruntime>=1.10", ["resnet50"]),
+                ("--framework ONNXRuntime<1.10", ["resnet101"]), ("--framework onnx", []),
+                ("--system alpha", ["resnet50"]), ("--system xeon", ["resnet101", "vgg"]), ("--system h100", ["resnet101"]),
+                ("--since 2025-10-10", ["resnet101", "vgg"]), ("--since 2025-10-10T08:54", ["vgg"]), ("--until 2025-10-10", ["resnet50", "resnet101"]),
+                ("--until 2025-10-10T08:53:19Z", ["resnet50"]), ("--since 2025-10-10 --until 2025-10-10", ["resnet101"]),
+                ("--data DIGITS", ["vgg"]), ("--limit 2", ["resnet101", "vgg"]), ("--limit 0", everything)):
+            with self.subTest(options):
+                if models:
+                    self.assertEqual([row["model"] for row in self.rows(self.files, *options.split())], models)
+                else:
+                    self.refused("constraints", "history", self.files, *options.split(), status=1)
+
+    def test_wrong_ones(self):
+        write(self.files / "a.xsp", [3.0] * 9)
+        for options in ("--version >=x", "--framework >=1", "--framework onnxruntime>>1", "--since yesterday", "--until 2025-13-01", "--since 1960-01-01",
+                        "--since 2025-10-10junk", "--table none", "--by colour", "--by model," + "host," * 12, "--limit -1", "--base nobody --table systems",
+                        "--to mysql://x"):
+            with self.subTest(options):
+                self.refused("xsp: wrong use", "history", self.files, *options.split())
+
+    def test_nothing_to_see(self):
+        self.refused("no .xsp file", "history", self.files)
+        self.refused("missing", "history", self.folder / "missing")
+
+
+class Tables(HistoryTest):
+    def test_accuracy_over_frameworks(self):
+        self.zoo()
+        write(self.files / "older.xsp", [5.0] * 9, -3, "vgg", "openvino", evaluation=evaluated(11, 5))
+        rows = self.rows(self.files, "--table", "accuracy")
+        self.assertEqual([(row["model"], row["data_set"], row["onnxruntime_top1_pct"], row["openvino_top1_pct"], row["openvino_top5_pct"])
+                          for row in rows], [("resnet", "digits", 70, 72.5, 92.5), ("vgg", "digits", 60, 62.5, 82.5)])
+
+    def test_latency_over_batch_sizes_and_frameworks(self):
+        self.zoo()
+        rows = self.rows(self.files, "--table", "latency", "--model", "resnet", "--system", "beta")
+        self.assertEqual([(row["host"], row["batch"], row["onnxruntime_latency_ms"], row["openvino_latency_ms"]) for row in rows],
+                         [("beta", 1, 12, 6), ("beta", 2, 24, 12), ("beta", 4, 48, 24)])
+
+    def test_latency_relative_to_a_host(self):
+        self.zoo()
+        rows = self.rows(self.files, "--table", "systems", "--model", "resnet", "--framework", "openvino")
+        self.assertEqual([(row["batch"], row["alpha_latency_ms"], row["beta_latency_ms"], row["beta_relative"]) for row in rows],
+                         [(1, 2, 6, 3), (2, 4, 12, 3), (4, 8, 24, 3)])
+        rows = self.rows(self.files, "--table", "systems", "--model", "resnet", "--base", "beta")
+        self.assertAlmostEqual(rows[0]["alpha_relative"], 1 / 3)
+
+    def test_a_model_that_was_not_evaluated_has_no_accuracy(self):
+        write(self.files / "a.xsp", [3.0] * 9)
+        self.assertEqual(self.rows(self.files, "--table", "accuracy"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
