@@ -1,10 +1,10 @@
 # What `cmake --install` and the tarball of `make dist` hold, in one place, so that nothing depends on where it is put:
-#   bin/xsp  lib/libxsp.so*  lib/libxsp_read.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so, xsp_python.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
+#   bin/xsp  lib/libxsp.so*  lib/libxsp_read.so*  lib/libxsp_evaluate.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so, xsp_python.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
 # (bin/xsp, man pages and completion: programs/CMakeLists.txt.)
 # The same RUNPATH in the build folder and when installed: CMake pads one that it shortens later, and an empty entry is
 # the current directory, where a traced program would then look for libraries.
-install(TARGETS xsp_capture xsp_read LIBRARY DESTINATION lib)
-set_target_properties(xsp_read PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
+install(TARGETS xsp_capture xsp_read xsp_evaluate LIBRARY DESTINATION lib)
+set_target_properties(xsp_read xsp_evaluate PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
 file(CONFIGURE OUTPUT xsp.pc @ONLY CONTENT [[
 prefix=${pcfiledir}/../..
 Name: xsp
@@ -21,7 +21,16 @@ Version: @PROJECT_VERSION@
 Cflags: -I${prefix}/include
 Libs: -L${prefix}/lib -lxsp_read
 ]])
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc ${CMAKE_CURRENT_BINARY_DIR}/xsp_read.pc DESTINATION lib/pkgconfig)
+file(CONFIGURE OUTPUT xsp_evaluate.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/../..
+Name: xsp_evaluate
+Description: evaluate models with xsp
+Version: @PROJECT_VERSION@
+Cflags: -I${prefix}/include
+Libs: -L${prefix}/lib -lxsp_evaluate
+]])
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc ${CMAKE_CURRENT_BINARY_DIR}/xsp_read.pc ${CMAKE_CURRENT_BINARY_DIR}/xsp_evaluate.pc
+  DESTINATION lib/pkgconfig)
 install(DIRECTORY include/xsp DESTINATION include FILES_MATCHING PATTERN "*.h")
 # Its probing of frameworks shares code that can publish spans.
 set_target_properties(xsp PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
