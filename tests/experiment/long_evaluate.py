@@ -94,6 +94,13 @@ class Digits(unittest.TestCase):
         self.assertLess(shifted["top1_pct"], right["top1_pct"] - 5)
         print(f"digits: {right['top1_pct']:.1f} %, with a wrong mean {shifted['top1_pct']:.1f} %")
 
+    def test_the_mistake_is_found(self):
+        done = subprocess.run([XSP, "evaluate", self.manifest("right"), self.manifest("shifted", mean=120), "--data", self.folder / "digits",
+                               "--first-difference", "--json"], capture_output=True, text=True, timeout=600, check=True)
+        table = json.loads(done.stdout)
+        self.assertEqual(table["summary"]["first_difference"], "data")
+        self.assertIn("the inputs: the second's values are the first's -8: another mean", " ".join(table["notes"]))
+
     def agree(self, other, python):
         """Scores of the same pictures; OpenVINO may compute in bfloat16."""
         framework = "openvino" if other.stem == "ov" else "tensorflow"

@@ -231,14 +231,6 @@ class FirstDifference(PartingTest):
                 self.assertRegex(inputs, relation)
                 self.assertIn(f"the manifests differ in {manifests}", notes)
 
-    def test_a_picture_cut_elsewhere(self):
-        """One model takes the middle of a smaller picture than the other, whose middle is one row and two columns away."""
-        first, _, notes = self.part(self.manifest("moved", resize="none"))
-        self.assertEqual(first, "data")
-        self.assertIn("resize ([24, 24]; none)", notes)
-        first = self.difference(self.manifest("cut", resize="none"), self.manifest("wide", resize=[31, 42]))
-        self.assertIn("another", " ".join(first["notes"]))
-
     def test_another_type_of_elements(self):
         cnn(self.folder / "bytes.onnx", element=TensorProto.UINT8)
         path = self.manifest("bytes", "bytes.onnx", element_type="uint8")
