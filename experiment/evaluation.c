@@ -56,7 +56,8 @@ static enum status take_outputs(struct running *running, size_t first, struct er
                                       .first_item = first,
                                       .count = left < batch ? left : batch,
                                       .batch = batch,
-                                      .items = running->options->set->items};
+                                      .items = running->options->set->items,
+                                      .item_count = running->item_count};
   return outputs_take(&running->outputs, &running->lane.runner, &taken, running->store, &running->result->divergence,
                       err);
 }

@@ -31,7 +31,8 @@ static void fill(float *values, long down, long right, float scale, float offset
 {
   for (long i = 0; i < 3L * AREA; i++) {
     long channel = i / AREA;
-    values[i] = at(is_exchanged ? 2 - channel : channel, i % AREA / SIDE - down + 20, i % SIDE - right + 20) * scale + offset;
+    values[i] =
+        at(is_exchanged ? 2 - channel : channel, i % AREA / SIDE - down + 20, i % SIDE - right + 20) * scale + offset;
   }
 }
 

@@ -97,22 +97,33 @@ static void item_shape(const struct runner_tensor *tensor, size_t batch, char *t
     used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, used > 0 ? "," : "", tensor->shape[at]);
 }
 
-static enum status keep(struct outputs *outputs, const struct outputs_batch *batch, size_t item,
-                        const struct runner_tensor *tensor, const char *values, size_t item_bytes, struct store *store,
-                        struct error *err)
+static enum status keep(const struct outputs_batch *batch, size_t item, const struct runner_tensor *tensor,
+                        const char *values, size_t item_bytes, struct store *store, struct error *err)
 {
   char shape[TENSOR_MAXIMUM_RANK * 21 + 1];
   item_shape(tensor, batch->batch, shape, sizeof shape);
-  outputs->kept_bytes += (int64_t)item_bytes;
-  if (outputs->kept_bytes > OUTPUTS_BYTES_MOST)
-    return error_set(err, STATUS_INPUT, what, batch->output, "--limit N, or an evaluation without --keep-outputs",
-                     "at most %" PRId64 " bytes are kept, and %zu items have them", OUTPUTS_BYTES_MOST, item);
   const struct store_output row = {.item = (int64_t)item,
                                    .file = batch->items[item].path,
                                    .type = tensor_type_facts(tensor->type)->name,
                                    .shape = shape,
                                    .data = {values, item_bytes}};
   return store_add_output(store, (int64_t)batch->model + 1, &row, err);
+}
+
+// At a model's first inference, not after hours.
+static enum status take_room(struct outputs *outputs, const struct outputs_batch *batch, size_t item_bytes,
+                             struct error *err)
+{
+  int64_t more = 0;
+  if (!outputs->is_kept || batch->model < outputs->model_count)
+    return STATUS_OK;
+  if (__builtin_mul_overflow(item_bytes, batch->item_count, &more) || more > OUTPUTS_BYTES_MOST - outputs->kept_bytes)
+    return error_set(err, STATUS_INPUT, what, batch->output, "--limit N, or an evaluation without --keep-outputs",
+                     "%zu items with %zu bytes each are more than the %" PRId64 " bytes that are kept",
+                     batch->item_count, item_bytes, OUTPUTS_BYTES_MOST);
+  outputs->kept_bytes += more;
+  outputs->model_count = batch->model + 1;
+  return STATUS_OK;
 }
 
 enum status outputs_take(struct outputs *outputs, struct runner *runner, const struct outputs_batch *batch,
@@ -130,6 +141,7 @@ enum status outputs_take(struct outputs *outputs, struct runner *runner, const s
     outputs->type = tensor.type;
     outputs->item_bytes = item_bytes;
   }
+  XSP_TRY(take_room(outputs, batch, item_bytes, err));
   for (size_t i = 0; i < batch->count; i++) {
     const char *values = (const char *)tensor.data + i * item_bytes;
     size_t item = batch->first_item + i;
@@ -138,7 +150,7 @@ enum status outputs_take(struct outputs *outputs, struct runner *runner, const s
     else if (outputs->is_compared)
       XSP_TRY(compare(outputs, item, &tensor, values, item_bytes, divergence, err));
     if (outputs->is_kept)
-      XSP_TRY(keep(outputs, batch, item, &tensor, values, item_bytes, store, err));
+      XSP_TRY(keep(batch, item, &tensor, values, item_bytes, store, err));
   }
   return STATUS_OK;
 }

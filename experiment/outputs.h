@@ -13,7 +13,8 @@
 
 struct outputs { // starts as {0}
   bool is_kept;
-  bool is_compared; // there are several models
+  bool is_compared;   // there are several models
+  size_t model_count; // whose outputs have room in `kept_bytes`
   int64_t kept_bytes;
   int file;              // with the first model's; 0: not open
   enum tensor_type type; // of them
@@ -27,6 +28,7 @@ struct outputs_batch {             // what was inferred
   const char *output;              // "": the first one
   size_t first_item, count, batch; // items from `first_item` on; the batch may be filled up with others
   const struct data_item *items;   // of the whole set
+  size_t item_count;               // that are evaluated of it
 };
 
 // Reads the output of the runner's last inference, if it is wanted at all. Errors: STATUS_INPUT (values that are no items', or more than

@@ -10,15 +10,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct arena arena = {0};
-  struct onnx_layer *layers;
-  size_t count;
-  onnx_layers(data, size, &arena, &layers, &count);
-  for (size_t i = 0; i < count; i++) {
-    size_t length = strlen(layers[i].name);
-    if (length == 0 || length > size || strlen(layers[i].type) > size)
+  struct onnx_layers layers;
+  onnx_layers_read(data, size, &arena, &layers);
+  for (size_t i = 0; i < layers.count; i++) {
+    size_t length = strlen(layers.items[i].name);
+    if (length == 0 || length > size || strlen(layers.items[i].type) > size)
       abort();
     for (size_t k = 0; k < i && i < 64; k++)
-      if (strcmp(layers[k].name, layers[i].name) == 0)
+      if (strcmp(layers.items[k].name, layers.items[i].name) == 0)
         abort();
   }
   arena_done(&arena);

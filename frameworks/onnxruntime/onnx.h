@@ -32,15 +32,19 @@ bool onnx_file_windows(const char *path, struct arena *arena, struct operator_wi
 struct onnx_layer {
   const char *name, *type; // of the tensor; of the operator that makes it
 };
-// Without the model's own outputs. A damaged model has fewer.
-void onnx_layers(const uint8_t *bytes, size_t size, struct arena *arena, struct onnx_layer **ret_layers,
-                 size_t *ret_count);
+struct onnx_layers {
+  struct onnx_layer *items;
+  size_t count;
+  size_t output_count; // of the model's own outputs, which are not among them
+};
+// In `arena`. A damaged model has fewer.
+void onnx_layers_read(const uint8_t *bytes, size_t size, struct arena *arena, struct onnx_layers *ret_layers);
 // Writes a copy of the model into `folder` of which they are outputs, after its own, with its weights next to it. STATUS_INPUT:
 // the model cannot be read; STATUS_SYSTEM: no room.
 enum status onnx_file_layers(const char *path, const char *folder, struct arena *arena, const char **ret_copy,
-                             struct onnx_layer **ret_layers, size_t *ret_count, struct error *err) MUST_CHECK;
-// Of a model opened as that copy: its last outputs are the tensors between layers, with these names and types.
-void onnx_layers_announce(struct predictor_model *model, const struct onnx_layer *layers, size_t count,
-                          struct arena *arena);
+                             struct onnx_layers *ret_layers, struct error *err) MUST_CHECK;
+// Of a model opened as that copy: its last outputs are the tensors between layers, with these names and types; none, where the
+// runtime has another number of outputs.
+void onnx_layers_announce(struct predictor_model *model, const struct onnx_layers *layers, struct arena *arena);
 
 #endif

@@ -62,16 +62,16 @@ static void read_graphs(struct walk *walk, struct wire model, uint64_t number)
   }
 }
 
-void onnx_layers(const uint8_t *bytes, size_t size, struct arena *arena, struct onnx_layer **ret_layers,
-                 size_t *ret_count)
+void onnx_layers_read(const uint8_t *bytes, size_t size, struct arena *arena, struct onnx_layers *ret_layers)
 {
   struct walk walk = {.arena = arena};
   read_graphs(&walk, wire_over(bytes, size), GRAPH_OUTPUT);
+  *ret_layers = (struct onnx_layers){.output_count = interner_count(&walk.seen)};
   read_graphs(&walk, wire_over(bytes, size), ONNX_GRAPH_NODE);
-  *ret_count = walk.layers.count;
-  *ret_layers = arena_alloc_array(arena, walk.layers.count + 1, sizeof **ret_layers);
+  ret_layers->count = walk.layers.count;
+  ret_layers->items = arena_alloc_array(arena, walk.layers.count + 1, sizeof *ret_layers->items);
   if (walk.layers.count > 0)
-    memcpy(*ret_layers, walk.layers.items, walk.layers.count * sizeof **ret_layers);
+    memcpy(ret_layers->items, walk.layers.items, walk.layers.count * sizeof *ret_layers->items);
   vector_done(&walk.layers);
   interner_done(&walk.seen);
 }
@@ -131,16 +131,17 @@ static void take_weights(void *context, const char *name, size_t length)
 }
 
 enum status onnx_file_layers(const char *path, const char *folder, struct arena *arena, const char **ret_copy,
-                             struct onnx_layer **ret_layers, size_t *ret_count, struct error *err)
+                             struct onnx_layers *ret_layers, struct error *err)
 {
   struct mapped file;
   XSP_TRY(predictor_map_file(path, SIZE_MAX, "the path of an .onnx file", &file, err));
-  onnx_layers(file.bytes, file.size, arena, ret_layers, ret_count);
+  onnx_layers_read(file.bytes, file.size, arena, ret_layers);
   struct buf graph = {0};
   size_t place = protobuf_begin(&graph, ONNX_MODEL_GRAPH);
-  for (size_t i = 0; i < *ret_count; i++) {
+  for (size_t i = 0; i < ret_layers->count; i++) {
+    const char *name = ret_layers->items[i].name;
     size_t output = protobuf_begin(&graph, GRAPH_OUTPUT);
-    protobuf_bytes(&graph, VALUE_NAME, (*ret_layers)[i].name, strlen((*ret_layers)[i].name));
+    protobuf_bytes(&graph, VALUE_NAME, name, strlen(name));
     protobuf_end(&graph, output);
   }
   protobuf_end(&graph, place);
@@ -154,16 +155,16 @@ enum status onnx_file_layers(const char *path, const char *folder, struct arena 
   return weights.status;
 }
 
-void onnx_layers_announce(struct predictor_model *model, const struct onnx_layer *layers, size_t count,
-                          struct arena *arena)
+void onnx_layers_announce(struct predictor_model *model, const struct onnx_layers *layers, struct arena *arena)
 {
-  if (count > model->output_count)
+  bool has_all = model->output_count == layers->output_count + layers->count;
+  model->output_count = layers->output_count < model->output_count ? layers->output_count : model->output_count;
+  if (!has_all)
     return;
-  model->output_count -= count;
-  model->layer_output_count = count;
-  model->layer_types = arena_alloc_array(arena, count + 1, sizeof *model->layer_types);
-  for (size_t i = 0; i < count; i++) {
-    model->outputs[model->output_count + i].name = layers[i].name;
-    model->layer_types[i] = layers[i].type;
+  model->layer_output_count = layers->count;
+  model->layer_types = arena_alloc_array(arena, layers->count + 1, sizeof *model->layer_types);
+  for (size_t i = 0; i < layers->count; i++) {
+    model->outputs[model->output_count + i].name = layers->items[i].name;
+    model->layer_types[i] = layers->items[i].type;
   }
 }

@@ -52,13 +52,13 @@ static void test_tensors(void **state)
 {
   struct arena arena = {0};
   struct buf model = make_model();
-  struct onnx_layer *layers;
-  size_t count;
-  onnx_layers((const uint8_t *)model.data, model.length, &arena, &layers, &count);
-  assert_int_equal(count, 2);
-  assert_string_equal(layers[0].name, "a");
-  assert_string_equal(layers[0].type, "Split");
-  assert_string_equal(layers[1].name, "b");
+  struct onnx_layers layers;
+  onnx_layers_read((const uint8_t *)model.data, model.length, &arena, &layers);
+  assert_int_equal(layers.output_count, 1);
+  assert_int_equal(layers.count, 2);
+  assert_string_equal(layers.items[0].name, "a");
+  assert_string_equal(layers.items[0].type, "Split");
+  assert_string_equal(layers.items[1].name, "b");
   buf_done(&model);
   arena_done(&arena);
 }
@@ -74,21 +74,21 @@ static void test_the_copy_has_them_as_outputs(void **state)
   assert_int_equal(fwrite(model.data, 1, model.length, file), model.length);
   fclose(file);
   struct arena arena = {0};
-  struct onnx_layer *layers;
-  size_t count;
+  struct onnx_layers layers;
   const char *copy;
-  assert_int_equal(onnx_file_layers(path, folder, &arena, &copy, &layers, &count, NULL), STATUS_OK);
-  assert_int_equal(count, 2);
+  assert_int_equal(onnx_file_layers(path, folder, &arena, &copy, &layers, NULL), STATUS_OK);
+  assert_int_equal(layers.count, 2);
   struct mapped made = {0};
   assert_true(mapped_open(copy, &made));
   assert_memory_equal(made.bytes, model.data, model.length);
   char place[64];
   assert_false(onnx_damage(made.bytes, made.size, place, sizeof place));
-  onnx_layers(made.bytes, made.size, &arena, &layers, &count); // all are outputs now
-  assert_int_equal(count, 0);
+  onnx_layers_read(made.bytes, made.size, &arena, &layers); // all are outputs now
+  assert_int_equal(layers.count, 0);
+  assert_int_equal(layers.output_count, 3);
   mapped_close(&made);
   struct error err = {0};
-  assert_int_equal(onnx_file_layers("/nowhere.onnx", folder, &arena, &copy, &layers, &count, &err), STATUS_INPUT);
+  assert_int_equal(onnx_file_layers("/nowhere.onnx", folder, &arena, &copy, &layers, &err), STATUS_INPUT);
   folder_remove_flat(folder);
   buf_done(&model);
   arena_done(&arena);

@@ -190,17 +190,17 @@ static enum status onnxruntime_open(struct predictor_model *model, struct arena 
   TRY_ORT(state->api.create_cpu_memory_info(ORT_ALLOCATOR_ARENA, ORT_MEMORY_DEFAULT, &state->memory),
           "cannot start ONNX Runtime");
   XSP_TRY(make_options(state, arena, model, err));
-  struct onnx_layer *layers = NULL;
-  size_t layer_count = 0;
+  struct onnx_layers layers = {0};
   state->path = state->common.options.model_path;
-  if (state->common.options.layer_outputs && text_ends_with(state->path, ".onnx"))
-    XSP_TRY(onnx_file_layers(state->path, state->common.options.work_directory, arena, &state->path, &layers,
-                             &layer_count, err));
+  bool has_layers = state->common.options.layer_outputs && text_ends_with(state->path, ".onnx");
+  if (has_layers)
+    XSP_TRY(onnx_file_layers(state->path, state->common.options.work_directory, arena, &state->path, &layers, err));
   XSP_TRY(make_session(state, err));
   if (state->route == ONNXRUNTIME_LISTENER)
     model->own_ticks = find_own_ticks(state);
   XSP_TRY(onnxruntime_read_interface(state, arena, model, err));
-  onnx_layers_announce(model, layers, layer_count, arena);
+  if (has_layers)
+    onnx_layers_announce(model, &layers, arena);
   return STATUS_OK;
 }
 

@@ -168,15 +168,16 @@ static enum status openvino_open(struct predictor_model *model, struct arena *ar
   openvino_choose_route(state, model);
   if (state->note[0] != 0)
     model->note = state->note;
-  struct onnx_layer *layers = NULL;
-  size_t layer_count = 0;
+  struct onnx_layers layers = {0};
   const char *path = state->common.options.model_path;
-  if (state->common.options.layer_outputs && text_ends_with(path, ".onnx"))
-    XSP_TRY(onnx_file_layers(path, state->common.options.work_directory, arena, &path, &layers, &layer_count, err));
+  bool has_layers = state->common.options.layer_outputs && text_ends_with(path, ".onnx");
+  if (has_layers)
+    XSP_TRY(onnx_file_layers(path, state->common.options.work_directory, arena, &path, &layers, err));
   TRY_OV(state->api.core_read_model(state->core, path, state->common.options.weights_path, &state->model),
          "cannot open model");
   XSP_TRY(openvino_read_inputs(state, arena, model, err));
-  onnx_layers_announce(model, layers, layer_count, arena);
+  if (has_layers)
+    onnx_layers_announce(model, &layers, arena);
   return STATUS_OK;
 }
 

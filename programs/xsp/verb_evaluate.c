@@ -236,7 +236,6 @@ static enum status difference(const struct invocation *invocation, const struct 
   if (evaluation->model_count != 2)
     return error_set(err, STATUS_USE, "wrong use", "--first-difference", "two manifests", "%zu are given",
                      evaluation->model_count);
-  catch_signals();
   return evaluate_difference(evaluation, manifests, tolerance, invocation_has(invocation, "items"), format, err);
 }
 
