@@ -44,6 +44,17 @@ class Kept(PartingTest):
                 numpy.testing.assert_array_equal(self.kept(experiment), kept[experiment - 1])
             self.output = self.folder / "out.xsp"
 
+    def test_too_many_are_refused_at_the_first_inference(self):
+        model = load(self.folder / "net.onnx")
+        model.graph.node.append(helper.make_node("Flatten", ["r0"], ["large"]))
+        model.graph.output[0].name = "large"
+        model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 8 * SIDE * SIDE
+        save(model, self.folder / "net.onnx")
+        table = self.folder / "set.csv"
+        table.write_text(f"{self.files[0]},0\n" * 240_000)  # 4.4 GB of outputs
+        done = self.xsp("evaluate", self.manifest("net"), "--data", table, "-q", "-f", "-o", self.output, "--keep-outputs", status=2)
+        self.assertIn("240000 items with 18432 bytes each", done.stderr)
+
     def test_only_if_asked_for(self):
         self.evaluate(self.manifest("net"))
         self.assertEqual(json.loads(self.xsp("sql", self.output, "select count(*) as n from output", "--json").stdout), [{"n": 0}])
