@@ -66,8 +66,8 @@ static void find_program(char path[PATH_MAX])
 
 // ---- the process -----------------------------------------------------------------------------------------------------
 // Between fork and exec of a program with threads: calls that are safe in a signal handler.
-__attribute__((noreturn)) static void become(const char *program, const char *const *arguments, int output, int messages,
-                                             pid_t host)
+__attribute__((noreturn)) static void become(const char *program, const char *const *arguments, int output,
+                                             int messages, pid_t host)
 {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   sigset_t none;

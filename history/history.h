@@ -69,7 +69,7 @@ void history_select(struct history *history, const struct history_selection *sel
 struct history_request {
   const char *
       by; // facts that a series has in common, "model,host"; NULL: model, version, framework, host and data set. Kind, batch
-          // size and levels always are
+      // size and levels always are
   struct series_limits limits;
   const char *base;  // of the table of systems: the host that others are relative to; NULL: the first by name
   bool for_programs; // all columns

@@ -99,8 +99,9 @@ static enum status fill_labels(const struct manifest *manifest, struct arena *ar
   model->output = scores != NULL ? scores->expectation.info.name : "";
   if (scores == NULL || scores->labels_file == NULL)
     return STATUS_OK;
-  XSP_TRY(data_labels_read(manifest_relative(manifest, scores->labels_file, arena), arena, &labels, &model->label_count,
-                           err));
+  const char *path = NULL;
+  XSP_TRY(manifest_asset(manifest, scores->labels_file, NULL, output_message, arena, &path, err));
+  XSP_TRY(data_labels_read(path, arena, &labels, &model->label_count, err));
   model->labels = labels;
   return STATUS_OK;
 }

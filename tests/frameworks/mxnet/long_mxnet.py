@@ -2,10 +2,16 @@
 """MXNet's predictor on the real library: tables, layers with names by their position, against MXNet's own profile in Python,
 bad models. Fetches packages through pip, so it belongs to `make test-all`."""
 import json
+import os
 import pathlib
 import re
 import subprocess
 import unittest
+
+import numpy
+from PIL import Image
+
+import file_server
 
 from framework_environment import FrameworkTest, framework_python
 
@@ -30,6 +36,23 @@ for _ in range(20):
     executor.forward()[0].wait_to_read()
 mxnet.profiler.set_state("stop")
 mxnet.profiler.dump()
+"""
+
+
+# The best class of each picture of a .npy file, [N, 3, 227, 227], by MXNet in Python.
+OWN_CLASSES = """
+import json, sys
+import mxnet, numpy
+symbol = mxnet.sym.load(sys.argv[1])
+parameters = mxnet.nd.load(sys.argv[2])
+executor = symbol.simple_bind(mxnet.cpu(), grad_req="null", data=(1, 3, 227, 227))
+executor.copy_params_from({key[4:]: value for key, value in parameters.items() if key.startswith("arg:")},
+                          {key[4:]: value for key, value in parameters.items() if key.startswith("aux:")})
+found = []
+for values in numpy.load(sys.argv[3]):
+    executor.arg_dict["data"][:] = values[None]
+    found.append(int(executor.forward()[0].asnumpy().argmax()))
+print(json.dumps(found))
 """
 
 
@@ -86,6 +109,36 @@ class MxnetTest(FrameworkTest):
             self.assertLessEqual(layer["start_ns"] + layer["duration_ns"], model["end_ns"] + 2000)
         info = json.loads(self.xsp("info", self.output, "--json").stdout)
         self.assertEqual(info["experiments"][0]["framework_version"], VERSION)
+
+    def test_the_papers_manifest_runs(self):
+        """Listing 1 of MLModelScope, as docs/manifests.md has it: graph and weights from a repository, labels by HTTP."""
+        text = (pathlib.Path(os.environ["XSP_SOURCE"]) / "docs" / "manifests.md").read_text(encoding="utf-8")
+        listing = re.search(r"```yaml\n(name: AlexNet.*?)```", text, re.S)[1]
+        random, pictures = numpy.random.default_rng(1), []
+        (self.folder / "set").mkdir()
+        for number in range(6):
+            values = numpy.kron(random.integers(0, 256, (8, 8, 3), numpy.uint8), numpy.ones((32, 32, 1), numpy.uint8))[:227, :227]
+            Image.fromarray(values).save(self.folder / "set" / f"{number}.png")
+            pictures.append(values.transpose(2, 0, 1).astype(numpy.float32))
+        numpy.save(self.folder / "pictures.npy", numpy.stack(pictures))
+        own = json.loads(subprocess.run([self.python, "-c", OWN_CLASSES, self.models / "mxnet" / "alexnet.json",
+                                         self.models / "mxnet" / "alexnet.params", self.folder / "pictures.npy"],
+                                        check=True, timeout=300, capture_output=True).stdout)
+        with file_server.FileServer() as server:
+            server.places["/synset.txt"] = file_server.Place("".join(f"n{place:08} class {place}\n" for place in range(1000)).encode())
+            listing = listing.replace("url: synset.txt", f"url: {server.url}/synset.txt")
+            for name in ("graph", "weights"):
+                listing = listing.replace(f"{name}_path: ", f"{name}_path: repo://mxnet/")
+            (self.folder / "alexnet.yml").write_text(listing, encoding="utf-8")
+            environment = {"XSP_REPOSITORY": str(self.models), "XSP_ASSET_CACHE": str(self.folder / "assets")}
+            done = self.xsp("evaluate", self.folder / "alexnet.yml", "--data", self.folder / "set", "--items", "--json", "-q", "-o", self.output,
+                            env=environment)
+        accuracy, items = json.loads(done.stdout)
+        self.assertEqual(accuracy["rows"][0]["inputs"], 6)
+        self.assertEqual([row["place"] for row in items["rows"]], own)
+        self.assertEqual([row["class"] for row in items["rows"]], [f"n{place:08} class {place}" for place in own])
+        kept = {row["key"]: row["value"] for row in self.sql("select key, value from workload")}
+        self.assertEqual((kept["model_version"], kept["attribute.training_dataset.name"]), ("1.0", "ImageNet"))
 
     def test_model_level_switches_nothing_on(self):
         self.profile(self.model("cnn"), *SIZE, "--levels", "M", "--runs", 3)

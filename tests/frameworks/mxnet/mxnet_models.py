@@ -49,6 +49,19 @@ def two_inputs(folder):
          {"embedding_weight": mxnet.nd.random.normal(shape=(128, 16))})
 
 
+def alexnet(folder):
+    """Graph and weights apart, under names of their own, as MLModelScope's manifests have them."""
+    net = mxnet.gluon.model_zoo.vision.alexnet(pretrained=False)
+    net.initialize(mxnet.init.Xavier())
+    net.hybridize()
+    net(mxnet.nd.random.uniform(shape=(1, 3, 227, 227)))
+    place = folder / "mxnet"
+    place.mkdir(exist_ok=True)
+    net.export(str(place / "net"))
+    (place / "net-symbol.json").rename(place / "alexnet.json")
+    (place / "net-0000.params").rename(place / "alexnet.params")
+
+
 def bad(folder):
     symbol, parameters = (folder / "cnn-symbol.json").read_text(), (folder / "cnn-0000.params").read_bytes()
     for name, text, weights in (("cut_symbol", symbol[:len(symbol) // 2], parameters), ("empty_symbol", "", parameters),
@@ -77,6 +90,7 @@ def main():
     save(folder, "dense", net, weights)
     save(folder, "fixed", net, weights, {"data": [2, 8]})
     two_inputs(folder)
+    alexnet(folder)
     bad(folder)
 
 
