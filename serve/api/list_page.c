@@ -2,6 +2,7 @@
 // Writes the list of files as HTML. Called through serve/routes.c. All texts of files are escaped; the policy allows the style sheet only.
 #include "serve/api/list_page.h"
 
+#include "base/html.h"
 #include "base/slice.h"
 #include "http/exchange.h"
 #include "serve/api/catalogue.h"
@@ -28,40 +29,6 @@ const struct route_parameter list_page_parameters[] = {
     {"q", ROUTE_TEXT, "Only files whose name, workload or framework has this text, in any case"}, {0}};
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
-static void put_text(struct buf *out, const char *text)
-{
-  struct buf valid = {0};
-  buf_utf8(&valid, text, strlen(text));
-  for (const char *at = valid.data; at != NULL && *at != 0; at++) {
-    const char *entity = *at == '&'   ? "&amp;"
-                         : *at == '<' ? "&lt;"
-                         : *at == '>' ? "&gt;"
-                         : *at == '"' ? "&quot;"
-                                      : NULL;
-    if (entity != NULL)
-      buf_text(out, entity);
-    else
-      buf_put(out, at, 1);
-  }
-  buf_done(&valid);
-}
-
-// Cut between two characters.
-static void put_short(struct buf *out, const char *text)
-{
-  char part[TEXT_BYTES_MOST + 1];
-  size_t length = strlen(text);
-  if (length > TEXT_BYTES_MOST) {
-    length = TEXT_BYTES_MOST;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-      length--;
-  }
-  memcpy(part, text, length);
-  part[length] = 0;
-  put_text(out, part);
-  buf_text(out, text[length] != 0 ? "…" : "");
-}
-
 static void put_bytes(struct buf *out, uint64_t bytes)
 {
   static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
@@ -112,17 +79,17 @@ static void put_experiments(struct buf *out, const struct catalogue_file *file)
   const struct catalogue_experiment *first = file->experiments;
   begin_cell(out, "Workload", file->problem != NULL ? "long problem" : "long");
   if (file->problem != NULL)
-    put_short(out, file->problem);
+    html_put_short(out, file->problem, TEXT_BYTES_MOST);
   else if (file->experiment_count > 0)
-    put_short(out, name_of(first));
+    html_put_short(out, name_of(first), TEXT_BYTES_MOST);
   if (file->experiment_count > 1)
     buf_format(out, " <span class=\"quiet\">and %zu more</span>", file->experiment_count - 1);
   buf_text(out, "</td>");
   begin_cell(out, "Framework", "long");
   if (file->experiment_count > 0 && first->framework != NULL) {
-    put_short(out, first->framework);
+    html_put_short(out, first->framework, TEXT_BYTES_MOST);
     buf_text(out, " ");
-    put_short(out, first->framework_version != NULL ? first->framework_version : "");
+    html_put_short(out, first->framework_version != NULL ? first->framework_version : "", TEXT_BYTES_MOST);
   }
   buf_text(out, "</td>");
 }
@@ -139,7 +106,7 @@ static void put_levels(struct buf *out, const struct catalogue_file *file)
       continue;
     if (shown++ < LEVELS_MOST) {
       buf_text(out, shown > 1 ? ", " : "");
-      put_short(out, file->runs[i].levels);
+      html_put_short(out, file->runs[i].levels, TEXT_BYTES_MOST);
     } else {
       others++;
     }
@@ -196,7 +163,7 @@ static void put_head(struct buf *out, const char *wanted)
                 "<a href=\"live\">Newest spans, live</a>\n"
                 "<form action=\"./\" role=\"search\"><input type=\"search\" name=\"q\" "
                 "aria-label=\"Name, workload or framework\" placeholder=\"Name, workload or framework\" value=\"");
-  put_text(out, wanted);
+  html_put(out, wanted);
   buf_text(out, "\"> <button>Find</button></form>\n</header>\n<main>\n");
 }
 
