@@ -32,6 +32,7 @@ struct history_record {           // an evaluated model, or a model at one batch
 #define X(name) const char *name; // NULL: unknown
   HISTORY_FACTS(X)
 #undef X
+  const char *path;                         // of the file that it was read from; NULL: a database
   const struct store_system_value *figures; // by key: those of table `evaluation`, or those that A1 has
   size_t figure_count;
 };
@@ -62,6 +63,8 @@ struct history_selection {   // NULL and 0: any
 enum status history_selection_check(const struct history_selection *selection, struct error *err) MUST_CHECK;
 // "2026-11-26", "2026-11-26T10:00", "2026-11-26T10:00:00", UTC, with or without Z. `is_end`: the last moment of it.
 bool history_parse_time(const char *text, bool is_end, int64_t *ret_ns);
+// Whether a record matches; the limit is not looked at.
+bool history_matches(const struct history_record *record, const struct history_selection *selection);
 // Leaves the records that match, each once, in order of time.
 void history_select(struct history *history, const struct history_selection *selection);
 
@@ -69,7 +72,7 @@ void history_select(struct history *history, const struct history_selection *sel
 struct history_request {
   const char *
       by; // facts that a series has in common, "model,host"; NULL: model, version, framework, host and data set. Kind, batch
-      // size and levels always are
+          // size and levels always are
   struct series_limits limits;
   const char *base;  // of the table of systems: the host that others are relative to; NULL: the first by name
   bool for_programs; // all columns
@@ -97,5 +100,17 @@ enum status history_database_put(struct history_database *database, const struct
 // Adds the records of the selection's time.
 enum status history_database_read(struct history_database *database, const struct history_selection *selection,
                                   struct history *history, struct error *err) MUST_CHECK;
+
+// ---- the site (history/site/) ----------------------------------------------------------------------------------------
+struct site; // that is being written, in a folder inside its own
+// Makes the folder if it is not there. STATUS_USE: another process publishes there, or it is not a folder.
+enum status site_open(const char *folder, struct site **ret_site, struct error *err) MUST_CHECK;
+// Writes the report page of a correlated file, which has records of the history.
+enum status site_add_report(struct site *site, struct store *store, size_t max_spans, struct error *err) MUST_CHECK;
+// Writes the other pages of a history that is not empty, moves all of them to their places, and removes those of earlier calls that
+// are no more. Until the move the old site is as it was; files of others stay in any case. *ret_pages: their number.
+enum status site_publish(struct site *site, const struct history *history, const struct history_request *request,
+                         size_t *ret_pages, struct error *err) MUST_CHECK;
+void site_close(struct site *site); // removes what was not moved; NULL is fine
 
 #endif

@@ -174,7 +174,8 @@ static void add_record(const struct making *making, int64_t batch, const struct 
                                   .gpu = text_of(making, making->system, making->system_count, "gpus"),
                                   .data_set = text_of(making, making->evaluation, making->evaluation_count, "data_set"),
                                   .levels = valid_text(arena, point->levels),
-                                  .file = valid_text(arena, name != NULL ? name + 1 : path)};
+                                  .file = valid_text(arena, name != NULL ? name + 1 : path),
+                                  .path = arena_format(arena, "%s", path)};
   record.figures = figures_of(making, point, &record.figure_count);
   record.id = content_id(making, &record);
   *vector_add(&making->history->records) = record;

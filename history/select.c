@@ -77,7 +77,7 @@ static bool framework_matches(const struct history_record *record, const char *r
          (constraint[0] == 0 || version_matches(record->framework_version, constraint));
 }
 
-static bool matches(const struct history_record *record, const struct history_selection *of)
+bool history_matches(const struct history_record *record, const struct history_selection *of)
 {
   return (of->model == NULL || (record->model != NULL && fnmatch(of->model, record->model, FNM_CASEFOLD) == 0)) &&
          (of->version == NULL || version_matches(record->model_version, of->version)) &&
@@ -105,7 +105,8 @@ static int by_time(const void *left, const void *right)
   order = order != 0 ? order : compare_texts(a->framework, b->framework);
   order = order != 0 ? order : compare_texts(a->host, b->host);
   order = order != 0 ? order : strcmp(a->id, b->id);
-  return order != 0 ? order : compare_texts(a->file, b->file);
+  order = order != 0 ? order : compare_texts(a->file, b->file);
+  return order != 0 ? order : -compare_texts(a->path, b->path); // the one with a file before that of a database
 }
 
 void history_select(struct history *history, const struct history_selection *selection)
@@ -115,7 +116,7 @@ void history_select(struct history *history, const struct history_selection *sel
   if (history->records.count > 0)
     qsort(records, history->records.count, sizeof *records, by_time);
   for (size_t i = 0; i < history->records.count; i++)
-    if (matches(&records[i], selection) && (count == 0 || strcmp(records[count - 1].id, records[i].id) != 0))
+    if (history_matches(&records[i], selection) && (count == 0 || strcmp(records[count - 1].id, records[i].id) != 0))
       records[count++] = records[i];
   size_t left_out = selection->limit > 0 && count > selection->limit ? count - selection->limit : 0;
   if (left_out > 0)

@@ -142,7 +142,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 const struct verb verb_history = {
     .name = "history",
     .summary = "list evaluations and latencies of many files over time, with verdicts",
-    .synopsis = "FILE|FOLDER|postgresql://...... [OPTION...]",
+    .synopsis = "FILE|FOLDER|postgresql://HOST/DATABASE... [OPTION...]",
     .description = "Prints what xsp evaluate measured, and the latencies of all other experiments, in order of time. "
                    "Each latency has a verdict "
                    "against the one before it in its series, by the intervals of xsp compare.\n\n"

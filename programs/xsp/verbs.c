@@ -15,6 +15,7 @@ extern const struct verb verb_merge;
 extern const struct verb verb_analyze;
 extern const struct verb verb_compare;
 extern const struct verb verb_history;
+extern const struct verb verb_publish;
 extern const struct verb verb_info;
 extern const struct verb verb_sql;
 extern const struct verb verb_export;
@@ -27,9 +28,9 @@ extern const struct verb verb_version;
 extern const struct verb verb_help;
 
 const struct verb *const verbs[] = {
-    &verb_profile, &verb_evaluate, &verb_data,  &verb_run,     &verb_import, &verb_merge,  &verb_analyze,
-    &verb_compare, &verb_history,  &verb_info,  &verb_sql,     &verb_export, &verb_report, &verb_serve,
-    &verb_agent,   &verb_recover,  &verb_check, &verb_version, &verb_help,   NULL,
+    &verb_profile, &verb_evaluate, &verb_data,    &verb_run,   &verb_import,  &verb_merge,  &verb_analyze,
+    &verb_compare, &verb_history,  &verb_publish, &verb_info,  &verb_sql,     &verb_export, &verb_report,
+    &verb_serve,   &verb_agent,    &verb_recover, &verb_check, &verb_version, &verb_help,   NULL,
 };
 
 enum status verb_find(const char *name, const char *command, const struct verb **ret_verb, struct error *err)

@@ -66,6 +66,16 @@ class Stored(DatabaseTest):
         self.assertEqual(self.rows(self.address), self.rows(path))
         self.assertEqual(server.sql(self.name, "select figures->>'latency_ms' from xsp.evaluation"), [repr(1 / 3)])
 
+    def test_a_site_of_a_database(self):
+        self.zoo()
+        self.store(self.files)
+        site = self.folder / "site"
+        self.run_xsp("publish", site, self.address, "--model", "vgg")
+        self.assertEqual(sorted(path.parent.name for path in site.rglob("*.html")), ["models", "site", "systems", "systems"])
+        self.run_xsp("publish", site, self.address, self.files / "vgg-openvino-beta.xsp", "--model", "vgg")
+        self.assertEqual(sum(path.parent.name == "reports" for path in site.rglob("*.html")), 1)
+        self.assertEqual((site / "index.html").read_text().count(">open</a>"), 1)
+
     def test_two_that_begin_at_once(self):
         for number in range(8):
             write(self.folder / f"{number}.xsp", [3.0 + number] * 9)

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages of a site: the index, a page for each model and each host, the report page of each file. Called by the verb publish.
+#include "base/interner.h"
+#include "history/series.h"
+#include "history/site/site.h"
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+// ---- the site --------------------------------------------------------------------------------------------------------
+enum status site_open(const char *folder, struct site **ret_site, struct error *err)
+{
+  struct site *site = memory_new(1, sizeof *site);
+  site->lock = -1;
+  site->folder = arena_format(&site->arena, "%s", folder);
+  enum status status = site_folder_open(site, err);
+  page_prepare(site);
+  *ret_site = site;
+  if (status != STATUS_OK) {
+    site_close(site);
+    *ret_site = NULL;
+  }
+  return status;
+}
+
+void site_close(struct site *site)
+{
+  if (site == NULL)
+    return;
+  site_folder_close(site);
+  vector_done(&site->pages);
+  vector_done(&site->reports);
+  arena_done(&site->arena);
+  free(site);
+}
+
+enum status site_add_report(struct site *site, struct store *store, size_t max_spans, struct error *err)
+{
+  const char *path = store_path(store), *name = strrchr(path, '/');
+  const struct report_page_file file = {store, name != NULL ? name + 1 : path};
+  const struct report_page_options options = {.max_spans = max_spans};
+  char *whole = realpath(path, NULL); // the same page for the same file
+  const char *page = page_name(site, "reports", name != NULL ? name + 1 : path);
+  if (whole != NULL) {
+    const char *hash = page_name(site, "", whole);
+    page = arena_format(&site->arena, "%.*s%s", (int)(strlen(page) - strlen("-12345678.html")), page,
+                        hash + strlen(hash) - strlen("-12345678.html"));
+  }
+  free(whole);
+  *vector_add(&site->reports) = (struct site_report){arena_format(&site->arena, "%s", path), page};
+  return report_page(&file, 1, &options, site_folder_stage(site, page), err);
+}
+
+// ---- parts of history -------------------------------------------------------------------------------------------------
+static const char *text_or(const char *text)
+{
+  return text != NULL ? text : "unknown";
+}
+
+// The records with this value of a fact; they share the texts of `history`. The caller ends with vector_done.
+static struct history part_of(const struct history *history, const char *fact, const char *value)
+{
+  struct history part = {0};
+  for (size_t i = 0; i < history->records.count; i++) {
+    const char *own = history_fact(&history->records.items[i], fact);
+    if (own != NULL && strcmp(own, value) == 0)
+      *vector_add(&part.records) = history->records.items[i];
+  }
+  return part;
+}
+
+static const char *series_name(const struct history_record *record, bool with_model, struct arena *arena)
+{
+  return arena_format(arena, "%s%s%s on %s", with_model ? text_or(record->model) : "", with_model ? ", " : "",
+                      text_or(record->framework), text_or(record->host));
+}
+
+// ---- plots -----------------------------------------------------------------------------------------------------------
+struct plotting {
+  const struct history *history;
+  const struct all_series *series;
+  struct arena *arena;
+  bool with_model; // in the names of series
+};
+
+static bool is_last_of_series(const struct plotting *plotting, size_t record)
+{
+  for (size_t i = 0; i < plotting->series->count; i++) {
+    const struct series *series = &plotting->series->items[i];
+    if (series->records[series->count - 1] == record)
+      return true;
+  }
+  return false;
+}
+
+static void put_accuracy(const struct plotting *plotting, struct buf *out)
+{
+  struct plot plot = {.title = "Accuracy against throughput, of the latest evaluations",
+                      .x_label = "inputs a second",
+                      .y_label = "top 1 (%)",
+                      .x_scale = PLOT_LOG};
+  plot.points = arena_alloc_array(plotting->arena, plotting->history->records.count + 1, sizeof *plot.points);
+  for (size_t i = 0; i < plotting->history->records.count; i++) {
+    const struct history_record *record = &plotting->history->records.items[i];
+    double accuracy = history_number(record, "top1_pct"), throughput = history_number(record, "throughput_per_s");
+    if (!isnan(accuracy) && throughput > 0 && is_last_of_series(plotting, i))
+      plot.points[plot.count++] = (struct plot_point){
+          throughput, accuracy, series_name(record, plotting->with_model, plotting->arena),
+          arena_format(plotting->arena, "top 1 %.2f %%, %.4g/s, batch %" PRId64, accuracy, throughput, record->batch)};
+  }
+  plot_put(&plot, out);
+}
+
+static int by_batch(const void *left, const void *right)
+{
+  const struct plot_point *a = left, *b = right;
+  int order = strcmp(a->name, b->name);
+  return order != 0 ? order : (a->x > b->x) - (a->x < b->x);
+}
+
+static void put_batches(const struct plotting *plotting, struct buf *out)
+{
+  struct plot plot = {.title = "Latency over batch sizes, of the latest evaluations",
+                      .x_label = "batch size",
+                      .y_label = "latency (ms)",
+                      .x_scale = PLOT_LOG,
+                      .y_scale = PLOT_LOG,
+                      .has_lines = true,
+                      .has_ticks_at_x = true};
+  plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
+  for (size_t i = 0; i < plotting->series->count; i++) {
+    const struct series *series = &plotting->series->items[i];
+    const struct history_record *last = &plotting->history->records.items[series->records[series->count - 1]];
+    if (last->batch > 0)
+      plot.points[plot.count++] = (struct plot_point){
+          (double)last->batch, history_number(last, "latency_ms"),
+          series_name(last, plotting->with_model, plotting->arena),
+          arena_format(plotting->arena, "batch %" PRId64 ", %.4g ms", last->batch, history_number(last, "latency_ms"))};
+  }
+  if (plot.count > 0)
+    qsort(plot.points, plot.count, sizeof *plot.points, by_batch);
+  plot_put(&plot, out);
+}
+
+static void put_time(const struct plotting *plotting, struct buf *out)
+{
+  struct plot plot = {.title = "Latency over time",
+                      .x_label = "time (UTC)",
+                      .y_label = "latency (ms)",
+                      .x_scale = PLOT_TIME,
+                      .y_scale = PLOT_LOG,
+                      .has_lines = true};
+  plot.points = arena_alloc_array(plotting->arena, plotting->history->records.count + 1, sizeof *plot.points);
+  for (size_t i = 0; i < plotting->series->count; i++) {
+    const struct series *series = &plotting->series->items[i];
+    for (size_t k = 0; k < series->count && series->count > 1; k++) {
+      const struct history_record *record = &plotting->history->records.items[series->records[k]];
+      const char *name = arena_format(plotting->arena, "%s, batch %" PRId64,
+                                      series_name(record, plotting->with_model, plotting->arena), record->batch);
+      const char *time = history_time(record, plotting->arena);
+      if (time != NULL)
+        plot.points[plot.count++] = (struct plot_point){
+            (double)record->created_ns / 1e9, history_number(record, "latency_ms"), name,
+            arena_format(plotting->arena, "%s, %.4g ms", time, history_number(record, "latency_ms"))};
+    }
+  }
+  plot_put(&plot, out);
+}
+
+// ---- pages -----------------------------------------------------------------------------------------------------------
+struct publishing {
+  struct site *site;
+  const struct history_request *request;
+};
+
+static const char *const *reports_of(const struct site *site, const struct history *history, struct arena *arena)
+{
+  const char **reports = arena_alloc_array(arena, history->records.count + 1, sizeof *reports);
+  for (size_t i = 0; i < history->records.count; i++)
+    for (size_t k = 0; history->records.items[i].path != NULL && k < site->reports.count; k++)
+      if (strcmp(history->records.items[i].path, site->reports.items[k].path) == 0)
+        reports[i] = site->reports.items[k].page;
+  return site->reports.count > 0 ? reports : NULL;
+}
+
+static enum status put_kind(const struct publishing *publishing, const struct history *history,
+                            enum history_table_kind kind, unsigned depth, struct arena *arena, struct buf *out,
+                            struct error *err)
+{
+  struct table table;
+  const char *const *reports = kind == HISTORY_LIST ? reports_of(publishing->site, history, arena) : NULL;
+  XSP_TRY(history_table(history, kind, publishing->request, arena, &table, err));
+  page_put_table(publishing->site, out, &table, reports, kind == HISTORY_LIST, depth);
+  return STATUS_OK;
+}
+
+// Plots and tables of some records. `depth` 0: of all.
+static enum status put_records(const struct publishing *publishing, const struct history *history, unsigned depth,
+                               bool is_of_model, struct arena *arena, struct buf *out, struct error *err)
+{
+  static const enum history_table_kind kinds[] = {HISTORY_LIST, HISTORY_ACCURACY, HISTORY_LATENCY, HISTORY_SYSTEMS,
+                                                  HISTORY_SERIES};
+  struct all_series series;
+  XSP_TRY(series_of(history, publishing->request, arena, &series, err));
+  const struct plotting plotting = {history, &series, arena, !is_of_model};
+  put_accuracy(&plotting, out);
+  if (depth > 0) {
+    put_batches(&plotting, out);
+    put_time(&plotting, out);
+  }
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    XSP_TRY(put_kind(publishing, history, kinds[i], depth, arena, out, err));
+  return STATUS_OK;
+}
+
+static void put_facts(const struct history_record *record, bool is_of_model, struct buf *out)
+{
+  const struct {
+    const char *label, *text;
+  } facts[] = {{"version", is_of_model ? record->model_version : NULL},
+               {"SHA-256", is_of_model ? record->model_sha256 : NULL},
+               {"CPU", is_of_model ? NULL : record->cpu},
+               {"GPU", is_of_model ? NULL : record->gpu}};
+  buf_text(out, "<p>");
+  for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+    if (facts[i].text != NULL) {
+      buf_format(out, "%s: ", facts[i].label);
+      html_put_short(out, facts[i].text, SITE_TEXT_MOST);
+      buf_text(out, ". ");
+    }
+  buf_text(out, "</p>\n");
+}
+
+static enum status write_part(const struct publishing *publishing, const struct history *history, bool is_of_model,
+                              const char *value, struct error *err)
+{
+  struct arena arena = {0};
+  struct buf out = {0};
+  struct history part = part_of(history, is_of_model ? "model" : "host", value);
+  page_begin(publishing->site, &out, value, 1);
+  put_facts(&part.records.items[part.records.count - 1], is_of_model, &out);
+  enum status status = put_records(publishing, &part, 1, is_of_model, &arena, &out, err);
+  page_end(publishing->site, &out);
+  if (status == STATUS_OK)
+    status = site_folder_write(publishing->site, page_name(publishing->site, is_of_model ? "models" : "systems", value),
+                               &out, err);
+  buf_done(&out);
+  vector_done(&part.records);
+  arena_done(&arena);
+  return status;
+}
+
+static void put_list(const struct publishing *publishing, const struct interner *names, bool is_of_model,
+                     struct buf *out)
+{
+  buf_format(out, "<h2>%u %s</h2>\n<ul class=\"names\">\n", interner_count(names), is_of_model ? "models" : "systems");
+  for (uint32_t i = 0; i < interner_count(names); i++) {
+    const char *name = interner_text(names, i).data;
+    buf_format(out, "<li><a href=\"%s\">", page_name(publishing->site, is_of_model ? "models" : "systems", name));
+    html_put_short(out, name, SITE_TEXT_MOST);
+    buf_text(out, "</a></li>\n");
+  }
+  buf_text(out, "</ul>\n");
+}
+
+static enum status write_index(const struct publishing *publishing, const struct history *history,
+                               const struct interner *models, const struct interner *hosts, struct error *err)
+{
+  struct arena arena = {0};
+  struct buf out = {0};
+  const struct history_record *records = history->records.items;
+  page_begin(publishing->site, &out, "Evaluations", 0);
+  buf_format(&out, "<p>%zu evaluations and latencies, %s to %s.</p>\n", history->records.count,
+             text_or(history_time(&records[0], &arena)),
+             text_or(history_time(&records[history->records.count - 1], &arena)));
+  enum status status = put_records(publishing, history, 0, false, &arena, &out, err);
+  put_list(publishing, models, true, &out);
+  put_list(publishing, hosts, false, &out);
+  page_end(publishing->site, &out);
+  if (status == STATUS_OK)
+    status = site_folder_write(publishing->site, "index.html", &out, err);
+  buf_done(&out);
+  arena_done(&arena);
+  return status;
+}
+
+enum status site_publish(struct site *site, const struct history *history, const struct history_request *request,
+                         size_t *ret_pages, struct error *err)
+{
+  const struct publishing publishing = {site, request};
+  struct interner names[2] = {0}; // hosts, models
+  for (size_t i = 0; i < history->records.count; i++) {
+    const struct history_record *record = &history->records.items[i];
+    if (record->host != NULL)
+      interner_at(&names[0], record->host, strlen(record->host));
+    if (record->model != NULL)
+      interner_at(&names[1], record->model, strlen(record->model));
+  }
+  enum status status = STATUS_OK;
+  for (size_t which = 0; which < 2; which++)
+    for (uint32_t i = 0; status == STATUS_OK && i < interner_count(&names[which]); i++)
+      status = write_part(&publishing, history, which == 1, interner_text(&names[which], i).data, err);
+  if (status == STATUS_OK)
+    status = write_index(&publishing, history, &names[1], &names[0], err);
+  if (status == STATUS_OK)
+    status = site_folder_move(site, err);
+  *ret_pages = site->pages.count;
+  interner_done(&names[0]);
+  interner_done(&names[1]);
+  return status;
+}

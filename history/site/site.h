@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of this folder share: the site that is being written, its pages, tables and plots. Front door: history/history.h.
+#ifndef XSP_HISTORY_SITE_SITE_H
+#define XSP_HISTORY_SITE_SITE_H
+
+#include "base/html.h"
+#include "history/history.h"
+
+#define SITE_TEXT_MOST 120 // bytes of a text of a file, as it is shown
+
+struct site_report {
+  const char *path; // of the .xsp file
+  const char *page;
+};
+struct site {
+  struct arena arena;
+  const char *folder, *staging; // staging is in folder, and this process's while `lock` is open
+  int lock;
+  VECTOR(const char *) pages; // relative paths of what is staged: "models/NAME.html"
+  VECTOR(struct site_report) reports;
+  const char *head; // of every page: policy and style
+  const char *script;
+};
+
+// ---- folder.c ----------------------------------------------------------------------------------------------
+// Makes and locks the staging folder, empty. STATUS_USE: another process publishes there.
+enum status site_folder_open(struct site *site, struct error *err) MUST_CHECK;
+// Where to write the page `name`; it will be moved.
+const char *site_folder_stage(struct site *site, const char *name);
+enum status site_folder_write(struct site *site, const char *name, struct buf *page,
+                              struct error *err) MUST_CHECK; // frees
+// Moves all that is staged to its place, index.html last, then removes pages of earlier calls that are not there any more.
+// STATUS_USE, before anything is changed: a file that no earlier call wrote has the name of a page.
+enum status site_folder_move(struct site *site, struct error *err) MUST_CHECK;
+void site_folder_close(struct site *site);
+
+// ---- page.c -----------------------------------------------------------------------------------------------------------
+void page_prepare(struct site *site);
+// `folder`: "models", "systems" or "reports". "models/resnet-50-1a2b3c4d.html": of letters, digits, '-' and '.', unique for the text.
+const char *page_name(struct site *site, const char *folder, const char *text);
+// A page that is `depth` folders below the index.
+void page_begin(const struct site *site, struct buf *out, const char *title, unsigned depth);
+void page_end(const struct site *site, struct buf *out);
+// Cells of columns `model` and `host` are links to their pages. `reports` (NULL: none): of each row the name of its report's page, or
+// NULL.
+void page_put_table(struct site *site, struct buf *out, const struct table *table, const char *const *reports,
+                    bool is_latest_first, unsigned depth);
+void page_put_number(struct buf *out, double number); // rounded, for people
+
+// ---- plot.c -----------------------------------------------------------------------------------------------------------
+enum plot_scale { PLOT_LINEAR, PLOT_LOG, PLOT_TIME };
+struct plot_point {
+  double x, y;
+  const char *name; // of its series
+  const char *label;
+};
+struct plot {
+  const char *title, *x_label, *y_label;
+  enum plot_scale x_scale, y_scale;
+  bool has_lines;      // between the points of a series, in their order
+  bool has_ticks_at_x; // where points are, if they are few
+  struct plot_point *points;
+  size_t count;
+};
+// An image with axes and a legend, and its numbers as a table. Nothing without points.
+void plot_put(const struct plot *plot, struct buf *out);
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp publish: a static site of all evaluations. Not to be confused with --publish, which sends spans (publish/).
+#include "history/history.h"
+#include "programs/xsp/history_inputs.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+
+#include <string.h>
+
+#define MAX_SPANS_MOST 4000000
+
+static const struct option_description options[] = {
+    OPTIONS_HISTORY,
+    {"without-reports", 0, NULL, NULL, false, "No report pages of the files."},
+    {"max-spans", 0, "N", "100000", false, "Rectangles that a report page holds, as in xsp report. 0: tables only."},
+    {"threshold", 0, "PERCENT", "1", false, "The smallest difference that counts, as in xsp compare."},
+    {"same-within", 0, "PERCENT", "5", false, "The same, where the whole interval is within this, as in xsp compare."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp publish site/ results/", "pages of all files in a folder; open site/index.html"},
+    {"xsp publish site/ postgresql://db/results --since 2026-11-01", "of a database, without report pages"},
+    {0},
+};
+
+struct publishing {
+  struct site *site;
+  struct history history;
+  const struct history_selection *selection;
+  int64_t max_spans;
+  bool with_reports;
+};
+
+// Of files with a record that is published.
+static enum status add_report(void *context, struct store *store, struct error *err)
+{
+  struct publishing *publishing = context;
+  bool is_wanted = false;
+  for (size_t i = publishing->history.records.count; i-- > 0;) { // the file's are the last ones
+    const struct history_record *record = &publishing->history.records.items[i];
+    if (record->path == NULL || strcmp(record->path, store_path(store)) != 0)
+      break;
+    is_wanted |= history_matches(record, publishing->selection);
+  }
+  if (!is_wanted || !publishing->with_reports)
+    return STATUS_OK;
+  return site_add_report(publishing->site, store, (size_t)publishing->max_spans, err);
+}
+
+static enum status publish(const struct invocation *invocation, struct history_inputs *inputs,
+                           struct publishing *publishing, struct error *err)
+{
+  const char *folder = invocation->arguments[0];
+  struct history_request request = {0};
+  size_t pages;
+  XSP_TRY(history_inputs_open(invocation, 1, inputs, err));
+  XSP_TRY(invocation_int64(invocation, "max-spans", 0, MAX_SPANS_MOST, &publishing->max_spans, err));
+  XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
+  XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
+  publishing->selection = &inputs->selection;
+  publishing->with_reports = !invocation_has(invocation, "without-reports");
+  XSP_TRY(site_open(folder, &publishing->site, err));
+  XSP_TRY(history_inputs_read(inputs, &publishing->history, add_report, publishing, err));
+  XSP_TRY(site_publish(publishing->site, &publishing->history, &request, &pages, err));
+  output_message("xsp: wrote %zu pages to %s (open index.html in a browser)", pages, folder);
+  return inputs->files.broken.status; // of files that were left out, and named
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct history_inputs inputs = {0};
+  struct publishing publishing = {0};
+  enum status status = publish(invocation, &inputs, &publishing, err);
+  site_close(publishing.site);
+  history_done(&publishing.history);
+  history_inputs_close(&inputs);
+  return status;
+}
+
+const struct verb verb_publish = {
+    .name = "publish",
+    .summary = "write a static web site of evaluations: tables, plots, report pages",
+    .synopsis = "DIR FILE|FOLDER|postgresql://HOST/DATABASE... [OPTION...]",
+    .description =
+        "Writes index.html, with a table to sort and filter, a page for each model and each system, with plots, and "
+        "the report page of "
+        "each file. Pages open offline from disk or from any web server; they load nothing from elsewhere.\n\n"
+        "A call for the same DIR replaces the pages of the one before when all new ones are complete. Other files in "
+        "DIR stay. See "
+        "docs/site.md. To send spans to a server instead: --publish of run, profile, export and evaluate.",
+    .least_arguments = 2,
+    .most_arguments = SIZE_MAX,
+    .options = options,
+    .examples = examples,
+    .see_also = "history, report, serve",
+    .run = run,
+};

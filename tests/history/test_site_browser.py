@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site of xsp publish in real Chromium: sort, filter, follow links, plots with their numbers, accessibility, names of strangers."""
+import sqlite3
+import unittest
+
+from browser import BrowserTest, violations
+from history_files import evaluated, write
+from site_files import HOSTILE, SiteTest
+
+
+class Browser(BrowserTest, SiteTest):
+    def setUp(self):
+        SiteTest.setUp(self)
+        BrowserTest.setUp(self)
+        self.zoo()
+        for day in range(6):
+            write(self.files / f"net{day}.xsp", [10.0 + 2 * (day > 3), 10.1 + 2 * (day > 3)] * 6, day)
+        self.publish()
+
+    def page(self, folder, name):
+        found, = (self.site / folder).glob(f"{name}-????????.html")
+        return found
+
+    def column(self, window, label, table="list"):
+        """The cells of a column, of rows that are shown."""
+        return window.page.evaluate("""([id, label]) => {
+          const table = document.querySelector(`table[data-table=${id}]`);
+          const at = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.startsWith(label));
+          return [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[at].textContent);
+        }""", [table, label])
+
+    def test_sort_and_filter(self):
+        window = self.open(self.site / "index.html")
+        head = window.page.locator("table[data-table=list] th", has_text="top 1")
+        for direction, is_falling in (("ascending", False), ("descending", True)):
+            head.get_by_role("button").click()
+            self.assertEqual(head.get_attribute("aria-sort"), direction)
+            values = self.column(window, "top 1")
+            known = [float(value) for value in values if value != "–"]
+            self.assertEqual((known, len(known), values[len(known):]), (sorted(known, reverse=is_falling), 16, ["–"] * 6))
+        window.page.locator("table[data-table=list] th", has_text="model").first.get_by_role("button").press("Enter")
+        models = self.column(window, "model")
+        self.assertEqual(models, sorted(models))
+        window.page.get_by_role("searchbox").first.fill("OpenVINO beta")
+        self.assertEqual((set(self.column(window, "framework")), set(self.column(window, "host")), len(self.column(window, "host"))),
+                         ({"openvino"}, {"beta"}, 4))
+        self.assertEqual(window.page.get_by_role("status").first.inner_text(), "4 of 22 rows")
+        window.page.get_by_role("searchbox").first.fill("")
+        self.assertEqual(len(self.column(window, "model")), 22)
+
+    def test_links(self):
+        window = self.open(self.site / "index.html")
+        for name, heading in (("resnet", "resnet"), ("All evaluations", "Evaluations"), ("beta", "beta"), ("All evaluations", "Evaluations")):
+            window.page.get_by_role("link", name=name, exact=True).first.click()
+            window.page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
+        window.page.get_by_role("link", name="open").first.click()
+        window.page.locator("main#page-overview").wait_for()
+        for problem in window.problems:
+            self.assertRegex(problem, rf"^request: {self.site.resolve().as_uri()}/(index|(models|systems|reports)/[a-z0-9.-]+)\.html")
+        window.problems.clear()
+
+    def test_plots_have_their_numbers(self):
+        window = self.open(self.page("models", "net"))
+        figure = window.page.locator("figure", has_text="over time")
+        self.assertEqual(figure.locator("svg[role=img] circle").count(), 6)
+        figure.get_by_text("Numbers").click()
+        self.assertEqual(figure.locator("tbody tr td:last-child").all_inner_texts(), ["10.05"] * 4 + ["12.05"] * 2)
+        self.assertIn("slower", self.column(window, "verdict"))
+        figures = self.open(self.page("models", "resnet")).page.locator("figure")
+        self.assertEqual([figures.nth(number).locator("svg[role=img] circle").count() for number in range(2)], [12, 12])
+
+    def test_every_page_is_accessible(self):
+        for path in (self.site / "index.html", self.page("models", "resnet"), self.page("systems", "alpha")):
+            for size, scheme in (((1440, 900), "light"), ((390, 844), "dark")):
+                with self.subTest(path.name, size=size):
+                    window = self.open(path, size=size, scheme=scheme, offline=True)
+                    self.assertEqual((violations(window), window.cut_off()), ([], []))
+
+    def test_names_of_strangers(self):
+        """No script of theirs runs."""
+        for number, name in enumerate(HOSTILE):
+            path = write(self.files / f"hostile{number}.xsp", [3.0] * 9, number, evaluation=evaluated(50, 3))
+            with sqlite3.connect(path) as database:
+                database.execute("update workload set value = ? where key = 'model_name'", (name,))
+                database.execute("update experiment set framework = ?", (name,))
+        self.publish()
+        models = [path for path in self.pages() if path.parent.name == "models" and path.name[:3] in ("--s", "---", "aaa")]
+        self.assertEqual(len(models), 4)
+        for path in (self.site / "index.html", *models):
+            self.assertEqual(self.open(path, size=(390, 844)).cut_off(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
