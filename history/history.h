@@ -57,13 +57,11 @@ struct history_selection {   // NULL and 0: any
   const char *framework;     // "onnxruntime", "onnxruntime>=1.20"
   const char *system, *data; // a part of the host's, CPU's or GPU's name, of the data set's; in any case
   int64_t since_ns, until_ns;
-  size_t limit; // the latest ones
 };
 // STATUS_USE: a constraint is malformed.
 enum status history_selection_check(const struct history_selection *selection, struct error *err) MUST_CHECK;
 // "2026-11-26", "2026-11-26T10:00", "2026-11-26T10:00:00", UTC, with or without Z. `is_end`: the last moment of it.
 bool history_parse_time(const char *text, bool is_end, int64_t *ret_ns);
-// Whether a record matches; the limit is not looked at.
 bool history_matches(const struct history_record *record, const struct history_selection *selection);
 // Leaves the records that match, each once, in order of time.
 void history_select(struct history *history, const struct history_selection *selection);
@@ -74,6 +72,7 @@ struct history_request {
       by; // facts that a series has in common, "model,host"; NULL: model, version, framework, host and data set. Kind, batch
           // size and levels always are
   struct series_limits limits;
+  size_t limit;      // of the list: only the latest ones, which are judged against all; 0: all
   const char *base;  // of the table of systems: the host that others are relative to; NULL: the first by name
   bool for_programs; // all columns
 };

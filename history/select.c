@@ -118,8 +118,5 @@ void history_select(struct history *history, const struct history_selection *sel
   for (size_t i = 0; i < history->records.count; i++)
     if (history_matches(&records[i], selection) && (count == 0 || strcmp(records[count - 1].id, records[i].id) != 0))
       records[count++] = records[i];
-  size_t left_out = selection->limit > 0 && count > selection->limit ? count - selection->limit : 0;
-  if (left_out > 0)
-    memmove(records, records + left_out, (count - left_out) * sizeof *records);
-  history->records.count = count - left_out;
+  history->records.count = count;
 }

@@ -140,8 +140,16 @@ static enum status list_table(const struct history *history, const struct histor
   const char **keys;
   size_t key_count = figure_keys(history, request->for_programs, table->arena, &keys);
   XSP_TRY(series_of(history, request, table->arena, &series, err));
-  for (size_t i = 0; i < history->records.count; i++)
+  size_t count = history->records.count,
+         first = request->limit > 0 && request->limit < count ? count - request->limit : 0;
+  for (size_t i = first; i < count; i++) {
     put_record(table, &history->records.items[i], keys, key_count, &series.judged[i], request->for_programs);
+    if (series.judged[i].has_verdict)
+      table_note(
+          table,
+          "a verdict is of two files, and runs differ by more than their observations: four files or more are a series "
+          "(xsp history --table series)");
+  }
   return STATUS_OK;
 }
 

@@ -192,6 +192,8 @@ static enum status put_kind(const struct publishing *publishing, const struct hi
   struct table table;
   const char *const *reports = kind == HISTORY_LIST ? reports_of(publishing->site, history, arena) : NULL;
   XSP_TRY(history_table(history, kind, publishing->request, arena, &table, err));
+  if (reports != NULL) // of the rows that the list has
+    reports += history->records.count - table.row_count;
   page_put_table(publishing->site, out, &table, reports, kind == HISTORY_LIST, depth);
   return STATUS_OK;
 }

@@ -17,7 +17,6 @@ enum status history_inputs_open(const struct invocation *invocation, size_t firs
                                 struct error *err)
 {
   struct history_selection *selection = &ret_inputs->selection;
-  int64_t limit = 0;
   *ret_inputs = (struct history_inputs){
       .selection = {.model = invocation_value(invocation, "model"),
                     .version = invocation_value(invocation, "version"),
@@ -29,8 +28,7 @@ enum status history_inputs_open(const struct invocation *invocation, size_t firs
   };
   XSP_TRY(read_time(invocation, "since", false, &selection->since_ns, err));
   XSP_TRY(read_time(invocation, "until", true, &selection->until_ns, err));
-  XSP_TRY(invocation_int64(invocation, "limit", 0, INT64_MAX, &limit, err));
-  selection->limit = (size_t)limit;
+  XSP_TRY(invocation_int64(invocation, "limit", 0, INT64_MAX, &ret_inputs->limit, err));
   return history_selection_check(selection, err);
 }
 

@@ -16,11 +16,12 @@
       {"since", 0, "DATE", NULL, false, "Only from this date on, 2026-11-01 or 2026-11-01T10:00, UTC."},               \
       {"until", 0, "DATE", NULL, false, "Only until this date, which is included."},                                   \
   {                                                                                                                    \
-    "limit", 'n', "N", "0", false, "Only the latest N; 0: all."                                                        \
+    "limit", 'n', "N", "0", false, "Of the list, only the latest N; 0: all."                                           \
   }
 
 struct history_inputs {
   struct history_selection selection;
+  int64_t limit;
   const char *const *paths; // files, folders and addresses; borrowed
   size_t count;
   struct reader_files files; // that were left out

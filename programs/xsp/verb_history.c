@@ -36,14 +36,15 @@ static const struct verb_example examples[] = {
     {0},
 };
 
-static enum status print(const struct invocation *invocation, const struct history *history, struct error *err)
+static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,
+                         struct error *err)
 {
   struct arena arena = {0};
   struct table table;
   enum report_format format;
   enum history_table_kind kind;
-  struct history_request request = {.by = invocation_value(invocation, "by"),
-                                    .base = invocation_value(invocation, "base")};
+  struct history_request request = {
+      .by = invocation_value(invocation, "by"), .limit = (size_t)limit, .base = invocation_value(invocation, "base")};
   const char *name = invocation_value(invocation, "table");
   XSP_TRY(reader_format(invocation, &format, err));
   XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
@@ -131,7 +132,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   if (status == STATUS_OK)
     status = history_inputs_read(&inputs, &history, NULL, NULL, err);
   if (status == STATUS_OK)
-    status = print(invocation, &history, err);
+    status = print(invocation, &history, inputs.limit, err);
   if (status == STATUS_OK)
     status = inputs.files.broken.status; // of files that were left out, and named
   history_done(&history);

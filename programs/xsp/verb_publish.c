@@ -59,6 +59,7 @@ static enum status publish(const struct invocation *invocation, struct history_i
   XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
   publishing->selection = &inputs->selection;
   publishing->with_reports = !invocation_has(invocation, "without-reports");
+  request.limit = (size_t)inputs->limit;
   XSP_TRY(site_open(folder, &publishing->site, err));
   XSP_TRY(history_inputs_read(inputs, &publishing->history, add_report, publishing, err));
   XSP_TRY(site_publish(publishing->site, &publishing->history, &request, &pages, err));

@@ -73,6 +73,7 @@ class Verdicts(HistoryTest):
         rows = self.rows(self.files)
         self.assertEqual([row["verdict"] for row in rows], [None, "same", "slower", "not decided"])
         self.assertEqual([row["reason"] for row in rows], [None, None, None, "noise"])
+        self.assertEqual([row["verdict"] for row in self.rows(self.files, "--limit", 2)], ["slower", "not decided"])
         for before, row, a, b in zip(rows, rows[1:], samples, samples[1:]):
             parts = [yuen(side) if len(side) >= 8 else plain(side) for side in (a, b)]
             width = reach(welch(parts[1], parts[0]), 0.95)
