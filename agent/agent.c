@@ -34,9 +34,9 @@ static void describe(void *context, struct buf *out)
   agent_describe(context, out);
 }
 
-static void on_change(void *context)
+void agent_changed(void *agent)
 {
-  registration_changed(__atomic_load_n(&((struct agent *)context)->registration, __ATOMIC_ACQUIRE));
+  registration_changed(__atomic_load_n(&((struct agent *)agent)->registration, __ATOMIC_ACQUIRE));
 }
 
 static enum status name_agent(struct agent *agent, struct error *err)
@@ -113,7 +113,7 @@ static enum status start(struct agent *agent, struct error *err)
   XSP_TRY(machine_describe(&agent->arena, &agent->record, err));
   XSP_TRY(find_models(agent, err));
   XSP_TRY(make_folder(agent, err));
-  XSP_TRY(queue_start(agent->folder, options->jobs, on_change, agent, &agent->queue, err));
+  XSP_TRY(queue_start(agent->folder, options->jobs, agent_changed, agent, &agent->queue, err));
   XSP_TRY(http_server_start(agent->http, err));
   const struct registration_options registration = {.registry = options->registry,
                                                     .name = agent->record.name,
@@ -123,7 +123,7 @@ static enum status start(struct agent *agent, struct error *err)
                                                     .message = options->message};
   struct registration *started = NULL;
   enum status status = registration_start(&registration, &started, err);
-  __atomic_store_n(&agent->registration, started, __ATOMIC_RELEASE); // on_change reads it
+  __atomic_store_n(&agent->registration, started, __ATOMIC_RELEASE); // agent_changed reads it
   return status;
 }
 

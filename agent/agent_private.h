@@ -20,7 +20,7 @@ struct agent {
   struct models *models;
   struct queue *queue;
   struct http_server *http;
-  struct registration *registration;
+  struct registration *registration; // atomic; NULL: not yet, or no more
 };
 
 static inline struct agent *agent_of(const struct exchange *exchange)
@@ -30,6 +30,7 @@ static inline struct agent *agent_of(const struct exchange *exchange)
 
 // The record as it is now, as JSON. Any thread.
 void agent_describe(struct agent *agent, struct buf *out);
+void agent_changed(void *agent);          // the record is another one now. Any thread
 extern const struct http_site agent_site; // agent/routes.c
 
 #endif

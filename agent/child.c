@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -29,6 +30,7 @@ _Noreturn static void become(char *const *arguments, int folder, int output, int
     dup2(nothing, 0);
   if (dup2(output, 1) < 0 || dup2(errors, 2) < 0 || fchdir(folder) != 0)
     _exit(127);
+  (void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); // sockets of libraries; Linux < 5.11 keeps them
   signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
   execv("/proc/self/exe", arguments);

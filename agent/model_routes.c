@@ -45,7 +45,7 @@ void model_put(struct exchange *exchange)
     exchange_refuse_error(exchange, status == STATUS_INPUT ? 400 : 500, &err);
     return;
   }
-  registration_changed(agent->registration);
+  agent_changed(agent);
   exchange_reply(exchange, 204, json_type);
 }
 
@@ -58,7 +58,7 @@ void model_remove(struct exchange *exchange)
     exchange_refuse(exchange, 404, "there is no model %s; /models lists all by \"file\"", exchange->parts[0]);
     return;
   }
-  registration_changed(agent->registration);
+  agent_changed(agent);
   exchange_reply(exchange, 204, json_type);
 }
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define REPORTED_MOST 10000u
@@ -25,7 +26,12 @@ struct models {
   const struct agent_record *record;
   message_fn message;
   pthread_mutex_t lock;
-  struct interner reported; // locked: lines that were printed
+  // locked
+  struct interner reported; // lines that were printed
+  struct buf state;         // of the folder when `list` was made of it
+  struct arena arena;       // of `list`
+  struct agent_model *list;
+  size_t count;
 };
 
 enum status models_open(const char *folder, const struct agent_record *record, message_fn message,
@@ -48,23 +54,22 @@ void models_close(struct models *models)
     return;
   pthread_mutex_destroy(&models->lock);
   interner_done(&models->reported);
+  arena_done(&models->arena);
+  buf_done(&models->state);
   free(models);
 }
 
 // ---- the list --------------------------------------------------------------------------------------------------------
+// Locked.
 static void report_once(struct models *models, const struct error *err)
 {
   char line[1200];
   uint32_t ignored;
   size_t length = error_line(err, line, sizeof line);
-  pthread_mutex_lock(&models->lock);
-  bool is_new =
-      interner_count(&models->reported) < REPORTED_MOST && !interner_find(&models->reported, line, length, &ignored);
-  if (is_new)
-    interner_append(&models->reported, line, length);
-  pthread_mutex_unlock(&models->lock);
-  if (is_new)
-    models->message("%s; the model is left out", line);
+  if (interner_count(&models->reported) >= REPORTED_MOST || interner_find(&models->reported, line, length, &ignored))
+    return;
+  interner_append(&models->reported, line, length);
+  models->message("%s; the model is left out", line);
 }
 
 static enum status check_framework(const struct models *models, const struct manifest *manifest, struct error *err)
@@ -102,15 +107,29 @@ static void list_files(const struct models *models, struct arena *arena, struct 
     qsort(names->list.items, names->list.count, sizeof *names->list.items, by_name);
 }
 
-void models_list(struct models *models, struct arena *arena, struct agent_model **ret_models, size_t *ret_count)
+// A text that changes with the files, as far as their names, sizes and times show it.
+static void put_state(const struct models *models, const struct names *names, struct buf *out)
 {
-  struct names names = {0};
+  for (size_t i = 0; i < names->list.count; i++) {
+    struct stat facts = {0};
+    char path[4200];
+    snprintf(path, sizeof path, "%s/%s", models->folder, names->list.items[i]);
+    (void)stat(path, &facts);
+    buf_format(out, "%s/%ju %jd %jd.%09ld,", names->list.items[i], (uintmax_t)facts.st_ino, (intmax_t)facts.st_size,
+               (intmax_t)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+  }
+}
+
+// Locked.
+static void read_all(struct models *models, const struct names *names)
+{
+  struct arena *arena = &models->arena;
   struct manifest manifest;
-  list_files(models, arena, &names);
-  *ret_models = arena_alloc_array(arena, names.list.count + 1, sizeof **ret_models);
-  *ret_count = 0;
-  for (size_t i = 0; i < names.list.count; i++) {
-    const char *name = names.list.items[i];
+  arena_done(arena);
+  models->list = arena_alloc_array(arena, names->list.count + 1, sizeof *models->list);
+  models->count = 0;
+  for (size_t i = 0; i < names->list.count; i++) {
+    const char *name = names->list.items[i];
     struct error err = {0};
     enum status status = manifest_load(arena_format(arena, "%s/%s", models->folder, name), arena, &manifest, &err);
     if (status == STATUS_OK)
@@ -119,7 +138,7 @@ void models_list(struct models *models, struct arena *arena, struct agent_model 
       report_once(models, &err);
       continue;
     }
-    (*ret_models)[(*ret_count)++] = (struct agent_model){
+    models->list[models->count++] = (struct agent_model){
         .file = arena_copy(arena, name, (size_t)(strrchr(name, '.') - name)),
         .name = manifest.name,
         .version = manifest.version,
@@ -128,6 +147,34 @@ void models_list(struct models *models, struct arena *arena, struct agent_model 
         .framework_version = manifest.framework_version,
     };
   }
+}
+
+static const char *copy(struct arena *arena, const char *text)
+{
+  return text != NULL ? arena_copy(arena, text, strlen(text)) : NULL;
+}
+
+void models_list(struct models *models, struct arena *arena, struct agent_model **ret_models, size_t *ret_count)
+{
+  struct names names = {0};
+  struct buf state = {0};
+  pthread_mutex_lock(&models->lock);
+  list_files(models, arena, &names);
+  put_state(models, &names, &state);
+  if (models->list == NULL || state.length != models->state.length ||
+      (state.length > 0 && memcmp(state.data, models->state.data, state.length) != 0))
+    read_all(models, &names);
+  buf_done(&models->state);
+  models->state = state;
+  *ret_count = models->count;
+  *ret_models = arena_alloc_array(arena, models->count + 1, sizeof **ret_models);
+  for (size_t i = 0; i < models->count; i++) {
+    const struct agent_model *one = &models->list[i];
+    (*ret_models)[i] =
+        (struct agent_model){copy(arena, one->file), copy(arena, one->name),      copy(arena, one->version),
+                             copy(arena, one->task), copy(arena, one->framework), copy(arena, one->framework_version)};
+  }
+  pthread_mutex_unlock(&models->lock);
   vector_done(&names.list);
 }
 

@@ -4,7 +4,7 @@
 #include "base/base64.h"
 #include "base/hex.h"
 #include "history/site/site.h"
-#include "manifests/model_files.h"
+#include "assets/checksum.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -316,6 +316,6 @@ const struct verb verb_evaluate = {
     .options = options,
     .is_reader = true,
     .examples = examples,
-    .see_also = "profile, analyze, compare",
+    .see_also = "profile, analyze, compare, agent",
     .run = run,
 };

@@ -37,7 +37,7 @@ class DispatchTest(unittest.TestCase):
         self.addCleanup(self.wait_for_nobody)
 
     def command(self, *arguments, data="set"):
-        return [XSP, "evaluate", *(() if "net" in str(arguments[:1]) else ("net",)), *map(str, arguments), "--data", data, "--registry", self.registry.url,
+        return [XSP.resolve(), "evaluate", *(() if "net" in str(arguments[:1]) else ("net",)), *map(str, arguments), "--data", data, "--registry", self.registry.url,
                 "--json", "-f"]
 
     def evaluate(self, *arguments, status=0, **more):
