@@ -35,17 +35,24 @@ struct running {
 };
 
 // ---- inferences ------------------------------------------------------------------------------------------------------
-static void take_score(void *context, size_t item, size_t place, float score)
+static void take_score(struct evaluation_item *item, char *const *fields)
+{
+  if (item->count < PROTOCOL_SCORES) {
+    item->best[item->count].place = strtoul(fields[2], NULL, 10);
+    item->best[item->count++].score = strtof(fields[3], NULL);
+  }
+}
+
+static bool take_found(void *context, char *const *fields, size_t count)
 {
   struct running *running = context;
-  size_t at = running->first + item;
+  bool is_score = count == 4 && strcmp(fields[0], "score") == 0;
+  size_t at = count > 1 ? running->first + strtoul(fields[1], NULL, 10) : running->item_count;
   if (!running->is_kept || at >= running->item_count) // items that fill up the last batch
-    return;
-  struct evaluation_item *kept = &running->result->items[at];
-  if (kept->count < PROTOCOL_SCORES) {
-    kept->best[kept->count].place = place;
-    kept->best[kept->count++].score = score;
-  }
+    return true;
+  if (is_score)
+    take_score(&running->result->items[at], fields);
+  return is_score || predictions_take(&running->result->predictions, at, fields, count);
 }
 
 static enum status take_outputs(struct running *running, size_t first, struct error *err)
@@ -66,16 +73,20 @@ static enum status take_outputs(struct running *running, size_t first, struct er
 static enum status infer(struct running *running, size_t first, enum runner_inference kind, struct error *err)
 {
   const struct evaluation_options *options = running->options;
-  const char **paths = memory_new((size_t)options->batch, sizeof *paths);
+  struct arena arena = {0};
+  const char **paths = arena_alloc_array(&arena, (size_t)options->batch, sizeof *paths);
+  const char **labels = arena_alloc_array(&arena, (size_t)options->batch, sizeof *labels);
   for (size_t i = 0; i < (size_t)options->batch; i++) {
-    size_t at = first + i < running->item_count ? first + i : running->item_count - 1;
-    paths[i] = options->set->items[at].path;
+    const struct data_item *item =
+        &options->set->items[first + i < running->item_count ? first + i : running->item_count - 1];
+    paths[i] = item->path;
+    labels[i] = running->model->kind == OUTPUT_MASK ? data_label_path(options->set, item, &arena) : NULL;
   }
   running->first = first;
   running->is_kept = kind == INFERENCE_COUNTED;
-  enum status status = runner_infer(&running->lane.runner, paths, (size_t)options->batch, kind, running->model->output,
-                                    take_score, running, err);
-  free(paths);
+  enum status status = runner_infer(&running->lane.runner, paths, labels, (size_t)options->batch, kind,
+                                    running->model->output, take_found, running, err);
+  arena_done(&arena);
   XSP_TRY(status);
   if (running->is_kept)
     XSP_TRY(take_outputs(running, first, err));
@@ -140,7 +151,7 @@ static enum status end(struct running *running, struct error *err)
   return store_add_run(running->store, &running->run, err);
 }
 
-static void count(struct running *running)
+static void count_scores(struct running *running)
 {
   struct evaluation_result *result = running->result;
   const struct data_set *set = running->options->set;
@@ -179,6 +190,26 @@ static enum status measure_scenarios(struct running *running, struct error *err)
         scenario_measure(&lane, &options->scenarios[i], &running->next_run_id, &running->result->scenarios[i], err));
   }
   return STATUS_OK;
+}
+
+static void count(struct running *running)
+{
+  const struct evaluation_model *model = running->model;
+  const struct data_set *set = running->options->set;
+  struct evaluation_result *result = running->result;
+  struct arena *arena = &running->evaluation->arena;
+  size_t items = result->item_count;
+  if (model->kind == OUTPUT_BOXES)
+    accuracy_of_boxes(&result->predictions, set, items, arena, &result->accuracy);
+  else if (model->kind == OUTPUT_MASK)
+    accuracy_of_masks(&result->predictions, set, items, arena, &result->accuracy);
+  else if (model->kind == OUTPUT_TEXT)
+    accuracy_of_texts(&result->predictions, set, items, model->labels, model->label_count, model->separator, arena,
+                      &result->accuracy);
+  else
+    count_scores(running);
+  if (model->kind > OUTPUT_SCORES)
+    result->labelled = result->accuracy.labelled;
 }
 
 static enum status evaluate_model(struct running *running, size_t number, struct error *err)
@@ -288,7 +319,7 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
   *ret_evaluation = (struct evaluation){0};
   running.next_run_id = (int64_t)options->model_count + 1;
   running.outputs.is_kept = options->keep_outputs;
-  running.outputs.is_compared = options->model_count > 1;
+  running.outputs.is_compared = evaluation_compares(options);
   running.item_count = options->limit > 0 && options->limit < all ? options->limit : all;
   size_t batches = (running.item_count + (size_t)options->batch - 1) / (size_t)options->batch;
   running.progress =
@@ -311,9 +342,11 @@ void evaluation_done(struct evaluation *evaluation)
   store_close(evaluation->store);
   for (size_t i = 0; i < EVALUATION_MODELS_MOST; i++) {
     free(evaluation->results[i].items);
+    predictions_done(&evaluation->results[i].predictions);
     free(evaluation->results[i].latencies_ms);
     for (size_t k = 0; k < SCENARIO_KINDS; k++)
       free(evaluation->results[i].scenarios[k].latencies_ms);
   }
+  arena_done(&evaluation->arena);
   *evaluation = (struct evaluation){0};
 }

@@ -4,19 +4,23 @@
 #ifndef XSP_EXPERIMENT_EVALUATION_H
 #define XSP_EXPERIMENT_EVALUATION_H
 
+#include "experiment/accuracy/accuracy.h"
 #include "experiment/data_set.h"
 #include "experiment/model_experiment.h"
 #include "experiment/outputs.h"
 #include "experiment/scenario.h"
 #include "format/protocol.h"
+#include "processing/processing.h"
 #include "table/builder.h"
 
 #define EVALUATION_MODELS_MOST 64
 
 struct evaluation_model {
   struct profile_options profile; // runner, the only variant, name, command, workload, levels: sets[0]
-  const char *output;             // with the scores; "": the only one
-  const char *const *labels;      // names of the classes; NULL: none
+  enum output_kind kind;          // of what is evaluated
+  const char *output;             // OUTPUT_SCORES: which one; "": the only one
+  const char *const *labels;      // names of the classes, or the tokens' texts; NULL: none
+  const char *separator;          // OUTPUT_TEXT: between tokens
   size_t label_count;
 };
 struct evaluation_options {
@@ -49,6 +53,8 @@ struct evaluation_result { // of a model
   enum data_resolution resolution;
   struct evaluation_item *items; // as many as are evaluated of the set; owned
   size_t item_count;
+  struct predictions predictions;            // unless OUTPUT_SCORES
+  struct accuracy accuracy;                  // the same; in evaluation.arena
   size_t labelled, first_right, among_right; // items with a known class; those whose best, one of whose best is right
   double *latencies_ms;                      // of inferences that are no warm-up; owned
   size_t latency_count;
@@ -57,6 +63,7 @@ struct evaluation_result { // of a model
   struct scenario_result scenarios[SCENARIO_KINDS]; // as the options have them
 };
 struct evaluation {
+  struct arena arena;
   struct store *store; // finished, open for reading; owned
   struct evaluation_result results[EVALUATION_MODELS_MOST];
   bool was_interrupted;
@@ -68,6 +75,8 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
 void evaluation_done(struct evaluation *evaluation);
 
 // evaluation_figures.c
+// Outputs of several models are compared; but not boxes, of which a picture may have any number.
+bool evaluation_compares(const struct evaluation_options *options);
 // Puts the figures of a model into the current row. Table `evaluation` of the file gets each of them under its key, so that a figure
 // is one line here.
 void evaluation_put_figures(struct table_builder *table, const struct evaluation_options *options,

@@ -35,6 +35,57 @@ static double agreement_pct(const struct evaluation_result *first, const struct 
   return percent(same, both);
 }
 
+static bool has_kind(const struct evaluation_options *options, enum output_kind kind)
+{
+  bool found = false;
+  for (size_t i = 0; i < options->model_count; i++)
+    found |= options->models[i].kind == kind;
+  return found;
+}
+
+bool evaluation_compares(const struct evaluation_options *options)
+{
+  return options->model_count > 1 && !has_kind(options, OUTPUT_BOXES);
+}
+
+static void put_part(struct table_builder *table, const char *key, const char *label, double part)
+{
+  table_put(table, key, "%", label, cell_real(100 * part));
+}
+
+// Columns of the kinds of outputs that there are.
+static void put_accuracy(struct table_builder *table, const struct evaluation_options *options,
+                         const struct evaluation *evaluation, size_t number)
+{
+  const struct evaluation_result *result = &evaluation->results[number], *first = &evaluation->results[0];
+  struct accuracy accuracy = result->accuracy;
+  enum output_kind kind = options->models[number].kind;
+  bool are_both_scores = number > 0 && kind == OUTPUT_SCORES && options->models[0].kind == OUTPUT_SCORES;
+  if (kind == OUTPUT_SCORES || result->item_count == 0)
+    accuracy = (struct accuracy){
+        .ap = NAN, .ap_at_50 = NAN, .ap_at_75 = NAN, .iou = NAN, .pixels = NAN, .exact = NAN, .character_errors = NAN};
+  if (has_kind(options, OUTPUT_SCORES)) {
+    size_t labelled = kind == OUTPUT_SCORES ? result->labelled : 0;
+    table_put(table, "top1_pct", "%", "top 1", cell_real(percent(result->first_right, labelled)));
+    table_put(table, "top5_pct", "%", "top 5", cell_real(percent(result->among_right, labelled)));
+    table_put_optional(table, "agreement_pct", "%", "agrees",
+                       cell_real(are_both_scores ? agreement_pct(first, result) : NAN));
+  }
+  if (has_kind(options, OUTPUT_BOXES)) {
+    put_part(table, "map_pct", "mAP", accuracy.ap);
+    put_part(table, "ap50_pct", "AP50", accuracy.ap_at_50);
+    put_part(table, "ap75_pct", "AP75", accuracy.ap_at_75);
+  }
+  if (has_kind(options, OUTPUT_MASK)) {
+    put_part(table, "miou_pct", "mIoU", accuracy.iou);
+    put_part(table, "pixel_pct", "pixels", accuracy.pixels);
+  }
+  if (has_kind(options, OUTPUT_TEXT)) {
+    put_part(table, "exact_pct", "exact", accuracy.exact);
+    put_part(table, "cer_pct", "CER", accuracy.character_errors);
+  }
+}
+
 void evaluation_put_figures(struct table_builder *table, const struct evaluation_options *options,
                             const struct evaluation *evaluation, size_t number)
 {
@@ -44,10 +95,7 @@ void evaluation_put_figures(struct table_builder *table, const struct evaluation
   double latency_ms = statistic_of(latencies_ms, count, "mean", table->arena);
   table_put(table, "inputs", "", "inputs", cell_int((int64_t)result->item_count));
   table_put(table, "labelled", "", "labelled", cell_int((int64_t)result->labelled));
-  table_put(table, "top1_pct", "%", "top 1", cell_real(percent(result->first_right, result->labelled)));
-  table_put(table, "top5_pct", "%", "top 5", cell_real(percent(result->among_right, result->labelled)));
-  table_put_optional(table, "agreement_pct", "%", "agrees",
-                     cell_real(number > 0 ? agreement_pct(&evaluation->results[0], result) : NAN));
+  put_accuracy(table, options, evaluation, number);
   table_put(table, "latency_ms", "ms", "latency", cell_real(latency_ms));
   table_put(table, "p90_ms", "ms", "p90", cell_real(statistic_of(latencies_ms, count, "p90", table->arena)));
   table_put(table, "p99_ms", "ms", "p99", cell_real(statistic_of(latencies_ms, count, "p99", table->arena)));
@@ -111,6 +159,12 @@ static const char *data_checksum(const struct data_set *set, size_t count, struc
       snprintf(size, sizeof size, "%jd", (intmax_t)facts.st_size);
     hash = add_text(hash, strncmp(item->path, set->path, prefix) == 0 ? item->path + prefix : item->path);
     hash = add_text(add_text(hash, item->label != NULL ? item->label : ""), size);
+  }
+  for (size_t i = 0; i < set->box_count && set->boxes[i].item < count; i++) {
+    const struct data_box *box = &set->boxes[i];
+    hash = add_text(hash, arena_format(arena, "%zu %s %.17g %.17g %.17g %.17g %d", box->item,
+                                       set->categories[box->category].name, box->left, box->top, box->width,
+                                       box->height, box->is_crowd));
   }
   return arena_format(arena, "%016" PRIx64, hash);
 }

@@ -51,11 +51,6 @@ static void add_port(void *context, const char *kind, const char *name, enum ten
     *vector_add(&visit->model->outputs.items) = (struct kept_tensor){.name = kept};
 }
 
-static void ignore_score(void *context, size_t item, size_t place, float score)
-{
-  (void)context, (void)item, (void)place, (void)score;
-}
-
 // Opens the model, makes the inference and asks what there is to read.
 static enum status infer(struct search *search, size_t number, bool with_layers, struct error *err)
 {
@@ -69,8 +64,7 @@ static enum status infer(struct search *search, size_t number, bool with_layers,
   XSP_TRY(runner_start(&model->runner, &runner, levels, "", NULL, err));
   XSP_TRY(runner_wait_ready(&model->runner, err));
   search->found->found[number] = model->runner.found;
-  XSP_TRY(
-      runner_infer(&model->runner, options->paths, options->count, INFERENCE_COUNTED, NULL, ignore_score, NULL, err));
+  XSP_TRY(runner_infer(&model->runner, options->paths, NULL, options->count, INFERENCE_COUNTED, NULL, NULL, NULL, err));
   vector_done(&model->layers);
   return runner_describe(&model->runner, add_port, &visit, err);
 }

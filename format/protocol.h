@@ -12,9 +12,12 @@
 //   xsp:    predict BATCH WARMUP(0|1|cold)                        one inference under one model span
 //   runner: done                                                  answers predict, prepare and flush
 //   xsp:    prepare BATCH                                         makes and fills the inputs, outside any prediction
-//   xsp:    picture PATH                                          a picture of the coming inference
+//   xsp:    picture PATH [LABEL]                                  a picture of the coming inference; LABEL: a picture with the class of each pixel
 //   xsp:    infer WARMUP(0|1) [OUTPUT]                             predict, whose input is made of the pictures
 //   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done. Without OUTPUT none
+//   runner: box ITEM PLACE SCORE LEFT TOP RIGHT BOTTOM            instead, where OUTPUT is of boxes: best first, in pixels of the picture
+//   runner: pixels ITEM LABEL FOUND COUNT                         of a mask: how many have these classes; LABEL "-": of the output, whatever the label
+//   runner: token ITEM NUMBER                                     of a text, in order
 //   xsp:    load                                                  the pictures are prepared and kept
 //   xsp:    query WARMUP(0|1) ARRIVAL FIRST COUNT                 predict, whose input is COUNT kept ones from FIRST on, at ARRIVAL, in ns
 //           of CLOCK_MONOTONIC (0: at once); the model span gets the tag wait_ns, from ARRIVAL to its start

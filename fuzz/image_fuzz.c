@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the decoders of pictures; the first byte chooses the channels. A picture that is decoded has all its pixels.
+// Fuzzes the decoders of pictures; the first byte chooses the channels, or numbers of classes. A picture that is decoded has all its pixels.
 #include "processing/image.h"
 
 #include <stdlib.h>
@@ -11,8 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct image image;
   if (size == 0)
     return 0;
-  enum image_color color = (enum image_color)(data[0] % 3);
-  if (image_decode(data + 1, size - 1, color, "fuzz", &image, NULL) != STATUS_OK) {
+  bool is_classes = data[0] % 4 == 3;
+  enum image_color color = is_classes ? IMAGE_GRAY : (enum image_color)(data[0] % 4);
+  if ((is_classes ? image_decode_classes(data + 1, size - 1, "fuzz", &image, NULL)
+                  : image_decode(data + 1, size - 1, color, "fuzz", &image, NULL)) != STATUS_OK) {
     if (image.pixels != NULL)
       abort();
     return 0;

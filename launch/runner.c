@@ -253,16 +253,19 @@ enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inf
   return ask(runner, (const char *const[]){"predict", number, kinds[kind]}, 3, err);
 }
 
-static enum status send_pictures(struct runner *runner, const char *const *paths, size_t count, struct error *err)
+static enum status send_pictures(struct runner *runner, const char *const *paths, const char *const *labels,
+                                 size_t count, struct error *err)
 {
-  for (size_t i = 0; i < count; i++)
-    XSP_TRY(ask(runner, (const char *const[]){"picture", paths[i]}, 2, err));
+  for (size_t i = 0; i < count; i++) {
+    const char *request[] = {"picture", paths[i], labels != NULL ? labels[i] : NULL};
+    XSP_TRY(ask(runner, request, request[2] != NULL ? 3 : 2, err));
+  }
   return STATUS_OK;
 }
 
 enum status runner_load(struct runner *runner, const char *const *paths, size_t count, struct error *err)
 {
-  XSP_TRY(send_pictures(runner, paths, count, err));
+  XSP_TRY(send_pictures(runner, paths, NULL, count, err));
   return ask(runner, (const char *const[]){"load"}, 1, err);
 }
 
@@ -277,10 +280,11 @@ enum status runner_query(struct runner *runner, size_t first, size_t count, uint
              err);
 }
 
-enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
-                         const char *output, runner_score_fn visit, void *context, struct error *err)
+enum status runner_infer(struct runner *runner, const char *const *paths, const char *const *labels, size_t count,
+                         enum runner_inference kind, const char *output, runner_found_fn visit, void *context,
+                         struct error *err)
 {
-  XSP_TRY(send_pictures(runner, paths, count, err));
+  XSP_TRY(send_pictures(runner, paths, labels, count, err));
   const char *request[] = {"infer", kind == INFERENCE_WARMUP ? "1" : "0", output};
   XSP_TRY(send_request(runner, request, output != NULL ? 3 : 2, err));
   for (;;) {
@@ -290,9 +294,8 @@ enum status runner_infer(struct runner *runner, const char *const *paths, size_t
     XSP_TRY(read_answer(runner, answer, fields, &field_count, err));
     if (strcmp(fields[0], "done") == 0)
       return STATUS_OK;
-    if (field_count != 4 || strcmp(fields[0], "score") != 0)
+    if (output == NULL || !visit(context, fields, field_count))
       return something_else(runner, fields[0], "infer", err);
-    visit(context, strtoul(fields[1], NULL, 10), strtoul(fields[2], NULL, 10), strtof(fields[3], NULL));
   }
 }
 

@@ -71,11 +71,13 @@ enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHE
 enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
 enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind,
                            struct error *err) MUST_CHECK;
-// One inference of pictures. `output`: with the scores; "": the only one; NULL: none has any, and `visit` is not called.
-// `visit` gets the best classes of each: its number, the class's place among the scores, the score.
-typedef void (*runner_score_fn)(void *context, size_t item, size_t place, float score);
-enum status runner_infer(struct runner *runner, const char *const *paths, size_t count, enum runner_inference kind,
-                         const char *output, runner_score_fn visit, void *context, struct error *err) MUST_CHECK;
+// One inference of pictures. `output`: with the scores; "": the only one; NULL: none is read, and `visit` is not called.
+// `labels`: for each a picture with the class of each pixel, or NULL; may be NULL. `visit` gets the fields of each line of what was found, as
+// format/protocol.h has them; false: it knows none such.
+typedef bool (*runner_found_fn)(void *context, char *const *fields, size_t count);
+enum status runner_infer(struct runner *runner, const char *const *paths, const char *const *labels, size_t count,
+                         enum runner_inference kind, const char *output, runner_found_fn visit, void *context,
+                         struct error *err) MUST_CHECK;
 struct runner_tensor {
   enum tensor_type type;
   unsigned rank;

@@ -32,12 +32,13 @@ void expectation_format(const struct expectation *expectation, struct buf *out)
   snprintf(fill, sizeof fill, "%d", (int)expectation->fill.kind);
   snprintf(low, sizeof low, "%.17g", expectation->fill.low);
   snprintf(high, sizeof high, "%.17g", expectation->fill.high);
-  struct buf picture = {0};
-  buf_text(&picture, "-");
-  if (expectation->is_image) {
-    buf_clear(&picture);
-    picture_format(&expectation->picture, &picture);
-  }
+  struct buf modality = {0};
+  if (expectation->is_image)
+    picture_format(&expectation->picture, &modality);
+  else if (expectation->is_output)
+    output_form_format(&expectation->form, &modality);
+  else
+    buf_text(&modality, "-");
   const char *fields[] = {expectation->is_output ? "output" : "input",
                           expectation->where,
                           expectation->info.name,
@@ -46,9 +47,9 @@ void expectation_format(const struct expectation *expectation, struct buf *out)
                           fill,
                           low,
                           high,
-                          picture.data};
+                          modality.data};
   protocol_format(out, fields, sizeof fields / sizeof fields[0]);
-  buf_done(&picture);
+  buf_done(&modality);
   if (out->length > 0) // its newline
     out->data[--out->length] = 0;
 }
@@ -84,9 +85,10 @@ bool expectation_parse(const char *text, struct arena *arena, struct expectation
       .info = {.name = fields[2], .type = (enum tensor_type)type},
       .has_shape = strcmp(fields[4], "-") != 0,
       .fill = {(enum fill_kind)fill, strtod(fields[6], NULL), strtod(fields[7], NULL)},
-      .is_image = strcmp(fields[8], "-") != 0,
+      .is_image = strcmp(fields[0], "input") == 0 && strcmp(fields[8], "-") != 0,
   };
-  if (ret_expectation->is_image && !picture_parse(fields[8], &ret_expectation->picture))
+  if ((ret_expectation->is_image && !picture_parse(fields[8], &ret_expectation->picture)) ||
+      (ret_expectation->is_output && !output_form_parse(fields[8], &ret_expectation->form)))
     return false;
   return !ret_expectation->has_shape || parse_shape(fields[4], &ret_expectation->info);
 }

@@ -27,6 +27,7 @@ struct expectation {
   struct fill_rule fill;
   bool is_image; // its values are made of pictures, where there are some
   struct picture picture;
+  struct output_form form; // of an output
 };
 
 #define EXPECTATION_SHAPE_SIZE 512

@@ -25,8 +25,8 @@ struct manifest_tensor {
   unsigned line;           // of its entry
   const char *fill_text;   // for people: "zeros"; NULL: by type and name
   const char *fill_file;   // as written; NULL: the values are made
-  bool is_scores;          // an output: scores of classes
-  const char *labels_file; // of is_scores, as written: a line for each class; NULL: they have no names
+  const char *labels_file; // of an output, as written: a line for each class or token; NULL: they have no names
+  const char *separator;   // of a text: between its tokens
   unsigned channels;       // of a picture, and how many values are listed: 0: one for all
   size_t mean_count, scale_count;
 };

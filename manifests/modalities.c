@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs that are pictures and outputs that are scores of classes, in a manifest's format: entries of `inputs` with `type: image`, of
-// `outputs` with `type: feature`, both with `parameters`. For tensors.c.
+// Inputs that are pictures in a manifest's format: entries of `inputs` with `type: image`. For tensors.c.
 #include "manifests/modalities.h"
 
 #include <string.h>
@@ -55,13 +54,23 @@ static enum status read_resize(const struct fields *fields, const struct field *
 {
   struct picture *picture = picture_of(target);
   picture->resize_width = picture->resize_height = picture->shorter_side = 0;
+  picture->is_letterbox = node->kind == NODE_TEXT && strcmp(node->text, "letterbox") == 0;
+  if (picture->is_letterbox || (node->kind == NODE_TEXT && strcmp(node->text, "none") == 0))
+    return STATUS_OK;
   if (node->kind != NODE_LIST)
-    return node->kind == NODE_TEXT && strcmp(node->text, "none") == 0
-               ? STATUS_OK
-               : read_side(fields, node, "resize, which keeps the aspect,", &picture->shorter_side);
+    return read_side(fields, node, "resize, which keeps the aspect,", &picture->shorter_side);
   XSP_TRY(read_list(fields, field, node, 2));
   XSP_TRY(read_side(fields, node->first, "a height", &picture->resize_height));
   return read_side(fields, node->first->next, "a width", &picture->resize_width);
+}
+
+static enum status read_pad(const struct fields *fields, const struct field *field, const struct document_node *node,
+                            void *target)
+{
+  int64_t pad = 0;
+  XSP_TRY(fields_integer(fields, node, field->key, 0, UINT8_MAX, &pad));
+  picture_of(target)->pad = (uint8_t)pad;
+  return STATUS_OK;
 }
 
 static enum status read_words(const struct fields *fields, const struct field *field, const struct document_node *node,
@@ -127,7 +136,8 @@ static const struct field picture_keys[] = {
     {"mean", false, read_per_channel, 0, NULL, "[123.675, 116.28, 103.53]"},
     {"scale", false, read_per_channel, 0, NULL, "[58.395, 57.12, 57.375]"},
     {"element_type", false, read_element_type, 0, NULL, "float32"},
-    {"resize", false, read_resize, 0, NULL, "256, [256, 256], or none"},
+    {"resize", false, read_resize, 0, NULL, "256, [256, 256], letterbox or none"},
+    {"pad", false, read_pad, 0, NULL, "114"},
     {"filter", false, read_words, 0, NULL, "bilinear"},
     {0},
 };
@@ -188,13 +198,16 @@ static enum status read_picture(const struct fields *fields, const struct field 
 {
   struct manifest_tensor *tensor = target;
   struct picture *picture = picture_of(target);
-  bool is_resized = false, has_color = false;
+  bool is_resized = false, has_color = false, has_pad = false;
   *picture = (struct picture){.filter = IMAGE_BILINEAR, .tensor.scale = {1, 1, 1}};
   XSP_TRY(fields_read(fields, picture_keys, node, field->key, target));
   for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
     is_resized |= strcmp(entry->key, "resize") == 0;
     has_color |= strcmp(entry->key, "color_mode") == 0;
+    has_pad |= strcmp(entry->key, "pad") == 0;
   }
+  if (has_pad && !is_resized)
+    return fields_wrong(fields, node, "resize: letterbox", "pad has no effect: the picture fills the input");
   if (!has_color && tensor->channels == 1)
     picture->color = IMAGE_GRAY;
   if (!is_resized) { // stretched
@@ -207,57 +220,28 @@ static enum status read_picture(const struct fields *fields, const struct field 
   return STATUS_OK;
 }
 
-// ---- parameters of scores --------------------------------------------------------------------------------------------
-// A path, or an address: one of both keys.
-static enum status read_labels(const struct fields *fields, const struct field *field, const struct document_node *node,
-                               void *target)
-{
-  if (((struct manifest_tensor *)target)->labels_file != NULL)
-    return fields_wrong(fields, node, "one of them", "labels and url name the same file");
-  return field_text(fields, field, node, target);
-}
-
-static const struct field feature_parameters[] = {
-    {"labels", false, read_labels, offsetof(struct manifest_tensor, labels_file), NULL, "labels.txt"},
-    {"url", false, read_labels, offsetof(struct manifest_tensor, labels_file), NULL, "https://example.org/labels.txt"},
-    {0},
-};
-
-static enum status read_feature(const struct fields *fields, const struct field *field,
-                                const struct document_node *node, void *target)
-{
-  ((struct manifest_tensor *)target)->is_scores = true;
-  return fields_read(fields, feature_parameters, node, field->key, target);
-}
-
 // ---- entries ---------------------------------------------------------------------------------------------------------
-static enum status read_modality(const struct fields *fields, const struct field *field,
-                                 const struct document_node *node, void *target)
+enum status field_modality(const struct fields *fields, const struct field *field, const struct document_node *node,
+                           void *target)
 {
-  (void)fields, (void)field, (void)node;
-  struct manifest_tensor *tensor = target;
-  tensor->is_scores |= tensor->expectation.is_output;
+  (void)fields, (void)field, (void)node, (void)target;
   return STATUS_OK; // its word chose the table
 }
 
 static const struct field image_keys[] = {
     {"name", false, field_text, offsetof(struct manifest_tensor, expectation.info.name), NULL, "data"},
-    {"type", true, read_modality, 0, NULL, "image"},
+    {"type", true, field_modality, 0, NULL, "image"},
     {"parameters", true, read_picture, 0, NULL, "{dimensions: [3, 224, 224]}"},
     {0},
 };
-static const struct field feature_keys[] = {
-    {"name", false, field_text, offsetof(struct manifest_tensor, expectation.info.name), NULL, "probabilities"},
-    {"type", true, read_modality, 0, NULL, "feature"},
-    {"parameters", false, read_feature, 0, NULL, "{labels: labels.txt}"},
-    {0},
-};
 
-const struct field *modality_keys(const struct document_node *entry, bool is_input)
+const struct field *modality_keys(const struct document_node *entry, bool is_input, struct manifest_tensor *tensor)
 {
   for (const struct document_node *node = entry->first; entry->kind == NODE_MAP && node != NULL; node = node->next)
-    if (strcmp(node->key, "type") == 0 && node->kind == NODE_TEXT &&
-        strcmp(node->text, is_input ? "image" : "feature") == 0)
-      return is_input ? image_keys : feature_keys;
+    if (strcmp(node->key, "type") == 0 && node->kind == NODE_TEXT) {
+      if (!is_input)
+        return output_form_keys(node->text, tensor);
+      return strcmp(node->text, "image") == 0 ? image_keys : NULL;
+    }
   return NULL;
 }

@@ -5,8 +5,13 @@
 
 #include "manifests/fields.h"
 
-// The keys of an entry with `type: image` or `type: feature`; NULL: it is a plain tensor. Their target is a struct manifest_tensor.
-const struct field *modality_keys(const struct document_node *entry, bool is_input);
+// The keys of an entry with `type: image`, or of an output that is no plain tensor; NULL: it is one. Their target is a struct
+// manifest_tensor; of an output `tensor` gets its kind.
+const struct field *modality_keys(const struct document_node *entry, bool is_input, struct manifest_tensor *tensor);
+// Of an output with this `type` (output_forms.c), which has become `tensor`'s kind, with the parameters' defaults; NULL: it is none of
+// these.
+const struct field *output_form_keys(const char *type, struct manifest_tensor *tensor);
+field_read_fn field_modality; // for their key `type`
 
 // After all keys: the type of an input of pictures that has none, and whether its parameters are possible. `at` is the line of the
 // manifest's own element_type.

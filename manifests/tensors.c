@@ -148,7 +148,8 @@ enum status field_tensors(const struct fields *fields, const struct field *field
     tensor->expectation.is_output = !is_input;
     tensor->expectation.where = arena_copy(fields->arena, where, strlen(where));
     tensor->expectation.info.name = "";
-    const struct field *keys = modality_keys(entry, is_input), *plain_keys = is_input ? input_keys : output_keys;
+    const struct field *keys = modality_keys(entry, is_input, tensor),
+                       *plain_keys = is_input ? input_keys : output_keys;
     XSP_TRY(fields_read(fields, keys != NULL ? keys : plain_keys, entry, is_input ? "an input" : "an output", tensor));
     const char *name = tensor->expectation.info.name;
     if (name[0] == 0 && node->count > 1)

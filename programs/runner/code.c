@@ -227,6 +227,17 @@ enum status code_before(struct code *code, const char *const *files, size_t file
   return status;
 }
 
+static unsigned read_shape(const char *text, int64_t shape[TENSOR_MAXIMUM_RANK])
+{
+  unsigned rank = 0;
+  for (char *end = NULL; rank < TENSOR_MAXIMUM_RANK; text = end, rank++) {
+    shape[rank] = strtoll(text, &end, 10);
+    if (end == text)
+      break;
+  }
+  return rank;
+}
+
 enum status code_after(struct code *code, const char *const *files, size_t file_count, struct tensor *output,
                        struct error *err)
 {
@@ -245,6 +256,7 @@ enum status code_after(struct code *code, const char *const *files, size_t file_
       status = error_set_errno(err, STATUS_SYSTEM, WHAT, "postprocess", NULL);
     output->data = code->scores;
     output->size_bytes = (size_t)bytes;
+    code->rank = read_shape(shape, output->shape);
   }
   xsp_span_finish(&span);
   return status;

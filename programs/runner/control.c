@@ -7,21 +7,42 @@
 #include <string.h>
 #include <sys/socket.h>
 
-bool control_send(int fd, const char *const *fields, size_t count)
+#define LINES_BYTES_MOST ((size_t)1 << 20)
+
+static bool send_all(int fd, const char *bytes, size_t length)
 {
-  struct buf line;
-  buf_init(&line, PROTOCOL_LINE_MAXIMUM);
-  protocol_format(&line, fields, count);
-  bool sent = !line.failed;
-  for (size_t done = 0; sent && done < line.length;) {
-    ssize_t more = send(fd, line.data + done, line.length - done, MSG_NOSIGNAL);
+  bool sent = true;
+  for (size_t done = 0; sent && done < length;) {
+    ssize_t more = send(fd, bytes + done, length - done, MSG_NOSIGNAL);
     if (more < 0 && errno == EINTR)
       continue;
     sent = more > 0;
     done += sent ? (size_t)more : 0;
   }
+  return sent;
+}
+
+bool control_send(int fd, const char *const *fields, size_t count)
+{
+  struct buf line;
+  buf_init(&line, PROTOCOL_LINE_MAXIMUM);
+  protocol_format(&line, fields, count);
+  bool sent = !line.failed && send_all(fd, line.data, line.length);
   buf_done(&line);
   return sent;
+}
+
+void control_add(struct buf *lines, int fd, const char *const *fields, size_t count)
+{
+  protocol_format(lines, fields, count);
+  if (lines->length > LINES_BYTES_MOST)
+    control_flush(lines, fd);
+}
+
+void control_flush(struct buf *lines, int fd)
+{
+  (void)send_all(fd, lines->data, lines->length);
+  buf_clear(lines);
 }
 
 void control_send_error(int fd, const struct error *err)

@@ -10,6 +10,10 @@
 #include <stddef.h>
 
 bool control_send(int fd, const char *const *fields, size_t count); // false: the socket is closed
+// The same, later: adds the line to `lines`, which is sent and emptied when it is long, and by control_flush. A socket that is closed shows
+// at the next control_read.
+void control_add(struct buf *lines, int fd, const char *const *fields, size_t count);
+void control_flush(struct buf *lines, int fd);
 void control_send_error(int fd, const struct error *err);
 
 struct control_reader {

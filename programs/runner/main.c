@@ -13,6 +13,7 @@
 #include "programs/runner/outputs.h"
 #include "programs/runner/pictures.h"
 #include "programs/runner/process.h"
+#include "programs/runner/results.h"
 #include "programs/runner/samples.h"
 #include <xsp/tracer.h>
 
@@ -246,7 +247,7 @@ static enum status refresh(struct runner *runner, struct error *err)
                                             : STATUS_OK;
 }
 
-// An inference whose input is made of the pictures, and the best classes in `output`; NULL: none.
+// An inference whose input is made of the pictures, and what is found in `output`; NULL: nothing.
 static enum status infer(struct runner *runner, const char *kind, const char *output, struct error *err)
 {
   int64_t batch = (int64_t)runner->pictures.paths.count;
@@ -261,8 +262,8 @@ static enum status infer(struct runner *runner, const char *kind, const char *ou
   XSP_TRY(refresh(runner, err));
   XSP_TRY(predict(runner, batch, kind, err));
   if (output != NULL)
-    XSP_TRY(scores_send(runner->predictor, &runner->model, output, &runner->pictures, &runner->code,
-                        runner->arguments.control_fd, err));
+    XSP_TRY(results_send(runner->predictor, &runner->model, &runner->arguments, &runner->pictures, &runner->code,
+                         output, err));
   pictures_clear(&runner->pictures);
   xsp_tracers_flush();
   return STATUS_OK;
@@ -333,8 +334,8 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
     xsp_tracers_flush(); // what belongs to this inference is read before the next
     return STATUS_OK;
   }
-  if (count == 2 && strcmp(request, "picture") == 0)
-    return pictures_add(&runner->pictures, fields[1], err);
+  if ((count == 2 || count == 3) && strcmp(request, "picture") == 0)
+    return pictures_add(&runner->pictures, fields[1], count == 3 ? fields[2] : NULL, err);
   if ((count == 2 || count == 3) && strcmp(request, "infer") == 0)
     return infer(runner, fields[1], count == 3 ? fields[2] : NULL, err);
   if (count == 3 && strcmp(request, "read") == 0)

@@ -20,24 +20,28 @@ XSP_SITE_FULL(resize_site, XSP_LEVEL_APPLICATION, "resize", "preprocess", "runne
 XSP_SITE_FULL(crop_site, XSP_LEVEL_APPLICATION, "crop", "preprocess", "runner");
 XSP_SITE_FULL(normalize_site, XSP_LEVEL_APPLICATION, "normalize", "preprocess", "runner");
 
-enum status pictures_add(struct pictures *pictures, const char *path, struct error *err)
+enum status pictures_add(struct pictures *pictures, const char *path, const char *label, struct error *err)
 {
   if (pictures->paths.count == PICTURES_MOST)
     return error_set(err, STATUS_USE, "too many pictures", path, "a smaller --batch", "an inference takes at most %d",
                      PICTURES_MOST);
   *vector_add(&pictures->paths) = memory_text(path);
+  vector_add(&pictures->items)->label = label != NULL ? memory_text(label) : NULL;
   return STATUS_OK;
 }
 
 void pictures_clear(struct pictures *pictures)
 {
-  for (size_t i = 0; i < pictures->paths.count; i++)
+  for (size_t i = 0; i < pictures->paths.count; i++) {
     free(pictures->paths.items[i]);
+    free(pictures->items.items[i].label);
+  }
   vector_done(&pictures->paths);
+  vector_done(&pictures->items);
 }
 
 // ---- one picture -----------------------------------------------------------------------------------------------------
-static enum status read_file(const char *path, struct buf *bytes, struct error *err)
+enum status picture_read_file(const char *path, struct buf *bytes, struct error *err)
 {
   static const char what[] = "cannot read the picture";
   FILE *file = NULL;
@@ -60,7 +64,7 @@ static enum status decode(const char *path, const struct picture *picture, struc
 {
   struct xsp_span span = xsp_span_start(&decode_site);
   struct buf bytes;
-  enum status status = read_file(path, &bytes, err);
+  enum status status = picture_read_file(path, &bytes, err);
   if (status == STATUS_OK)
     status = image_decode(bytes.data, bytes.length, picture->color, path, ret_image, err);
   buf_done(&bytes);
@@ -78,17 +82,19 @@ static void put_values(const struct picture *picture, const struct image *image,
   xsp_span_finish(&span);
 }
 
-static enum status put_picture(const char *path, const struct picture *picture, enum tensor_type type, void *values,
-                               struct error *err)
+static enum status put_picture(const char *path, struct picture_place *ret_place, const struct picture *picture,
+                               enum tensor_type type, void *values, struct error *err)
 {
   struct image image = {0};
   enum status status = decode(path, picture, &image, err);
+  unsigned width = image.width, height = image.height;
   if (status == STATUS_OK) {
     struct xsp_span span = xsp_span_start(&resize_site);
     status = picture_resize(picture, &image, path, err);
     xsp_span_finish(&span);
   }
   if (status == STATUS_OK) {
+    *ret_place = picture_place(picture, width, height, &image);
     struct xsp_span span = xsp_span_start(&crop_site);
     picture_crop(picture, &image);
     xsp_span_finish(&span);
@@ -141,7 +147,7 @@ enum status pictures_input(const struct runner_arguments *arguments, const struc
   return find_tensor(inputs, expectation, count, ret_tensor, &item_bytes, err);
 }
 
-enum status pictures_fill(const struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
+enum status pictures_fill(struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
                           struct inputs *inputs, struct error *err)
 {
   const struct expectation *expectation = NULL;
@@ -153,8 +159,8 @@ enum status pictures_fill(const struct pictures *pictures, const struct runner_a
   struct xsp_span span = xsp_span_start(&preprocess_site);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    status = put_picture(pictures->paths.items[i], &expectation->picture, tensor->info->type,
-                         (char *)tensor->data + i * item_bytes, err);
+    status = put_picture(pictures->paths.items[i], &pictures->items.items[i].place, &expectation->picture,
+                         tensor->info->type, (char *)tensor->data + i * item_bytes, err);
   if (status == STATUS_OK && code->runs_before)
     status = code_before(code, (const char *const *)pictures->paths.items, count, tensor, err);
   xsp_span_finish(&span);

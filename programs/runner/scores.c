@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes with the best scores in an output, sent to xsp. Called by main.c after an inference.
+// The classes with the best scores in an output, sent to xsp. Called by results.c.
 #include "format/protocol.h"
 #include "programs/runner/control.h"
 #include "programs/runner/outputs.h"
-#include "programs/runner/pictures.h"
-#include <xsp/tracer.h>
+#include "programs/runner/results.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-XSP_SITE_FULL(postprocess_site, XSP_LEVEL_APPLICATION, "postprocess", "postprocess", "runner");
 
 static enum status check_output(const struct tensor *output, bool is_made, int64_t batch, size_t *ret_classes,
                                 struct error *err)
@@ -24,7 +20,7 @@ static enum status check_output(const struct tensor *output, bool is_made, int64
   return STATUS_OK;
 }
 
-static void send_best(int fd, size_t item, const float *scores, size_t classes)
+static void send_best(struct buf *lines, int fd, size_t item, const float *scores, size_t classes)
 {
   struct ranked best[PROTOCOL_SCORES];
   size_t count = ranking_top(scores, classes, PROTOCOL_SCORES, best);
@@ -33,25 +29,23 @@ static void send_best(int fd, size_t item, const float *scores, size_t classes)
     snprintf(number, sizeof number, "%zu", item);
     snprintf(place, sizeof place, "%zu", best[i].place);
     snprintf(value, sizeof value, "%.9g", (double)best[i].score);
-    control_send(fd, (const char *const[]){"score", number, place, value}, 4);
+    control_add(lines, fd, (const char *const[]){"score", number, place, value}, 4);
   }
 }
 
 enum status scores_send(const struct predictor *predictor, struct predictor_model *model, const char *name,
-                        const struct pictures *pictures, struct code *code, int fd, struct error *err)
+                        const struct pictures *pictures, struct code *code, int fd, struct buf *lines,
+                        struct error *err)
 {
   size_t number = 0, classes = 0;
   int64_t batch = (int64_t)pictures->paths.count;
   struct tensor output = {0};
   XSP_TRY(output_find(model, name, &number, err));
-  struct xsp_span span = xsp_span_start(&postprocess_site);
-  enum status status = predictor->read_output(model, number, &output, err);
-  if (status == STATUS_OK && code->runs_after)
-    status = code_after(code, (const char *const *)pictures->paths.items, pictures->paths.count, &output, err);
-  if (status == STATUS_OK)
-    status = check_output(&output, code->runs_after, batch, &classes, err);
-  for (int64_t item = 0; item < batch && status == STATUS_OK; item++)
-    send_best(fd, (size_t)item, (const float *)output.data + (size_t)item * classes, classes);
-  xsp_span_finish(&span);
-  return status;
+  XSP_TRY(predictor->read_output(model, number, &output, err));
+  if (code->runs_after)
+    XSP_TRY(code_after(code, (const char *const *)pictures->paths.items, pictures->paths.count, &output, err));
+  XSP_TRY(check_output(&output, code->runs_after, batch, &classes, err));
+  for (int64_t item = 0; item < batch; item++)
+    send_best(lines, fd, (size_t)item, (const float *)output.data + (size_t)item * classes, classes);
+  return STATUS_OK;
 }

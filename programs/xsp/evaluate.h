@@ -7,6 +7,9 @@
 #include "manifests/manifests.h"
 #include "report/report.h"
 
+// Tables with what a model made of each input, and with each class where there is such a one: 1 or 2, in `arena`.
+size_t evaluate_items(const struct evaluation_options *options, const struct evaluation *evaluation, size_t number,
+                      struct arena *arena, struct table *ret_tables);
 // The tables to stdout in `format`: accuracy and times of each model; with_items: what each made of each picture.
 enum status evaluate_print(const struct evaluation_options *options, const struct evaluation *evaluation,
                            bool with_items, enum report_format format, struct error *err) MUST_CHECK;

@@ -21,9 +21,9 @@ static void on_interrupt(int signal_number)
 
 static const struct option_description options[] = {
     {"data", 'd', "SET", NULL, false,
-     "The inputs: a folder with a folder of pictures for each class, or a .csv file with a picture's file and its "
-     "label on "
-     "each line. Required."},
+     "The inputs: a folder with a folder of pictures for each class, a .csv file with a picture's file and its label "
+     "on "
+     "each line, or a .json file of boxes as COCO has it. Required."},
     {"batch", 'b', "N", "1", false, "Pictures of an inference."},
     {"limit", 0, "N", "0", false, "Only the first N pictures; 0: all."},
     {"warmup", 0, "N", "1", false, "Inferences before, which do not count."},
@@ -40,7 +40,7 @@ static const struct option_description options[] = {
      "Pictures that scenarios choose from; they are prepared before and kept in memory."},
     {"levels", 'l', "SET", "M", false,
      "What to record, such as M or M/L. Layers slow a model down, so its latency is that of M."},
-    {"items", 0, NULL, NULL, false, "Also a table with each picture, its label and the best classes."},
+    {"items", 0, NULL, NULL, false, "Also tables with what was found in each picture, and with each class."},
     {"keep-outputs", 0, NULL, NULL, false, "Keep the values of each picture's output in the file (table output)."},
     {"first-difference", 0, NULL, NULL, false,
      "Instead: find the first layer at which two models part, on the first --batch pictures."},
@@ -69,18 +69,28 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp evaluate models/digits_onnxruntime.yml --data digits/", "how often it is right, and how long it takes"},
     {"xsp evaluate rgb.yml bgr.yml --data pictures.csv --items", "two ways to prepare pictures, side by side"},
+    {"xsp evaluate yolo.yml --data val/instances.json", "mean average precision of boxes, as COCO defines it"},
     {"xsp evaluate rgb.yml bgr.yml --data pictures.csv --first-difference", "at which layer two models part"},
     {"xsp evaluate net --data digits --registry http://etcd:2379 --on 'gpus>=1' --all", "on all machines with a GPU"},
     {0},
 };
 
 // ---- a model ---------------------------------------------------------------------------------------------------------
-static const struct manifest_tensor *scores_of(const struct manifest *manifest)
+// The output that is evaluated; NULL: the only one, which has scores.
+static enum status find_output(const struct manifest *manifest, const struct manifest_tensor **ret_output,
+                               struct error *err)
 {
-  for (size_t i = 0; i < manifest->output_count; i++)
-    if (manifest->outputs[i].is_scores)
-      return &manifest->outputs[i];
-  return NULL;
+  *ret_output = NULL;
+  for (size_t i = 0; i < manifest->output_count; i++) {
+    const struct manifest_tensor *output = &manifest->outputs[i];
+    if (output->expectation.form.kind == OUTPUT_TENSOR)
+      continue;
+    if (*ret_output != NULL)
+      return manifest_wrong(manifest, output->line, STATUS_INPUT, "type: of one of them", err,
+                            "line %u has an output to evaluate, too", (*ret_output)->line);
+    *ret_output = output;
+  }
+  return STATUS_OK;
 }
 
 static bool has_pictures(const struct manifest *manifest)
@@ -91,16 +101,19 @@ static bool has_pictures(const struct manifest *manifest)
   return found;
 }
 
-static enum status fill_labels(const struct manifest *manifest, struct arena *arena, struct evaluation_model *model,
+static enum status fill_output(const struct manifest *manifest, struct arena *arena, struct evaluation_model *model,
                                struct error *err)
 {
-  const struct manifest_tensor *scores = scores_of(manifest);
+  const struct manifest_tensor *output;
   const char **labels = NULL;
-  model->output = scores != NULL ? scores->expectation.info.name : "";
-  if (scores == NULL || scores->labels_file == NULL)
+  XSP_TRY(find_output(manifest, &output, err));
+  model->kind = output != NULL ? output->expectation.form.kind : OUTPUT_SCORES;
+  model->output = output != NULL ? output->expectation.info.name : "";
+  model->separator = output != NULL ? output->separator : "";
+  if (output == NULL || output->labels_file == NULL)
     return STATUS_OK;
   const char *path = NULL;
-  XSP_TRY(manifest_asset(manifest, scores->labels_file, NULL, output_message, arena, &path, err));
+  XSP_TRY(manifest_asset(manifest, output->labels_file, NULL, output_message, arena, &path, err));
   XSP_TRY(data_labels_read(path, arena, &labels, &model->label_count, err));
   model->labels = labels;
   return STATUS_OK;
@@ -131,7 +144,7 @@ static enum status fill_model(const struct invocation *invocation, const char *p
     return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M, or M/L",
                      "latencies are those of models");
   profile->command = profile_command(arena);
-  return fill_labels(manifest, arena, model, err);
+  return fill_output(manifest, arena, model, err);
 }
 
 // ---- scenarios -------------------------------------------------------------------------------------------------------
@@ -305,8 +318,8 @@ const struct verb verb_evaluate = {
     .description =
         "Each MANIFEST has a model, how pictures are prepared for it, and the names of its classes "
         "(docs/evaluate.md). The pictures are decoded, resized, cut and normalised, the model predicts, and the "
-        "best classes are compared with the labels. Each step is a span; the file has an experiment for each "
-        "model.\n\n"
+        "best classes, boxes, masks or texts are compared with the labels. Each step is a span; the file has an "
+        "experiment for each model.\n\n"
         "The models run one after the other, each in a process of its own.\n\n"
         "With --registry, agents of other machines evaluate instead (docs/agents.md). Status 3 where no agent "
         "satisfies "

@@ -151,9 +151,18 @@ class FormatTest(ManifestCase):
                 *({"inputs": [{"type": "image", "parameters": {"dimensions": [3, 227, 227], **more}}]} for more in
                   ({}, {"color_mode": "BGR", "layout": "NHWC"}, {"mean": [0, 0, 0]}, {"mean": -1.5, "scale": 2},
                    {"scale": [0.5, 1, 2]}, {"element_type": "uint8"}, {"resize": 256}, {"resize": [300, 200]}, {"resize": "none"},
-                   {"filter": "lanczos"})),
+                   {"filter": "lanczos"}, {"resize": "letterbox", "pad": 114}, {"resize": 8, "pad": 0})),
                 {"inputs": [{"type": "image", "name": "a", "parameters": {"dimensions": [1, 8, 9], "color_mode": "GRAY"}}, tensor]},
                 {"outputs": [{"type": "feature"}]}, {"outputs": [{"type": "feature", "name": "y", "parameters": {"labels": "x.txt"}}]},
+                *({"outputs": [{"type": "boxes", "name": "y", "parameters": {"format": "cxcywh", **more}}]} for more in
+                  ({}, *({"format": form} for form in ("xyxy", "yxyx", "xywh")), {"normalized": True, "transposed": False, "most": 1000},
+                   {"columns": ["box", "objectness", "scores"], "score_threshold": -1.5, "iou_threshold": 0.45, "class_agnostic": True},
+                   {"columns": ["item", "class", "score", "box"], "labels": "x.txt", "score_threshold": 1}, {"iou_threshold": 0},
+                   {"scores": "s", "classes": "c"}, {"scores": "s", "transposed": True})),
+                *({"outputs": [{"type": "mask", "parameters": parameters}]} for parameters in
+                  ({}, {"threshold": 0.3}, {"layout": "NHWC", "ignore": 255, "labels": "x.txt"})), {"outputs": [{"type": "mask"}]},
+                *({"outputs": [{"type": "text", "parameters": {"vocabulary": "x.txt", **more}}]} for more in
+                  ({}, {"decoding": "ctc", "blank": 5}, {"decoding": "greedy", "stop": 2, "separator": " "}, {"stop": 0})),
                 {"version": "2024-01-01"}, {"name": "A" * 100}, {"inputs": [{"name": "a", "shape": [2147483647] * 16}]})], good=True)
 
     def test_bad_ones(self):
@@ -205,10 +214,25 @@ class FormatTest(ManifestCase):
                    *({"dimensions": [3, 8, 8], **more} for more in
                      ({"color_mode": "rgb"}, {"layout": "CHW"}, {"mean": []}, {"mean": [1, 2]}, {"mean": "0"}, {"scale": 0},
                       {"scale": [1, 0, 1]}, {"element_type": "float16"}, {"resize": 0}, {"resize": [8]}, {"resize": "fit"},
-                      {"filter": "cubic"}, {"shape": [1]})))),
+                      {"filter": "cubic"}, {"shape": [1]}, {"pad": 3}, *({"resize": "letterbox", "pad": pad} for pad in (-1, 256, 0.5, "0")))))),
                 {"inputs": [{"type": "image"}]}, {"inputs": [{"type": "image", "shape": [1], "parameters": {"dimensions": [3, 8, 8]}}]},
                 {"outputs": [{"type": "image", "parameters": {"dimensions": [3, 8, 8]}}]}, {"inputs": [{"type": "feature"}]},
                 {"outputs": [{"type": "feature", "parameters": {"label": "x"}}]}, {"outputs": [{"type": "feature", "parameters": {"labels": ""}}]},
+                *({"outputs": [{"type": "boxes", "parameters": parameters}]} for parameters in
+                  (None, {}, {"format": "xxyy"}, {"format": "XYXY"}, *({"format": "xyxy", **more} for more in
+                    ({"normalized": "true"}, {"transposed": 1}, {"columns": []}, {"columns": "box"}, {"columns": ["box"]}, {"columns": ["scores"]},
+                     {"columns": ["box", "score", "scores"]}, {"columns": ["box", "scores", "class"]}, {"columns": ["box", "box", "scores"]},
+                     {"columns": ["box", "labels"]}, {"columns": ["box", "scores"], "scores": "s"}, {"classes": "c"}, {"scores": ""},
+                     {"score_threshold": "0"}, {"iou_threshold": 1}, {"iou_threshold": -0.1}, {"most": 0}, {"most": 1001}, {"most": 1.5},
+                     {"class_agnostic": True}, {"class_agnostic": 1, "iou_threshold": 0.5}, {"labels": 1}, {"threshold": 1})))),
+                {"outputs": [{"type": "boxes"}]}, {"inputs": [{"type": "boxes", "parameters": {"format": "xyxy"}}]},
+                *({"outputs": [{"type": "mask", "parameters": parameters}]} for parameters in
+                  ([], {"threshold": "0"}, {"layout": "HWC"}, {"ignore": 256}, {"ignore": -1}, {"threshold": 0, "layout": "NCHW"}, {"format": "xyxy"})),
+                *({"outputs": [{"type": "text", "parameters": parameters}]} for parameters in
+                  (None, {}, {"vocabulary": ""}, *({"vocabulary": "x", **more} for more in
+                    ({"decoding": "beam"}, {"blank": 0}, {"decoding": "ctc", "stop": 1}, {"decoding": "ctc", "blank": -1}, {"stop": 0.5},
+                     {"separator": ""}, {"labels": "x"})))),
+                {"outputs": [{"type": "text"}]},
                 {"dims": {}}, {"dims": []}, {"dims": {"a": 0}}, {"dims": {"a": "1"}}, {"dims": {"a=b": 1}},
                 {"dims": {"a": 2147483648}}, {"batches": []}, {"batches": 1}, {"batches": [0]}, {"batches": [1.5]},
                 {"batches": ["1"]}, {"batches": [1048577]}, {"batches": [2, 2]}, {"batches": list(range(1, 66))})]

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boxes in outputs, sent to xsp. Called by results.c after an inference.
+#include "programs/runner/control.h"
+#include "programs/runner/output_values.h"
+#include <xsp/tracer.h>
+
+#include <stdio.h>
+
+XSP_SITE_FULL(decode_boxes_site, XSP_LEVEL_APPLICATION, "decode boxes", "postprocess", "runner");
+XSP_SITE_FULL(suppress_site, XSP_LEVEL_APPLICATION, "nms", "postprocess", "runner");
+XSP_SITE_FULL(place_site, XSP_LEVEL_APPLICATION, "place boxes", "postprocess", "runner");
+struct box_outputs {
+  struct output_values boxes, scores, classes; // the latter two: empty where they are columns of `boxes`
+};
+
+static enum status one_source(const struct boxes_form *form, const struct box_outputs *outputs, bool are_mixed,
+                              size_t item, struct boxes_source *ret_source, struct error *err)
+{
+  const struct output_values *values = &outputs->boxes;
+  size_t last = output_values_dimension(values, 0), all = values->item_count;
+  size_t rows = form->is_transposed || last == 0 ? last : all / last;
+  *ret_source = (struct boxes_source){0};
+  if (rows == 0)
+    return STATUS_OK;
+  return all % rows == 0 &&
+                 boxes_source_of_one(form, values->numbers + (are_mixed ? 0 : item * all), rows, all / rows, ret_source)
+             ? STATUS_OK
+             : output_values_wrong(values, "columns: [box, scores]", err, "it has another number of columns");
+}
+
+static enum status separate_source(const struct boxes_form *form, const struct box_outputs *outputs, size_t item,
+                                   struct boxes_source *ret_source, struct error *err)
+{
+  const struct output_values *boxes = &outputs->boxes, *scores = &outputs->scores, *classes = &outputs->classes;
+  size_t rows = boxes->item_count / 4;
+  *ret_source = (struct boxes_source){0};
+  if (boxes->item_count % 4 != 0)
+    return output_values_wrong(boxes, "an output with four values for each box", err,
+                               "its size is no multiple of four");
+  if (rows == 0)
+    return STATUS_OK;
+  size_t score_count = scores->item_count / rows;
+  if (score_count == 0 || scores->item_count % rows != 0)
+    return output_values_wrong(scores, "an output with scores for each box", err, "it has another number of boxes");
+  if (classes->numbers != NULL && (classes->item_count != rows || score_count != 1))
+    return output_values_wrong(classes, "an output with a class for each box", err,
+                               "it is not one class, and one score, for each box");
+  *ret_source =
+      (struct boxes_source){.box = {boxes->numbers + item * rows * 4, 4, 1},
+                            .scores = {scores->numbers + item * scores->item_count,
+                                       form->is_transposed ? 1 : score_count, form->is_transposed ? rows : 1},
+                            .classes = {classes->numbers != NULL ? classes->numbers + item * rows : NULL, 1, 1},
+                            .rows = rows,
+                            .score_count = score_count};
+  return STATUS_OK;
+}
+
+static void send_box(const struct sending *sending, size_t item, const struct box *box)
+{
+  const double numbers[] = {(double)box->score, (double)box->left, (double)box->top, (double)box->right,
+                            (double)box->bottom};
+  char texts[7][32];
+  snprintf(texts[0], sizeof texts[0], "%zu", item);
+  snprintf(texts[1], sizeof texts[1], "%zu", box->place);
+  for (size_t i = 0; i < 5; i++)
+    snprintf(texts[2 + i], sizeof texts[2], "%.9g", numbers[i]);
+  control_add(sending->lines, sending->fd,
+              (const char *const[]){"box", texts[0], texts[1], texts[2], texts[3], texts[4], texts[5], texts[6]}, 8);
+}
+
+static void send_boxes_of_item(const struct sending *sending, const struct boxes_source *source, size_t item)
+{
+  const struct boxes_form *form = &sending->expectation->form.boxes;
+  struct boxes boxes = {0};
+  struct xsp_span span = xsp_span_start(&decode_boxes_site);
+  boxes_decode(form, source, item, sending->input->width, sending->input->height, &boxes);
+  xsp_span_finish(&span);
+  span = xsp_span_start(&suppress_site);
+  boxes_suppress(form, &boxes);
+  xsp_span_finish(&span);
+  span = xsp_span_start(&place_site);
+  boxes_place(&sending->pictures->items.items[item].place, &boxes);
+  xsp_span_finish(&span);
+  for (size_t i = 0; i < boxes.list.count; i++)
+    send_box(sending, item, &boxes.list.items[i]);
+  boxes_done(&boxes);
+}
+
+enum status boxes_send(const struct sending *sending, struct error *err)
+{
+  const struct boxes_form *form = &sending->expectation->form.boxes;
+  struct box_outputs outputs = {0};
+  bool are_mixed = false;
+  for (unsigned i = 0; i < form->column_count; i++)
+    are_mixed |= form->columns[i] == BOX_COLUMN_ITEM;
+  enum status status = output_values_read(sending, sending->expectation->info.name, are_mixed, &outputs.boxes, err);
+  if (status == STATUS_OK && form->scores[0] != 0)
+    status = output_values_read(sending, form->scores, false, &outputs.scores, err);
+  if (status == STATUS_OK && form->classes[0] != 0)
+    status = output_values_read(sending, form->classes, false, &outputs.classes, err);
+  for (size_t item = 0; item < sending->pictures->paths.count && status == STATUS_OK; item++) {
+    struct boxes_source source;
+    status = form->scores[0] != 0 ? separate_source(form, &outputs, item, &source, err)
+                                  : one_source(form, &outputs, are_mixed, item, &source, err);
+    if (status == STATUS_OK)
+      send_boxes_of_item(sending, &source, item);
+  }
+  output_values_done(&outputs.boxes);
+  output_values_done(&outputs.scores);
+  output_values_done(&outputs.classes);
+  return status;
+}
