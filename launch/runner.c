@@ -103,10 +103,9 @@ static bool has_ended(const struct runner *runner)
   return waitid(P_PID, (id_t)runner->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
 }
 
-static enum status read_line(struct runner *runner, char *line, size_t size, struct error *err)
+// Waits until there are bytes in `received`.
+static enum status receive(struct runner *runner, int64_t deadline, struct error *err)
 {
-  int64_t deadline = runner->timeout_s == 0 ? INT64_MAX : now_ms() + (int64_t)runner->timeout_s * 1000;
-  size_t used = 0;
   for (;;) {
     int64_t now = now_ms(), left = deadline > now + LOOK_EVERY_MS ? LOOK_EVERY_MS : deadline - now;
     struct pollfd wait = {.fd = runner->control, .events = POLLIN};
@@ -127,19 +126,31 @@ static enum status read_line(struct runner *runner, char *line, size_t size, str
       return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, "a larger --timeout",
                        "no answer within %u s; it was killed", runner->timeout_s);
     }
-    ssize_t got = recv(runner->control, line + used, 1, 0);
+    ssize_t got = recv(runner->control, runner->received, sizeof runner->received, 0);
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
       return explain_death(runner, err);
+    runner->received_bytes = (size_t)got;
+    runner->taken = 0;
+    return STATUS_OK;
+  }
+}
+
+static enum status read_line(struct runner *runner, char *line, size_t size, struct error *err)
+{
+  int64_t deadline = runner->timeout_s == 0 ? INT64_MAX : now_ms() + (int64_t)runner->timeout_s * 1000;
+  for (size_t used = 0; used < size; used++) {
+    if (runner->taken == runner->received_bytes)
+      XSP_TRY(receive(runner, deadline, err));
+    line[used] = runner->received[runner->taken++];
     if (line[used] == '\n') {
       line[used] = 0;
       return STATUS_OK;
     }
-    if (++used == size)
-      return error_set(err, STATUS_SYSTEM, "the runner's answer is too long", runner->model_path, NULL,
-                       "more than %zu bytes in a line", size);
   }
+  return error_set(err, STATUS_SYSTEM, "the runner's answer is too long", runner->model_path, NULL,
+                   "more than %zu bytes in a line", size);
 }
 
 // Reads one answer; an `error` line becomes *err.

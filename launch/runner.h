@@ -51,10 +51,12 @@ struct profile_found {
 struct runner {
   struct level_set levels;
   pid_t process;
-  int control; // socket; -1: closed
-  int output;  // memfd with what the runner wrote to stderr
-  int values;  // memfd with the tensor that was read last
-  void *data;  // the tensor that runner_read returned last
+  int control;         // socket; -1: closed
+  char received[4096]; // from it; `taken` of `received_bytes` are read
+  size_t received_bytes, taken;
+  int output; // memfd with what the runner wrote to stderr
+  int values; // memfd with the tensor that was read last
+  void *data; // the tensor that runner_read returned last
   unsigned timeout_s;
   const volatile sig_atomic_t *interrupted; // borrowed; may be NULL
   const char *model_path;                   // borrowed, for errors
