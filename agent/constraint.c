@@ -234,3 +234,20 @@ const struct agent_model *constraints_model(const struct constraints *constraint
   }
   return best;
 }
+
+enum status constraints_check_manifest(const struct manifest *manifest, const struct agent_record *record,
+                                       struct arena *arena, struct error *err)
+{
+  struct constraints needed;
+  const char *found = NULL;
+  if (manifest->hardware == NULL)
+    return STATUS_OK;
+  if (constraints_parse(manifest->hardware, arena, &needed, err) != STATUS_OK)
+    return manifest_wrong(manifest, manifest->hardware_line, STATUS_INPUT, "\"arch=x86_64,memory>=8GiB,gpus>=1\"", err,
+                          "hardware: %s", arena_format(arena, "%s", err->why));
+  const struct constraint *missed = constraints_missed(&needed, record, arena, &found);
+  if (missed == NULL)
+    return STATUS_OK;
+  return manifest_wrong(manifest, manifest->hardware_line, STATUS_SYSTEM, "another machine", err,
+                        "the model needs %s, this machine has %s", missed->text, found);
+}

@@ -5,6 +5,7 @@
 
 #include "agent/record.h"
 #include "base/error.h"
+#include "manifests/manifests.h"
 
 #define CONSTRAINTS_MOST 32u
 
@@ -35,6 +36,10 @@ enum status constraints_parse(const char *text, struct arena *arena, struct cons
 // The first that the agent misses; NULL: it has all. *ret_why: what it has instead, in `arena`. What is unknown satisfies nothing.
 const struct constraint *constraints_missed(const struct constraints *constraints, const struct agent_record *record,
                                             struct arena *arena, const char **ret_why);
+// What a manifest needs of the machine, its key `hardware`. STATUS_INPUT: malformed; STATUS_SYSTEM: the machine lacks it. Both have the
+// manifest's line.
+enum status constraints_check_manifest(const struct manifest *manifest, const struct agent_record *record,
+                                       struct arena *arena, struct error *err) MUST_CHECK;
 // The newest model of the agent that fits `requirement` ("net", "net==1.0") and is of a framework that the constraints name, if they
 // name one. NULL: there is none.
 const struct agent_model *constraints_model(const struct constraints *constraints, const struct agent_record *record,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes this machine. Called by agent.c.
+// Describes this machine. Called by agent.c, and where a manifest needs hardware.
 #include "agent/machine.h"
 
 #include "base/small_file.h"
@@ -66,7 +66,7 @@ static void find_frameworks(struct arena *arena, struct agent_record *record)
   }
 }
 
-enum status machine_describe(struct arena *arena, struct agent_record *record, struct error *err)
+enum status machine_hardware(struct arena *arena, struct agent_record *record, struct error *err)
 {
   struct store_system_value *facts = arena_alloc_array(arena, FACTS_MOST, sizeof *facts);
   size_t count = 0;
@@ -74,6 +74,12 @@ enum status machine_describe(struct arena *arena, struct agent_record *record, s
   for (size_t i = 0; i < count; i++)
     put_fact(&facts[i], record);
   record->interconnect = machine_interconnect("/sys/class/infiniband", arena);
+  return STATUS_OK;
+}
+
+enum status machine_describe(struct arena *arena, struct agent_record *record, struct error *err)
+{
+  XSP_TRY(machine_hardware(arena, record, err));
   find_frameworks(arena, record);
   return STATUS_OK;
 }

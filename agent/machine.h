@@ -6,8 +6,10 @@
 #include "agent/record.h"
 #include "base/error.h"
 
-// Fills the machine's fields of the record, and the frameworks that `xsp check` finds usable, each opened in a process of its own. Before
-// the agent has threads. Texts are in `arena`. STATUS_SYSTEM: XSP_LIBRARY_NVML names something else.
+// Fills the machine's fields of the record. Texts are in `arena`. STATUS_SYSTEM: XSP_LIBRARY_NVML names something else.
+enum status machine_hardware(struct arena *arena, struct agent_record *record, struct error *err) MUST_CHECK;
+// The same, and the frameworks that `xsp check` finds usable, each opened in a process of its own. Before
+// the agent has threads.
 enum status machine_describe(struct arena *arena, struct agent_record *record, struct error *err) MUST_CHECK;
 // "mlx5_0: 100 Gb/sec (4X EDR), …" of the InfiniBand devices in `folder` (/sys/class/infiniband); NULL: none.
 const char *machine_interconnect(const char *folder, struct arena *arena);

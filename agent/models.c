@@ -134,6 +134,8 @@ static void read_all(struct models *models, const struct names *names)
     enum status status = manifest_load(arena_format(arena, "%s/%s", models->folder, name), arena, &manifest, &err);
     if (status == STATUS_OK)
       status = check_framework(models, &manifest, &err);
+    if (status == STATUS_OK)
+      status = constraints_check_manifest(&manifest, models->record, arena, &err);
     if (status != STATUS_OK) {
       report_once(models, &err);
       continue;
@@ -223,6 +225,8 @@ enum status models_publish(struct models *models, const char *file, struct slice
   enum status status = manifest_parse(text.data, text.length, path, &arena, &manifest, err);
   if (status == STATUS_OK)
     status = check_framework(models, &manifest, err);
+  if (status == STATUS_OK)
+    status = constraints_check_manifest(&manifest, models->record, &arena, err);
   if (status == STATUS_OK) {
     pthread_mutex_lock(&models->lock); // one at a time has the temporary name
     const char *temporary = arena_format(&arena, "%s/.%s.publishing", models->folder, file);

@@ -93,6 +93,13 @@ static enum status read_element_type(const struct fields *fields, const struct f
   return field_tensor_type(fields, field, node, &manifest->element_type);
 }
 
+static enum status read_hardware(const struct fields *fields, const struct field *field,
+                                 const struct document_node *node, void *target)
+{
+  fields->manifest->hardware_line = node->line;
+  return field_text(fields, field, node, target);
+}
+
 static enum status read_dims(const struct fields *fields, const struct field *field, const struct document_node *node,
                              void *target)
 {
@@ -142,6 +149,7 @@ static const struct field manifest_keys[] = {
     {"batches", false, read_batches, 0, NULL, "[1, 2, 4, 8]"},
     {"reference", false, field_text, offsetof(struct manifest, reference), NULL, NULL},
     {"license", false, field_text, offsetof(struct manifest, license), NULL, NULL},
+    {"hardware", false, read_hardware, offsetof(struct manifest, hardware), NULL, "\"memory>=8GiB,gpus>=1\""},
     {"element_type", false, read_element_type, 0, NULL, "float32"},
     {"container", false, field_container, 0, NULL, "{amd64: {cpu: IMAGE}}"},
     {"preprocess", false, field_code, offsetof(struct manifest, preprocess), NULL, "|"},

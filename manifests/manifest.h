@@ -74,6 +74,8 @@ struct manifest {
   struct manifest_image *images;
   size_t image_count;
   const char *preprocess, *postprocess; // Python code; NULL: none
+  const char *hardware;                 // constraints on the machine, as of agents (docs/agents.md); NULL: none
+  unsigned hardware_line;
   struct manifest_attribute *attributes;
   size_t attribute_count;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of a page and its tables. Every text of a file is escaped; the policy allows the page's own style and script, nothing else.
 // Called by pages.c.
+#include "assets/checksum.h"
 #include "base/base64.h"
 #include "base/hex.h"
 #include "history/site/site.h"
-#include "assets/checksum.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks manifests as `xsp profile` would take them: the model is opened and its inputs are made, but nothing is run. Called by
 // verb_check.c.
+#include "agent/constraint.h"
+#include "agent/machine.h"
 #include "base/json_write.h"
 #include "manifests/manifests.h"
 #include "programs/xsp/check.h"
@@ -76,6 +78,10 @@ static enum status check_one(const struct invocation *invocation, const char *pa
     return STATUS_OK;
   const char *library = invocation_library(invocation, finding->predictor->name);
   XSP_TRY(manifest_check_library(&finding->manifest, finding->predictor, library, &finding->library, err));
+  struct agent_record machine = {0};
+  if (finding->manifest.hardware != NULL)
+    XSP_TRY(machine_hardware(&finding->arena, &machine, err));
+  XSP_TRY(constraints_check_manifest(&finding->manifest, &machine, &finding->arena, err));
   XSP_TRY(manifest_find_model(&finding->manifest, output_message, &finding->arena, &finding->model, err));
   finding->is_whole = true;
   return open_model(finding, library, err);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model argument of `xsp profile` and `xsp evaluate`; see profile.h. A manifest has defaults: the command line overrides them
 // where that leaves the same model.
+#include "agent/constraint.h"
+#include "agent/machine.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
@@ -137,6 +139,10 @@ static enum status from_manifest(const struct invocation *invocation, const char
   XSP_TRY(check_framework(invocation, manifest, err));
   XSP_TRY(profile_variants(invocation, manifest->framework, "", arena, profile, err));
   XSP_TRY(check_versions(manifest, profile, err)); // before a model is made for it
+  struct agent_record machine = {0};
+  if (manifest->hardware != NULL)
+    XSP_TRY(machine_hardware(arena, &machine, err));
+  XSP_TRY(constraints_check_manifest(manifest, &machine, arena, err));
   XSP_TRY(
       manifest_find_model(manifest, invocation_has(invocation, "quiet") ? NULL : output_message, arena, &model, err));
   if (manifest->output_count > 0 && !predictor->tells_outputs && !invocation_has(invocation, "quiet"))

@@ -60,6 +60,10 @@ class Registration(AgentTest):
             self.wait_for_models("net", "other")
             new.write_text(manifest("other", framework={"name": "tensorflow"}))
             self.wait_for_models("net")  # this machine has no TensorFlow
+            new.write_text(manifest("other", hardware="memory>=1MiB"))
+            self.wait_for_models("net", "other")
+            new.write_text(manifest("other", hardware="memory>=1000000GiB"))
+            self.wait_for_models("net")
             new.write_text("no: manifest\n")
             self.wait_for_models("net")
             new.write_text(manifest("other", "2.0"))

@@ -128,7 +128,7 @@ class FormatTest(ManifestCase):
                 *({"framework": {"name": "script", "version": version}} for version in
                   (">=2.14", ">= 1.2, != 1.3,<2", "~=1.2", "==2.0rc1", "<3.0.dev1", "^1.x", "\u02c61.x", "~1.2", "1.0", "1.x.*", "*", "^0.1,<1",
                    1, 1.25)),
-                {"task": None}, {"version": 1}, {"version": 1.5}, {"framework": {"name": "Script"}}, {"framework": {"name": "MXNet"}},
+                {"hardware": "gpus>=1"}, {"task": None}, {"version": 1}, {"version": 1.5}, {"framework": {"name": "Script"}}, {"framework": {"name": "MXNet"}},
                 *({"element_type": kind, "inputs": [{"name": "a"}]} for kind in ("float32", "int8")),
                 {"container": {"amd64": {"cpu": "mlmodelscope/mxnet:1-4-0_amd64-cpu", "gpu": "a@sha256:0f"}, "ppc64le": {"gpu": "b"}}},
                 {"framework": {"name": "script", "container": {"arm64": {"cpu": "a/b"}}}},
@@ -184,7 +184,7 @@ class FormatTest(ManifestCase):
                   ({}, [], "a", {"amd64": {}}, {"x86_64": {"cpu": "a"}}, {"amd64": {"tpu": "a"}}, {"amd64": {"cpu": ""}}, {"amd64": {"cpu": "-v"}},
                    {"amd64": {"cpu": "a b"}}, {"amd64": {"cpu": 1}})),
                 *({key: value} for key in ("preprocess", "postprocess") for value in (1, [["code"]], "", "data * 2", "def f(): pass\n" + "#" * 65536)),
-                {"attributes": "ImageNet"}, {"attributes": [1]},
+                {"hardware": 8}, {"hardware": ""}, {"attributes": "ImageNet"}, {"attributes": [1]},
                 {"model": {"weights_path": "a"}}, {"model": {"graph_path": "a", "path": "b"}}, {"model": {"graph_path": "a", "graph_sha256": "ab"}},
                 {"outputs": [{"type": "feature", "parameters": {"url": "a", "labels": "b"}}]},
                 {"model": {}}, {"model": "x.onnx"}, {"model": []}, {"model": {"path": ""}}, {"model": {"path": 1}},
@@ -374,6 +374,9 @@ class ProfileTest(ManifestCase):
         self.assertEqual({key: kept[key] for key in kept if key.startswith(("attribute", "container", "license", "task"))}, {
             "attribute.training_dataset.name": "ImageNet", "attribute.training_dataset.version": "1.0.0", "attribute.tags": "a, 2",
             "container_cpu": "net:cpu", "container_gpu": "net:gpu", "license": "MIT"})
+        self.profile(manifest(hardware="cpus>=1,memory>=1MiB"))
+        self.assertIn("the model needs cpus>=100000, this machine has", self.profile(manifest(hardware="cpus>=1,cpus>=100000"), status=3).line)
+        self.assertIn("net.yml:8: hardware: ", self.profile(manifest(hardware="wheels>=4"), status=2).line)
         path = self.write(manifest(element_type="int64", inputs=[{"name": "data"}]))
         self.assertIn("int64", self.xsp("profile", path, "-q", "-o", self.folder / "no.xsp", status=2).line)
 
