@@ -7,7 +7,7 @@
 #include "base/slice.h"
 #include "table/table.h"
 
-#define ANSWER_TABLES_MOST 65u // of models, and of the items of each
+#define ANSWER_TABLES_MOST 128u // of models, of scenarios, of the items of each model …
 
 struct answer { // of GET /evaluations/{id}
   char id[QUEUE_ID_DIGITS + 1];

@@ -33,6 +33,19 @@ struct arguments {
   VECTOR(const char *) list; // of xsp evaluate
 };
 
+static void put_option(const struct submission_option *option, const char *value, struct arena *arena,
+                       struct arguments *arguments)
+{
+  struct slice rest = slice_of(value), part;
+  if (option->kind == SUBMISSION_FLAG)
+    *vector_add(&arguments->list) = arena_format(arena, "--%s", option->name);
+  else if (option->kind != SUBMISSION_TEXTS)
+    *vector_add(&arguments->list) = arena_format(arena, "--%s=%s", option->name, value);
+  else
+    while (slice_cut(&rest, ',', &part))
+      *vector_add(&arguments->list) = arena_format(arena, "--%s=%.*s", option->name, (int)part.length, part.data);
+}
+
 // False: refused.
 static bool put_arguments(struct exchange *exchange, const struct submission *submission, struct arena *arena,
                           struct arguments *arguments)
@@ -54,13 +67,9 @@ static bool put_arguments(struct exchange *exchange, const struct submission *su
     return false;
   }
   *vector_add(&arguments->list) = arena_format(arena, "--data=%s", data);
-  for (size_t i = 0; i < SUBMISSION_OPTIONS; i++) {
-    const struct submission_option *option = &submission_options[i];
+  for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
     if (submission->values[i] != NULL)
-      *vector_add(&arguments->list) = option->kind == SUBMISSION_FLAG
-                                          ? arena_format(arena, "--%s", option->name)
-                                          : arena_format(arena, "--%s=%s", option->name, submission->values[i]);
-  }
+      put_option(&submission_options[i], submission->values[i], arena, arguments);
   *vector_add(&arguments->list) = NULL;
   return true;
 }

@@ -4,13 +4,40 @@
 
 #include "base/json_read.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct submission_option submission_options[SUBMISSION_OPTIONS] = {
-    {"batch", SUBMISSION_NUMBER},   {"limit", SUBMISSION_NUMBER}, {"warmup", SUBMISSION_NUMBER},
-    {"threads", SUBMISSION_NUMBER}, {"levels", SUBMISSION_TEXT},  {"items", SUBMISSION_FLAG},
-    {"publish", SUBMISSION_TEXT},
+    {"batch", SUBMISSION_INTEGER},     {"limit", SUBMISSION_INTEGER},  {"warmup", SUBMISSION_INTEGER},
+    {"threads", SUBMISSION_INTEGER},   {"scenario", SUBMISSION_TEXTS}, {"duration", SUBMISSION_NUMBER},
+    {"queries", SUBMISSION_INTEGER},   {"qps", SUBMISSION_NUMBER},     {"latency-bound", SUBMISSION_NUMBER},
+    {"samples", SUBMISSION_INTEGER},   {"levels", SUBMISSION_TEXT},    {"items", SUBMISSION_FLAG},
+    {"keep-outputs", SUBMISSION_FLAG}, {"publish", SUBMISSION_URL},
 };
+
+static void write_value(enum submission_kind kind, const char *value, struct json_writer *json)
+{
+  struct slice rest = slice_of(value), part;
+  switch (kind) {
+  case SUBMISSION_INTEGER:
+  case SUBMISSION_FLAG:
+    json_written(json, value);
+    break;
+  case SUBMISSION_NUMBER:
+    json_double(json, strtod(value, NULL));
+    break;
+  case SUBMISSION_TEXTS:
+    json_array(json);
+    while (slice_cut(&rest, ',', &part))
+      json_string_n(json, part.data, part.length);
+    json_array_end(json);
+    break;
+  case SUBMISSION_TEXT:
+  case SUBMISSION_URL:
+    json_string(json, value);
+  }
+}
 
 void submission_write(const struct submission *submission, struct json_writer *json)
 {
@@ -26,10 +53,7 @@ void submission_write(const struct submission *submission, struct json_writer *j
     if (submission->values[i] == NULL)
       continue;
     json_key(json, submission_options[i].name);
-    if (submission_options[i].kind == SUBMISSION_TEXT)
-      json_string(json, submission->values[i]);
-    else
-      json_written(json, submission->values[i]);
+    write_value(submission_options[i].kind, submission->values[i], json);
   }
   json_object_end(json);
 }
@@ -39,6 +63,7 @@ struct reading {
   struct arena *arena;
   struct submission *submission;
   const char *problem;
+  const char **list; // of SUBMISSION_TEXTS
 };
 
 static bool fail(struct reading *reading, const char *problem)
@@ -70,25 +95,60 @@ static bool take_model(void *context, struct json_reader *json, const char *key)
   return text != NULL || fail(reading, "a model is not a text");
 }
 
-static bool take_option(struct reading *reading, const struct json_reader *json, size_t number)
+static bool take_one_of(void *context, struct json_reader *json, const char *key)
 {
+  struct reading *reading = context;
+  const char **value = reading->list, *text = take_text(reading, json);
+  (void)key;
+  if (text == NULL || strlen(*value) + strlen(text) > 4096)
+    return false;
+  *value = arena_format(reading->arena, "%s%s%s", *value, **value != 0 ? "," : "", text);
+  return true;
+}
+
+static bool take_option(struct reading *reading, struct json_reader *json, size_t number)
+{
+  const struct submission_option *option = &submission_options[number];
   const char **value = &reading->submission->values[number];
   int64_t integer;
-  switch (submission_options[number].kind) {
+  bool is_good = false;
+  switch (option->kind) {
+  case SUBMISSION_INTEGER:
+    is_good = json_int64(json, &integer) && integer >= 0;
+    *value = is_good ? arena_copy(reading->arena, json->text, json->length) : NULL;
+    break;
   case SUBMISSION_NUMBER:
-    if (!json_int64(json, &integer) || integer < 0)
-      return fail(reading, "batch, limit, warmup and threads are whole numbers");
-    *value = arena_copy(reading->arena, json->text, json->length);
-    return true;
+    is_good = json->event == JSON_NUMBER && isfinite(strtod(json->text, NULL));
+    *value = is_good ? arena_copy(reading->arena, json->text, json->length) : NULL;
+    break;
+  case SUBMISSION_TEXTS:
+    *value = "";
+    reading->list = value;
+    is_good = json->event == JSON_ARRAY && json_each(json, take_one_of, reading) && **value != 0;
+    break;
   case SUBMISSION_FLAG:
-    if (json->event != JSON_TRUE && json->event != JSON_FALSE)
-      return fail(reading, "items is true or false");
+    is_good = json->event == JSON_TRUE || json->event == JSON_FALSE;
     *value = json->event == JSON_TRUE ? "true" : NULL;
-    return true;
+    break;
   case SUBMISSION_TEXT:
+    is_good = (*value = take_text(reading, json)) != NULL;
+    break;
+  case SUBMISSION_URL:
     *value = take_text(reading, json);
+    is_good = *value != NULL && (text_begins_with(*value, "http://") || text_begins_with(*value, "https://"));
+    break;
   }
-  return *value != NULL || fail(reading, "levels and publish are texts");
+  static const char *const kinds[] = {"a whole number",           "a number",     "a text", "a list of texts",
+                                      "an http or https address", "true or false"};
+  return is_good || fail(reading, arena_format(reading->arena, "%s is not %s", option->name, kinds[option->kind]));
+}
+
+static const char *unknown(const struct reading *reading, const char *key)
+{
+  const char *text = arena_format(reading->arena, "%s is unknown; known are models, framework, data", key);
+  for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
+    text = arena_format(reading->arena, "%s, %s", text, submission_options[i].name);
+  return text;
 }
 
 static bool take_member(void *context, struct json_reader *json, const char *key)
@@ -104,8 +164,7 @@ static bool take_member(void *context, struct json_reader *json, const char *key
   for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
     if (strcmp(key, submission_options[i].name) == 0)
       return take_option(reading, json, i);
-  return fail(reading, "a member is unknown; known are models, framework, data, batch, limit, warmup, threads, levels, "
-                       "items and publish");
+  return fail(reading, unknown(reading, key));
 }
 
 const char *submission_read(struct slice text, struct arena *arena, struct submission *ret_submission)
@@ -114,9 +173,6 @@ const char *submission_read(struct slice text, struct arena *arena, struct submi
   *ret_submission = (struct submission){0};
   if (!json_each_of_text(text.data, text.length, take_member, &reading))
     return reading.problem != NULL ? reading.problem : "it is not a JSON object";
-  const char *publish = ret_submission->values[SUBMISSION_OPTIONS - 1];
-  if (publish != NULL && !text_begins_with(publish, "http://") && !text_begins_with(publish, "https://"))
-    return "publish is not an http or https address";
   if (ret_submission->model_count == 0)
     return "models are missing";
   return ret_submission->data != NULL ? NULL : "data is missing";

@@ -9,21 +9,29 @@
 
 #define SUBMISSION_MODELS_MOST 64u
 
-enum submission_kind { SUBMISSION_NUMBER, SUBMISSION_TEXT, SUBMISSION_FLAG };
+enum submission_kind {
+  SUBMISSION_INTEGER,
+  SUBMISSION_NUMBER,
+  SUBMISSION_TEXT,
+  SUBMISSION_TEXTS, // the option may be repeated
+  SUBMISSION_URL,   // http or https
+  SUBMISSION_FLAG,
+};
 // Options of xsp evaluate that are handed on, by their names.
 struct submission_option {
   const char *name;
   enum submission_kind kind;
 };
-#define SUBMISSION_OPTIONS 7u
+#define SUBMISSION_OPTIONS 14u
 extern const struct submission_option submission_options[SUBMISSION_OPTIONS];
 
 struct submission {
   const char *models[SUBMISSION_MODELS_MOST]; // "net", "net==1.0"
   size_t model_count;
-  const char *framework;                  // that the models are for; NULL: any
-  const char *data;                       // a name below the agent's folder of data
-  const char *values[SUBMISSION_OPTIONS]; // of submission_options, as text; NULL: not given
+  const char *framework; // that the models are for; NULL: any
+  const char *data;      // a name below the agent's folder of data
+  const char
+      *values[SUBMISSION_OPTIONS]; // of submission_options, as text; of TEXTS with commas between them; NULL: not given
 };
 
 void submission_write(const struct submission *submission, struct json_writer *json);

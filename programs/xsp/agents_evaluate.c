@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp evaluate on agents; see agents.h. The agents' tables become one, with a column for the agent.
 #include "agent/dispatch.h"
+#include "base/slice.h"
 #include "programs/xsp/agents.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/serving.h"
@@ -10,14 +11,25 @@
 #include <unistd.h>
 
 // ---- what is asked -----------------------------------------------------------------------------------------------------
-// Options that are about this machine's own frameworks have no effect elsewhere.
+static bool is_handed_on(const char *option)
+{
+  for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
+    if (strcmp(submission_options[i].name, option) == 0)
+      return true;
+  return false;
+}
+
+// An option without effect would be a wrong measurement.
 static enum status check_use(const struct invocation *invocation, struct error *err)
 {
-  static const char *const local[] = {"library", "timeout", "publish-token-file", "spool"};
-  for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
-    if (invocation_has(invocation, local[i]))
-      return error_set(err, STATUS_USE, "wrong use", local[i], "without --registry, or without it",
-                       "it is not handed on to agents");
+  static const char *const own[] = {"registry", "on",    "any",    "all",  "token-file", "data", "output",
+                                    "force",    "quiet", "format", "json", "raw",        NULL};
+  for (size_t i = 0; i < invocation->option_count; i++) {
+    const char *name = invocation->options[i].description->name;
+    if (!text_is_in(name, own) && !is_handed_on(name))
+      return error_set(err, STATUS_USE, "wrong use", name, "one of the two",
+                       "with --registry it has no effect on agents");
+  }
   if (invocation_value(invocation, "data") == NULL)
     return error_set(err, STATUS_USE, "wrong use", "--data", "--data NAME", "there are no inputs");
   if (invocation->argument_count > SUBMISSION_MODELS_MOST)
@@ -27,7 +39,31 @@ static enum status check_use(const struct invocation *invocation, struct error *
   return STATUS_OK;
 }
 
-static void fill_submission(const struct invocation *invocation, struct submission *submission)
+// All values of an option, with commas between them.
+static const char *joined(const struct invocation *invocation, const char *name, struct arena *arena)
+{
+  const char *text = invocation_value_at(invocation, name, 0), *value;
+  for (size_t i = 1; (value = invocation_value_at(invocation, name, i)) != NULL; i++)
+    text = arena_format(arena, "%s,%s", text, value);
+  return text;
+}
+
+static enum status fill_option(const struct invocation *invocation, const struct submission_option *option,
+                               struct arena *arena, const char **ret_value, struct error *err)
+{
+  int64_t integer;
+  double number;
+  *ret_value = option->kind == SUBMISSION_FLAG    ? "true"
+               : option->kind == SUBMISSION_TEXTS ? joined(invocation, option->name, arena)
+                                                  : invocation_value(invocation, option->name);
+  if (option->kind == SUBMISSION_INTEGER)
+    return invocation_int64(invocation, option->name, 0, INT32_MAX, &integer, err);
+  return option->kind == SUBMISSION_NUMBER ? invocation_double(invocation, option->name, 0, 1e9, &number, err)
+                                           : STATUS_OK;
+}
+
+static enum status fill_submission(const struct invocation *invocation, struct arena *arena,
+                                   struct submission *submission, struct error *err)
 {
   submission->data = invocation_value(invocation, "data");
   submission->model_count = invocation->argument_count;
@@ -35,18 +71,7 @@ static void fill_submission(const struct invocation *invocation, struct submissi
     submission->models[i] = invocation->arguments[i];
   for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
     if (invocation_has(invocation, submission_options[i].name))
-      submission->values[i] = submission_options[i].kind == SUBMISSION_FLAG
-                                  ? "true"
-                                  : invocation_value(invocation, submission_options[i].name);
-}
-
-static enum status check_numbers(const struct invocation *invocation, struct error *err)
-{
-  for (size_t i = 0; i < SUBMISSION_OPTIONS; i++) {
-    int64_t number;
-    if (submission_options[i].kind == SUBMISSION_NUMBER)
-      XSP_TRY(invocation_int64(invocation, submission_options[i].name, 0, INT32_MAX, &number, err));
-  }
+      XSP_TRY(fill_option(invocation, &submission_options[i], arena, &submission->values[i], err));
   return STATUS_OK;
 }
 
@@ -55,7 +80,6 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
 {
   const char *secret;
   XSP_TRY(check_use(invocation, err));
-  XSP_TRY(check_numbers(invocation, err));
   XSP_TRY(serving_token(invocation, token, &secret, err));
   *options = (struct dispatch_options){.registry = invocation_value(invocation, "registry"),
                                        .constraints = invocation_value(invocation, "on"),
@@ -72,8 +96,7 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   if (!options->force && !options->on_all && access(options->output_path, F_OK) == 0) // before minutes of work
     return error_set(err, STATUS_USE, "the output exists", options->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
-  fill_submission(invocation, &options->submission);
-  return STATUS_OK;
+  return fill_submission(invocation, arena, &options->submission, err);
 }
 
 // ---- what is printed ---------------------------------------------------------------------------------------------------

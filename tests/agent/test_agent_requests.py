@@ -108,7 +108,8 @@ class Requests(AgentTest):
         good = {"models": ["net"], "data": "set"}
         self.assertEqual(self.agent_of_all.ask("POST", "/evaluations", good)[0], 202)
         for change in ({"models": []}, {"models": "net"}, {"models": [1]}, {"models": ["net"] * 65}, {"data": 1}, {"data": ""}, {"batch": "4"}, {"batch": -1},
-                       {"items": 1}, {"levels": 1}, {"publish": "env"}, {"publish": "file:///etc/passwd"}, {"output": "/etc/passwd"}, {"levels": "M\n"}):
+                       {"items": 1}, {"levels": 1}, {"publish": "env"}, {"publish": "file:///etc/passwd"}, {"output": "/etc/passwd"}, {"scenario": "server"}, {"scenario": []},
+                       {"scenario": [1]}, {"qps": "1"}, {"qps": None}, {"duration": True}, {"levels": "M\n"}):
             with self.subTest(change):
                 self.refused(400, "POST", "/evaluations", {**good, **change})
         for text in ("", "{", "[]", "null", "[" * 100000, '{"models": ["net"], "data": "set"} x'):

@@ -64,9 +64,17 @@ class Choice(DispatchTest):
         self.evaluate("--token-file", "token")
         self.assertIn("no data set", self.evaluate("--token-file", "token", data="../models", status=3).stderr)
         self.assertIn("5000", self.evaluate("--token-file", "token", "--batch", 5000, status=3).stderr)
-        for options in (("--any", "--all"), ("--library", "a=b"), ("--batch", "x")):
+        for options in (("--any", "--all"), ("--library", "a=b"), ("--timeout", "3"), ("--spool", "x"), ("--first-difference",), ("--qps", "x"), ("--batch", "x")):
             self.evaluate(*options, status=2)
         self.assertIn("--registry", xsp("evaluate", "net", "--data", "set", "--on", "name=one", check=2).stderr.decode())
+
+    def test_scenarios(self):
+        self.agents("one")
+        done = self.evaluate("--scenario", "offline", "--scenario", "server", "--qps", "500.5", "--duration", "0.2", "--queries", 20, "--keep-outputs",
+                             "-o", "scenarios.xsp")
+        scenarios = json.loads(done.stdout)[1]["rows"]
+        self.assertEqual([(row["agent"], row["scenario"]) for row in scenarios], [("one", "offline"), ("one", "server")])
+        self.assertEqual(xsp_json("sql", self.folder / "scenarios.xsp", "select count(*) > 0 as n from output", "--json"), [{"n": 1}])
 
     def test_spans_go_to_a_server(self):
         self.agents("one")
