@@ -88,6 +88,7 @@ class Openers(unittest.TestCase):
         "base/small_file.c",       # files of the system
         "collect/place.c",         # session folders
         "frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
+        "frameworks/onnxruntime/onnx_layers.c", # a copy of the model, in the runner's own folder
         "launch/attach.c",         # /proc
         "launch/executable.c",     # the program that is started
         "launch/streams.c",        # its own copy, by /proc/self/fd
