@@ -155,6 +155,28 @@ void evaluation_show(struct exchange *exchange)
   buf_text(text, "\n");
 }
 
+void evaluations_show(struct exchange *exchange)
+{
+  struct arena arena = {0};
+  struct job_view *jobs;
+  size_t count;
+  struct json_writer json;
+  queue_list(agent_of(exchange)->queue, &arena, &jobs, &count);
+  struct buf *text = exchange_reply(exchange, 200, json_type);
+  json_start(&json, text);
+  json_object(&json);
+  json_member_array(&json, "evaluations");
+  for (size_t i = 0; i < count; i++) {
+    json_object(&json);
+    put_job(&json, &jobs[i]);
+    json_object_end(&json);
+  }
+  json_array_end(&json);
+  json_object_end(&json);
+  buf_text(text, "\n");
+  arena_done(&arena);
+}
+
 void evaluation_file(struct exchange *exchange)
 {
   struct job_view job;

@@ -5,6 +5,7 @@
 
 struct exchange;
 
+void evaluations_show(struct exchange *exchange);
 void evaluation_add(struct exchange *exchange);
 void evaluation_show(struct exchange *exchange);
 void evaluation_file(struct exchange *exchange);

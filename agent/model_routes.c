@@ -5,6 +5,9 @@
 
 #include "agent/agent_private.h"
 
+#include <dirent.h>
+#include <stdlib.h>
+
 static const char json_type[] = "application/json";
 
 void models_show(struct exchange *exchange)
@@ -22,6 +25,28 @@ void models_show(struct exchange *exchange)
   json_object_end(&json);
   buf_text(text, "\n");
   arena_done(&arena);
+}
+
+// Names by which POST /evaluations takes them: what lies in the folder of data itself.
+void data_show(struct exchange *exchange)
+{
+  const char *folder = agent_of(exchange)->data;
+  struct dirent **entries = NULL;
+  int count = folder != NULL ? scandir(folder, &entries, NULL, alphasort) : 0;
+  struct json_writer json;
+  struct buf *text = exchange_reply(exchange, 200, json_type);
+  json_start(&json, text);
+  json_object(&json);
+  json_member_array(&json, "data");
+  for (int i = 0; i < count; i++) {
+    if (entries[i]->d_name[0] != '.')
+      json_string(&json, entries[i]->d_name);
+    free(entries[i]);
+  }
+  free(entries);
+  json_array_end(&json);
+  json_object_end(&json);
+  buf_text(text, "\n");
 }
 
 // True: refused.

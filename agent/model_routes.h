@@ -8,6 +8,7 @@ struct exchange;
 void models_show(struct exchange *exchange);
 void model_put(struct exchange *exchange);
 void model_remove(struct exchange *exchange);
+void data_show(struct exchange *exchange);
 void system_show(struct exchange *exchange);
 
 #endif

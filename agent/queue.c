@@ -303,19 +303,41 @@ bool queue_add(struct queue *queue, const char *const *arguments, struct job_vie
   return is_added;
 }
 
-bool queue_find(struct queue *queue, const char *id, struct job_view *ret_job)
+// Unlocked: the file may grow meanwhile.
+static void read_progress(const struct queue *queue, struct job_view *job)
 {
   char path[4200];
+  if (job->state != JOB_RUNNING)
+    return;
+  path_of(queue, job->id, QUEUE_MESSAGES, path, sizeof path);
+  last_line(path, job->line, sizeof job->line);
+}
+
+bool queue_find(struct queue *queue, const char *id, struct job_view *ret_job)
+{
   pthread_mutex_lock(&queue->lock);
   const struct job *job = find(queue, id);
   if (job != NULL)
     view(queue, job, ret_job);
   pthread_mutex_unlock(&queue->lock);
-  if (job != NULL && ret_job->state == JOB_RUNNING) {
-    path_of(queue, id, QUEUE_MESSAGES, path, sizeof path);
-    last_line(path, ret_job->line, sizeof ret_job->line);
-  }
+  if (job != NULL)
+    read_progress(queue, ret_job);
   return job != NULL;
+}
+
+void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_jobs, size_t *ret_count)
+{
+  size_t count = 0;
+  pthread_mutex_lock(&queue->lock);
+  for (const struct job *job = queue->first; job != NULL; job = job->next)
+    count++;
+  *ret_jobs = arena_alloc_array(arena, count + 1, sizeof **ret_jobs);
+  *ret_count = 0;
+  for (const struct job *job = queue->first; job != NULL; job = job->next)
+    view(queue, job, &(*ret_jobs)[(*ret_count)++]);
+  pthread_mutex_unlock(&queue->lock);
+  for (size_t i = 0; i < count; i++)
+    read_progress(queue, &(*ret_jobs)[i]);
 }
 
 bool queue_remove(struct queue *queue, const char *id)

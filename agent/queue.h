@@ -4,6 +4,7 @@
 #ifndef XSP_AGENT_QUEUE_H
 #define XSP_AGENT_QUEUE_H
 
+#include "base/arena.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -36,6 +37,8 @@ void queue_stop(struct queue *queue); // ends what runs; NULL: nothing
 // `arguments`: of xsp evaluate, without those for its output; ends with NULL; copied. False: too many wait.
 bool queue_add(struct queue *queue, const char *const *arguments, struct job_view *ret_job);
 bool queue_find(struct queue *queue, const char *id, struct job_view *ret_job); // false: there is none
+// All of them, the oldest first, in `arena`.
+void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_jobs, size_t *ret_count);
 // Ends it; of one that has ended removes what is kept. False: there is none.
 bool queue_remove(struct queue *queue, const char *id);
 // For reading a file of the job's folder. -1: there is no such job or file.

@@ -3,6 +3,7 @@
 #include "agent/agent_private.h"
 #include "agent/evaluation_routes.h"
 #include "agent/model_routes.h"
+#include "agent/page_routes.h"
 #include "http/openapi.h"
 
 #define JSON "application/json"
@@ -10,6 +11,11 @@
 // clang-format off
 static const struct route routes[] = {
     // method, path, summary, parameters, type, schema, body, begin, answer
+    {"GET", "/", "A page to start, watch and compare evaluations", NULL, "text/html", NULL, ROUTE_NO_BODY, NULL, page_html},
+    {"GET", "/page.css", "Its style", NULL, "text/css", NULL, ROUTE_NO_BODY, NULL, page_style},
+    {"GET", "/page.js", "Its script", NULL, "text/javascript", NULL, ROUTE_NO_BODY, NULL, page_script},
+    {"GET", "/evaluations", "List the evaluations, the oldest first", NULL, JSON, "Evaluations", ROUTE_NO_BODY, NULL,
+     evaluations_show},
     {"POST", "/evaluations", "Evaluate models over a data set of the agent", NULL, JSON, "Job", ROUTE_BODY_IN_MEMORY, NULL,
      evaluation_add},
     {"GET", "/evaluations/{id}", "How far an evaluation is, and its table", NULL, JSON, "Evaluation", ROUTE_NO_BODY, NULL,
@@ -22,6 +28,7 @@ static const struct route routes[] = {
     {"PUT", "/models/{name}", "Publish a model: the body is its manifest", NULL, JSON, NULL, ROUTE_BODY_IN_MEMORY, NULL,
      model_put},
     {"DELETE", "/models/{name}", "Remove the manifest of a model", NULL, JSON, NULL, ROUTE_NO_BODY, NULL, model_remove},
+    {"GET", "/data", "List the data sets", NULL, JSON, "DataSets", ROUTE_NO_BODY, NULL, data_show},
     {"GET", "/system", "What the agent registers", NULL, JSON, "System", ROUTE_NO_BODY, NULL, system_show},
     {"GET", "/openapi.json", "This description", NULL, JSON, "OpenApi", ROUTE_NO_BODY, NULL, openapi_answer},
     {0},

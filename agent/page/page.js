@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's page: starts evaluations, shows how far they are, lays their results side by side. It only calls the agent's own paths.
+"use strict";
+const POLL_MS = 500;
+// Where less is better; of the other figures more is.
+const COSTS = new Set(["latency_ms", "p90_ms", "p99_ms", "preprocess_ms", "postprocess_ms", "cer_pct"]);
+const HIDDEN = new Set(["model", "framework", "framework_version"]);
+const byId = (id) => document.getElementById(id);
+const jobs = new Map(); // id → {job, row}
+let chosen = null; // the row that others are compared with: "ID 0"
+
+const element = (name, text, attributes = {}) => {
+  const made = document.createElement(name);
+  made.textContent = text ?? "";
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+};
+
+const ask = async (path, options) => {
+  const reply = await fetch(path, options), text = await reply.text();
+  const body = text === "" ? null : JSON.parse(text);
+  if (!reply.ok) throw new Error(body?.error?.message ?? `${path}: ${reply.status}`);
+  return body;
+};
+
+const show = (number) => typeof number !== "number" ? number ?? "–" : Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(4)));
+
+// ---- what can be chosen
+const choices = async () => {
+  const [system, data] = [await ask("system"), await ask("data")];
+  byId("agent").textContent = `${system.name}: ${system.cpu_model ?? system.architecture ?? ""}`;
+  byId("models").replaceChildren(...system.models.map((model, number) => {
+    const label = element("label"), box = element("input", "", {type: "checkbox", name: "model", value: `${model.name}==${model.version}`});
+    box.checked = number === 0;
+    box.dataset.framework = model.framework;
+    label.append(box, ` ${model.name} ${model.version}, ${model.framework}`);
+    return label;
+  }));
+  byId("data").replaceChildren(...data.data.map((name) => element("option", name, {value: name})));
+};
+
+const start = async (event) => {
+  event.preventDefault();
+  byId("problem").textContent = "";
+  const checked = (name) => [...document.querySelectorAll(`input[name=${name}]:checked`)].map((box) => box.value);
+  const job = {models: checked("model"), data: byId("data").value, batch: Number(byId("batch").value)};
+  const scenarios = checked("scenario"), limit = Number(byId("limit").value);
+  if (scenarios.length > 0) job.scenario = scenarios;
+  if (limit > 0) job.limit = limit;
+  try {
+    if (job.models.length === 0) throw new Error("choose a model");
+    await ask("evaluations", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(job)});
+    await look();
+  } catch (error) {
+    byId("problem").textContent = error.message;
+  }
+};
+
+// ---- how far they are
+const remove = async (id) => {
+  await ask(`evaluations/${id}`, {method: "DELETE"});
+  await look();
+};
+
+const line = ({job}) => {
+  const item = element("li", "", {"data-state": job.state}), is_over = !["queued", "running"].includes(job.state);
+  const text = job.error ?? job.progress ?? (job.place ? `place ${job.place}` : "");
+  const button = element("button", is_over ? "Remove" : "End", {"aria-label": `${is_over ? "Remove" : "End"} ${job.id.slice(0, 8)}`});
+  button.addEventListener("click", () => remove(job.id));
+  item.append(element("code", job.id.slice(0, 8)), element("strong", job.state, {class: job.state === "failed" ? "bad" : ""}), element("span", text));
+  if (job.state === "done") item.append(element("a", "trace", {href: `evaluations/${job.id}/file`, download: `${job.id.slice(0, 8)}.xsp`}));
+  item.append(button);
+  return item;
+};
+
+// ---- results side by side
+const rows = () => [...jobs.values()].flatMap(({job, tables}) => (tables?.[0]?.rows ?? []).map((row, number) => ({id: `${job.id} ${number}`, row})));
+
+const cell = (key, value, base) => {
+  const is_number = typeof value === "number", made = element("td", show(value), {class: is_number ? "number" : ""});
+  if (!is_number || typeof base !== "number" || base === 0 || value === base) return made;
+  const change = 100 * (value - base) / Math.abs(base);
+  made.append(" ", element("small", `${change > 0 ? "+" : ""}${change.toFixed(1)} %`, {class: (change < 0) === COSTS.has(key) ? "good" : "bad"}));
+  return made;
+};
+
+const results = () => {
+  const all = rows(), keys = [...new Set(all.flatMap(({row}) => Object.keys(row)))].filter((key) => !HIDDEN.has(key));
+  const base = all.find(({id}) => id === chosen) ?? all[0];
+  const head = element("tr");
+  for (const text of all.length > 0 ? ["base", "model", "framework", ...keys] : []) head.append(element("th", text.replaceAll("_", " "), {scope: "col"}));
+  byId("results").tHead.replaceChildren(head);
+  byId("results").tBodies[0].replaceChildren(...all.map(({id, row}) => {
+    const made = element("tr"), place = element("td"), radio = element("input", "", {type: "radio", name: "base", "aria-label": `compare with ${row.model}`});
+    radio.checked = id === base.id;
+    radio.addEventListener("change", () => { chosen = id; results(); });
+    place.append(radio);
+    made.append(place, element("td", row.model), element("td", `${row.framework} ${row.framework_version ?? ""}`));
+    for (const key of keys) made.append(cell(key, row[key], id === base.id ? undefined : base.row[key]));
+    return made;
+  }));
+};
+
+const look = async () => {
+  const list = (await ask("evaluations")).evaluations, ids = new Set(list.map(({id}) => id));
+  let is_changed = false;
+  for (const id of jobs.keys()) if (!ids.has(id)) is_changed = jobs.delete(id);
+  for (const job of list) {
+    const known = jobs.get(job.id) ?? {};
+    jobs.set(job.id, known);
+    known.job = job;
+    if (job.state !== "done" || known.tables) continue;
+    const {result} = await ask(`evaluations/${job.id}`);
+    known.tables = Array.isArray(result) ? result : [result];
+    is_changed = true;
+  }
+  byId("jobs").replaceChildren(...(jobs.size > 0 ? [...jobs.values()].map(line) : [element("li", "nothing yet", {class: "quiet"})]));
+  if (is_changed) results();
+};
+
+const watch = async () => {
+  try {
+    await look();
+    document.body.dataset.state = "current";
+  } catch (error) {
+    document.body.dataset.state = "away";
+    byId("problem").textContent = `the agent does not answer: ${error.message}`;
+  }
+  setTimeout(watch, POLL_MS);
+};
+
+byId("start").addEventListener("submit", start);
+choices().catch((error) => { byId("problem").textContent = error.message; });
+watch();

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's page for a browser. Routes' handlers.
+#ifndef XSP_AGENT_PAGE_ROUTES_H
+#define XSP_AGENT_PAGE_ROUTES_H
+
+struct exchange;
+
+void page_html(struct exchange *exchange);
+void page_style(struct exchange *exchange);
+void page_script(struct exchange *exchange);
+
+#endif

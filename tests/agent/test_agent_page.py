@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's page in Chromium: starts evaluations, shows how far they are, lays results side by side."""
+import os
+import pathlib
+import unittest
+
+import browser
+from agent_case import AgentTest
+from agents import manifest
+from server import wait_for
+
+SHOTS = os.environ.get("XSP_SCREENSHOTS")
+
+
+@unittest.skipIf(browser.missing(), browser.missing())
+class PageTest(AgentTest):
+    def setUp(self):
+        (self.folder / "models" / "dark.yml").write_text(manifest("dark", "2.0").replace("mean: 127.5", "mean: 0"))
+        self.agent_process = self.agent()
+        self.wait_for_models("dark", "net")
+        context = browser.chromium().new_context(viewport={"width": 1440, "height": 900})
+        self.addCleanup(context.close)
+        self.page, self.problems = context.new_page(), []
+        self.page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.goto(self.agent_process.url)
+        self.page.wait_for_selector("body[data-state=current]")
+        self.page.wait_for_selector("#models input")
+
+    def tearDown(self):
+        self.assertEqual(self.problems, [])
+
+    def choose(self, *models, data="set", **values):
+        for box in self.page.query_selector_all("#models input"):
+            box.set_checked(box.get_attribute("value").split("==")[0] in models)
+        self.page.select_option("#data", data)
+        for name, value in values.items():
+            self.page.fill(f"#{name}", str(value))
+        self.page.click("form > button")
+
+    def results(self):
+        heads = [head.inner_text() for head in self.page.query_selector_all("#results thead th")]
+        return [dict(zip(heads, [cell.inner_text() for cell in row.query_selector_all("td")], strict=True))
+                for row in self.page.query_selector_all("#results tbody tr")]
+
+    def test_start_watch_and_compare(self):
+        self.choose("net", batch=3)
+        self.page.wait_for_selector("#jobs li[data-state=done]")
+        self.choose("net", "dark", batch=3)
+        wait_for(lambda: len(self.results()) == 3, "three rows")
+        rows = self.results()
+        self.assertEqual(sorted(row["model"] for row in rows), ["dark", "net", "net"])
+        self.assertEqual({row["inputs"] for row in rows}, {"12"})
+        jobs = self.agent_process.ask("GET", "/evaluations")[2]["evaluations"]
+        truth = [row for job in jobs for row in self.look_rows(job["id"])]
+        self.assertEqual([float(row["top1 pct"].split()[0]) for row in rows], [float(f"{row['top1_pct']:.4g}") for row in truth])
+        self.assertTrue(any("%" in row["latency ms"] for row in rows))
+        self.page.check("#results tbody tr:nth-child(2) input")
+        self.assertNotIn("%", self.results()[1]["latency ms"])
+        self.assertIn("%", self.results()[0]["latency ms"])
+        self.assertRegex(self.page.query_selector("#jobs a").get_attribute("href"), "^evaluations/[0-9a-f]{32}/file$")
+        for width in (1440, 390):
+            self.page.set_viewport_size({"width": width, "height": 900})
+            self.assertEqual(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), True, width)
+            if SHOTS:
+                self.page.locator("main").screenshot(path=pathlib.Path(SHOTS) / f"agent-{width}.png")
+        self.assertEqual(browser.violations(self), [])
+        self.page.click("#jobs li:first-child button")
+        wait_for(lambda: len(self.results()) < 3, "fewer rows")
+
+    def look_rows(self, number):
+        result = self.agent_process.look(number)["result"]
+        return (result[0] if isinstance(result, list) else result)["rows"]
+
+    def test_one_that_runs_shows_its_progress_and_can_be_ended(self):
+        self.choose("net", data="many.csv")
+        wait_for(lambda: "inference" in (self.page.text_content("#jobs") or ""), "its progress")
+        self.page.click("#jobs li button")
+        self.page.wait_for_selector("#jobs li[data-state=cancelled]")
+
+    def test_what_is_refused_is_said(self):
+        self.choose(data="set")
+        self.assertEqual(self.page.inner_text("#problem"), "choose a model")
+        (self.folder / "models" / "dark.yml").unlink()
+        self.wait_for_models("net")
+        self.choose("dark")
+        wait_for(lambda: "there is no model" in self.page.inner_text("#problem"), "the reason")
+        self.problems.clear()  # the browser reports the reply's status
+
+    def test_an_agent_that_goes_away(self):
+        self.agent_process.stop()
+        self.page.wait_for_selector("body[data-state=away]")
+        self.assertIn("does not answer", self.page.inner_text("#problem"))
+        self.problems.clear()
+
+
+if __name__ == "__main__":
+    unittest.main()
