@@ -125,7 +125,7 @@ class Requests(AgentTest):
         self.refused(413, "POST", "/evaluations", "x" * (300 << 10))
 
     def test_paths(self):
-        for path in ("/evaluations/none", "/evaluations/" + "0" * 32, "/evaluations/..%2f..", "/evaluations/%2e%2e/file", "/", "/evaluations/a/b/c"):
+        for path in ("/evaluations/none", "/evaluations/" + "0" * 32, "/evaluations/..%2f..", "/evaluations/%2e%2e/file", "/index.html", "/evaluations/a/b/c"):
             self.refused(404, "GET", path)
         self.refused(405, "DELETE", "/system")
         self.refused(400, "GET", "/system?a=b")
@@ -156,9 +156,11 @@ class Requests(AgentTest):
             jsonschema.validate(value, {**text, "$ref": f"#/components/schemas/{schema}"}, cls=jsonschema.Draft202012Validator)
         check("System", agent.ask("GET", "/system")[2])
         check("Models", agent.ask("GET", "/models")[2])
+        check("DataSets", agent.ask("GET", "/data")[2])
         status, _, job = agent.ask("POST", "/evaluations", {"models": ["net"], "data": "set"})
         self.assertEqual(status, 202)
         check("Job", job)
+        check("Evaluations", agent.ask("GET", "/evaluations")[2])
         for state in (("queued", "running", "done"), ("done",)):
             check("Evaluation", self.wait_for_state(agent, job["id"], *state))
         check("Error", agent.ask("GET", "/nothing")[2])
