@@ -17,7 +17,7 @@ struct dispatch_options {
   bool on_all;               // else on the least busy one, and on another where that is lost
   struct submission submission;
   const char *output_path; // of the .xsp file; with on_all NAME.xsp means NAME-AGENT.xsp for each
-  bool force;
+  bool force;              // replaces files that exist
   void (*progress)(const char *text, bool is_last); // NULL: none
   message_fn message;
   const volatile sig_atomic_t *interrupted;

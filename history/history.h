@@ -70,7 +70,7 @@ void history_select(struct history *history, const struct history_selection *sel
 struct history_request {
   const char *
       by; // facts that a series has in common, "model,host"; NULL: model, version, framework, host and data set. Kind, batch
-      // size and levels always are
+          // size and levels always are
   struct series_limits limits;
   size_t limit;      // of the list: only the latest ones, which are judged against all; 0: all
   const char *base;  // of the table of systems: the host that others are relative to; NULL: the first by name

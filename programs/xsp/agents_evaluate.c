@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // ---- what is asked -----------------------------------------------------------------------------------------------------
 static bool is_handed_on(const char *option)
@@ -93,9 +92,6 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   if (options->output_path == NULL)
     options->output_path =
         arena_format(arena, "%.*s.xsp", (int)strcspn(invocation->arguments[0], "<>=!~ /"), invocation->arguments[0]);
-  if (!options->force && !options->on_all && access(options->output_path, F_OK) == 0) // before minutes of work
-    return error_set(err, STATUS_USE, "the output exists", options->output_path, "--force, or another -o",
-                     "it is not overwritten unasked");
   return fill_submission(invocation, arena, &options->submission, err);
 }
 

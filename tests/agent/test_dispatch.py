@@ -2,6 +2,7 @@
 """xsp evaluate --registry: agents that satisfy constraints, all of them or the least busy one."""
 import json
 import signal
+import subprocess
 import unittest
 
 from agents import ENVIRONMENT, manifest
@@ -27,6 +28,13 @@ class Choice(DispatchTest):
         for name in ("all-one.xsp", "all-two.xsp"):
             self.assertEqual(xsp_json("sql", self.folder / name, "select count(*) as n from observation where not warmup", "--json"), [{"n": 4}])
         self.assertFalse((self.folder / "all.xsp").exists())
+        for options, name in ((("--all", "-o", "all.xsp"), "all-two.xsp"), (("-o", "any.xsp"), "any.xsp")):
+            (self.folder / name).write_text("mine")
+            done = subprocess.run([option for option in self.command(*options) if option != "-f"], cwd=self.folder, capture_output=True, text=True,
+                                  timeout=TIMEOUT_S, check=False)
+            self.assertEqual((done.returncode, (self.folder / name).read_text()), (2, "mine"), done.stderr)
+            (self.folder / name).unlink()
+            (self.folder / "all-one.xsp").unlink(missing_ok=True)
 
     def test_constraints(self):
         self.agents("one", "two")
