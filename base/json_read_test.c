@@ -154,6 +154,36 @@ static void converts_exact_integers_only(void **state)
   assert_false(integer("99999999999999999999999999", &value));
 }
 
+// Writes "key:value " of texts and numbers, and what is inside "in"; refuses the key "no".
+static bool write_member(void *context, struct json_reader *reader, const char *key)
+{
+  char *text = context;
+  if (key != NULL && strcmp(key, "no") == 0)
+    return false;
+  if (key != NULL && strcmp(key, "in") == 0)
+    return json_each(reader, write_member, text);
+  if (reader->event == JSON_STRING || reader->event == JSON_NUMBER)
+    sprintf(text + strlen(text), "%s:%s ", key != NULL ? key : "", reader->text);
+  return true;
+}
+
+static void hands_out_members(void **state)
+{
+  static const char *const wrong[] = {"",           "[]",         "1",          "{\"a\":1} x", "{\"a\":1",
+                                      "{\"a\":1,}", "{\"no\":1}", "{\"in\":1}", "{\"in\":[1}", "{\"a\":{]"};
+  char text[200] = "", long_key[200];
+  static const char object[] =
+      "{\"a\":1,\"skipped\":[{\"a\":2}],\"in\":{\"b\":\"c\",\"in\":[3,{\"d\":4},[5]]},\"e\":null,\"f\":6}";
+  assert_true(json_each_of_text(object, strlen(object), write_member, text));
+  assert_string_equal(text, "a:1 b:c :3 f:6 "); // what `take` leaves is passed over
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    assert_false(json_each_of_text(wrong[i], strlen(wrong[i]), write_member, text));
+  text[0] = 0;
+  snprintf(long_key, sizeof long_key, "{\"%0*d\":1,\"%0*d\":2}", JSON_KEY_BYTES, 0, JSON_KEY_BYTES - 1, 0);
+  assert_true(json_each_of_text(long_key, strlen(long_key), write_member, text));
+  assert_string_equal(text + JSON_KEY_BYTES - 1, ":2 ");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -164,6 +194,7 @@ int main(void)
       cmocka_unit_test(refuses_absurd_nesting),
       cmocka_unit_test(skips_a_whole_value),
       cmocka_unit_test(converts_exact_integers_only),
+      cmocka_unit_test(hands_out_members),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
