@@ -7,6 +7,7 @@
 #include "agent/registry.h"
 #include "agent/remote.h"
 #include "base/clock.h"
+#include "base/debug.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,8 @@ static enum remote_result begin(struct dispatching *dispatching, struct run *run
   else if (remote_open(run->agent->url, options->authorization, &run->remote, &run->error) == STATUS_OK)
     result = remote_submit(run->remote, &options->submission, &run->error);
   run->state = RUN_GOING;
+  DEBUG(agent, "%s, %lld busy of %lld: result %d", run->agent->name, (long long)run->agent->busy,
+        (long long)run->agent->jobs, (int)result);
   if (result != REMOTE_OK)
     fail(run);
   return result;

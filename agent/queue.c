@@ -6,6 +6,7 @@
 
 #include "agent/child.h"
 #include "base/clock.h"
+#include "base/debug.h"
 #include "base/folder.h"
 #include "base/hex.h"
 #include "base/input_file.h"
@@ -187,6 +188,7 @@ static void run(struct queue *queue, struct job *job)
     job->state = JOB_FAILED;
     error_line(&err, job->line, sizeof job->line);
   }
+  DEBUG(agent, "evaluation %s: %s", job->id, job_state_names[job->state]);
   drop_oldest(queue);
   pthread_mutex_unlock(&queue->lock);
 }

@@ -5,6 +5,7 @@
 
 #include "agent/etcd.h"
 #include "base/clock.h"
+#include "base/debug.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -73,6 +74,7 @@ static enum status create(struct registration *registration, const struct buf *r
     etcd_revoke(registration->etcd, lease);
     return status;
   }
+  DEBUG(agent, "%s has lease %lld", registration->key, (long long)lease);
   registration->lease = lease;
   registration->kept_ns = clock_now_ns(CLOCK_MONOTONIC);
   return STATUS_OK;

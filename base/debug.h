@@ -7,7 +7,7 @@
 #define XSP_BASE_DEBUG_H
 
 #define DEBUG_ROOMS(X)                                                                                                 \
-  X(launch) X(experiment) X(manifests) X(assets) X(importers) X(collect) X(store) X(correlate) X(http) X(serve)
+  X(launch) X(experiment) X(manifests) X(assets) X(importers) X(collect) X(store) X(correlate) X(http) X(serve) X(agent)
 
 #define DEBUG_NUMBER(room) DEBUG_ROOM_##room,
 enum debug_room { DEBUG_ROOMS(DEBUG_NUMBER) DEBUG_ROOM_COUNT };
