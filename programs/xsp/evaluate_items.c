@@ -109,16 +109,16 @@ static void classes_table(const struct items *items, struct table *ret_table)
   struct table_builder table;
   table_start(&table, items->arena);
   for (size_t i = 0; i < accuracy->class_count; i++) {
-    const struct class_accuracy *class = &accuracy->classes[i];
+    const struct class_accuracy *rated = &accuracy->classes[i];
     table_row(&table);
     table_put(&table, "class", "", "class",
-              class->name != NULL ? cell_text(class->name) : class_cell(items, class->place));
-    table_put(&table, "place", "", "place", cell_int_if(class->place != DATA_NO_CLASS, (int64_t) class->place));
+              rated->name != NULL ? cell_text(rated->name) : class_cell(items, rated->place));
+    table_put(&table, "place", "", "place", cell_int_if(rated->place != DATA_NO_CLASS, (int64_t)rated->place));
     table_put(&table, are_boxes ? "boxes" : "pixels", "", are_boxes ? "boxes" : "pixels",
-              cell_int((int64_t) class->wanted));
-    table_put_optional(&table, "ap_pct", "%", "AP", cell_real(100 * class->ap));
-    table_put_optional(&table, "ap50_pct", "%", "AP50", cell_real(100 * class->ap_at_50));
-    table_put_optional(&table, "iou_pct", "%", "IoU", cell_real(100 * class->iou));
+              cell_int((int64_t)rated->wanted));
+    table_put_optional(&table, "ap_pct", "%", "AP", cell_real(100 * rated->ap));
+    table_put_optional(&table, "ap50_pct", "%", "AP50", cell_real(100 * rated->ap_at_50));
+    table_put_optional(&table, "iou_pct", "%", "IoU", cell_real(100 * rated->iou));
   }
   *ret_table =
       (struct table){.id = "classes",
