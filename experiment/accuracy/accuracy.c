@@ -87,7 +87,7 @@ void accuracy_of_boxes(const struct predictions *predictions, const struct data_
 void accuracy_of_masks(const struct predictions *predictions, const struct data_set *set, size_t item_count,
                        struct arena *arena, struct accuracy *ret_accuracy)
 {
-  uint64_t wanted[PREDICTED_CLASSES] = {0}, taken[PREDICTED_CLASSES] = {0}, right[PREDICTED_CLASSES] = {0}, all = 0,
+  uint64_t wanted[MASK_CLASSES_MOST] = {0}, taken[MASK_CLASSES_MOST] = {0}, right[MASK_CLASSES_MOST] = {0}, all = 0,
            all_right = 0;
   *ret_accuracy = unknown;
   for (size_t i = 0; i < item_count; i++)
@@ -104,8 +104,8 @@ void accuracy_of_masks(const struct predictions *predictions, const struct data_
     all_right += is_right ? pixels->count : 0;
   }
   double sum = 0;
-  ret_accuracy->classes = arena_alloc_array(arena, PREDICTED_CLASSES, sizeof *ret_accuracy->classes);
-  for (size_t i = 0; i < PREDICTED_CLASSES; i++) {
+  ret_accuracy->classes = arena_alloc_array(arena, MASK_CLASSES_MOST, sizeof *ret_accuracy->classes);
+  for (size_t i = 0; i < MASK_CLASSES_MOST; i++) {
     uint64_t either = wanted[i] + taken[i] - right[i];
     if (either == 0)
       continue;

@@ -38,8 +38,8 @@ static bool take_pixels(struct predictions *predictions, size_t item, char *cons
 {
   uint64_t label = PREDICTED_NO_LABEL, class_found, count;
   bool has_label = strcmp(fields[2], "-") != 0;
-  if ((has_label && !read_number(fields[2], PREDICTED_CLASSES - 1, &label)) ||
-      !read_number(fields[3], PREDICTED_CLASSES - 1, &class_found) || !read_number(fields[4], UINT64_MAX, &count))
+  if ((has_label && !read_number(fields[2], MASK_CLASSES_MOST - 1, &label)) ||
+      !read_number(fields[3], MASK_CLASSES_MOST - 1, &class_found) || !read_number(fields[4], UINT64_MAX, &count))
     return false;
   *vector_add(&predictions->pixels) = (struct predicted_pixels){item, (unsigned)label, (unsigned)class_found, count};
   return true;

@@ -4,13 +4,13 @@
 #define XSP_EXPERIMENT_ACCURACY_PREDICTIONS_H
 
 #include "base/vector.h"
+#include "processing/processing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PREDICTED_CLASSES 256  // of a mask, and of a label picture
-#define PREDICTED_NO_LABEL 256 // pixels of the output, whatever their label
+#define PREDICTED_NO_LABEL MASK_CLASSES_MOST // pixels of the output, whatever their label
 
 struct predicted_box { // in pixels of the picture
   size_t item, place;
