@@ -10,6 +10,7 @@
 #include "experiment/tensor_compare.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,11 @@ static enum status run_as_it_is(struct search *search, size_t number, struct err
   if (status == STATUS_OK)
     status = keep(&model->runner, "output", &model->outputs, err);
   runner_close(&model->runner);
+  if (status != STATUS_OK) {
+    char prefix[128];
+    snprintf(prefix, sizeof prefix, "%.100s: ", search->options->names[number]);
+    error_prefix(err, prefix);
+  }
   return status;
 }
 

@@ -286,6 +286,10 @@ class FirstDifference(PartingTest):
         self.assertIn("two manifests", self.evaluate(manifest, "--first-difference", status=2).stderr)
         self.assertIn("--tolerance", self.evaluate(manifest, manifest, "--first-difference", "--tolerance", "much", status=2).stderr)
 
+    def test_a_model_that_cannot_run(self):
+        cnn(self.folder / "fixed.onnx", batch=2)
+        self.assertIn("fixed: ", self.evaluate(self.manifest("net"), self.manifest("fixed", "fixed.onnx"), "--first-difference", status=2).stderr)
+
     def test_leaves_no_files(self):
         before = set(self.folder.iterdir())
         self.evaluate(self.manifest("net"), self.manifest("again"), "--first-difference", TMPDIR=str(self.folder))
