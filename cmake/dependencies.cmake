@@ -1,4 +1,4 @@
-# SQLite, zstd, zlib, libyaml, libcrypto, libdw, libmicrohttpd (its header) and cmocka by pkg-config. -DXSP_STATIC_DEPENDENCIES=ON puts them into xsp itself, for
+# SQLite, zstd, zlib, libyaml, libcrypto, libdw, libpq and libmicrohttpd (their headers) and cmocka by pkg-config. -DXSP_STATIC_DEPENDENCIES=ON puts them into xsp itself, for
 # a tarball that needs nothing but the C library (make dist).
 option(XSP_STATIC_DEPENDENCIES "link SQLite, zstd, zlib, libyaml, libcrypto and libdw statically" OFF)
 

@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads the figures of a record as JSON. Called by database.c; what it reads may be anything.
+// Sorts, finds, writes and reads the figures of a record. Called by record.c, tables.c and database.c; the JSON may be anything.
 #include "history/figures.h"
 
 #include "base/json_read.h"
 #include "base/json_write.h"
 
 #include <math.h>
+
+static int by_key(const void *left, const void *right)
+{
+  const struct store_system_value *a = left, *b = right;
+  return strcmp(a->key, b->key);
+}
+
+void figures_sort(struct store_system_value *figures, size_t count)
+{
+  if (count > 0)
+    qsort(figures, count, sizeof *figures, by_key);
+}
+
+const struct store_system_value *figures_find(const struct store_system_value *figures, size_t count, const char *key)
+{
+  const struct store_system_value wanted = {.key = key};
+  return count > 0 ? bsearch(&wanted, figures, count, sizeof *figures, by_key) : NULL;
+}
 
 void figures_write(const struct history_record *record, struct buf *out)
 {
@@ -18,12 +36,6 @@ void figures_write(const struct history_record *record, struct buf *out)
     else
       json_member_string(&json, record->figures[i].key, record->figures[i].text);
   json_object_end(&json);
-}
-
-static int by_key(const void *left, const void *right)
-{
-  const struct store_system_value *a = left, *b = right;
-  return strcmp(a->key, b->key);
 }
 
 bool figures_read(const char *text, size_t length, struct arena *arena, struct history_record *record)
@@ -49,7 +61,7 @@ bool figures_read(const char *text, size_t length, struct arena *arena, struct h
   if (is_object && figures.count > 0) {
     struct store_system_value *copy = arena_alloc_array(arena, figures.count, sizeof *copy);
     memcpy(copy, figures.items, figures.count * sizeof *copy);
-    qsort(copy, figures.count, sizeof *copy, by_key);
+    figures_sort(copy, figures.count);
     record->figures = copy;
     record->figure_count = figures.count;
   }

@@ -47,8 +47,6 @@ enum status history_read(struct history *history, struct store *const *stores, s
                          struct error *err) MUST_CHECK;
 double history_number(const struct history_record *record, const char *key);     // a figure; NaN: unknown, or a text
 const char *history_fact(const struct history_record *record, const char *name); // NULL: unknown, or no such fact
-// "2026-11-26T10:00:00Z" in `arena`; NULL: unknown.
-const char *history_time(const struct history_record *record, struct arena *arena);
 
 // ---- selection -------------------------------------------------------------------------------------------------------
 struct history_selection {   // NULL and 0: any
@@ -68,9 +66,9 @@ void history_select(struct history *history, const struct history_selection *sel
 
 // ---- answers ---------------------------------------------------------------------------------------------------------
 struct history_request {
-  const char *
-      by; // facts that a series has in common, "model,host"; NULL: model, version, framework, host and data set. Kind, batch
-          // size and levels always are
+  // Facts that a series has in common, "model,host"; NULL: model, version, framework, host and data set. Kind, batch size and levels
+  // always are.
+  const char *by;
   struct series_limits limits;
   size_t limit;      // of the list: only the latest ones, which are judged against all; 0: all
   const char *base;  // of the table of systems: the host that others are relative to; NULL: the first by name

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes records of the experiments of .xsp files: facts, figures, the content's id. Called by the verbs history and publish.
-#include "history/history.h"
+#include "history/figures.h"
 
 #include "assets/checksum.h"
-#include "base/slice.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 void history_done(struct history *history)
 {
@@ -17,21 +15,9 @@ void history_done(struct history *history)
 }
 
 // ---- reading a record ------------------------------------------------------------------------------------------------
-static int by_key(const void *left, const void *right)
-{
-  const struct store_system_value *a = left, *b = right;
-  return strcmp(a->key, b->key);
-}
-
-static const struct store_system_value *find(const struct store_system_value *values, size_t count, const char *key)
-{
-  const struct store_system_value wanted = {.key = key};
-  return count > 0 ? bsearch(&wanted, values, count, sizeof *values, by_key) : NULL;
-}
-
 double history_number(const struct history_record *record, const char *key)
 {
-  const struct store_system_value *figure = find(record->figures, record->figure_count, key);
+  const struct store_system_value *figure = figures_find(record->figures, record->figure_count, key);
   return figure != NULL && figure->is_number ? figure->number : NAN;
 }
 
@@ -43,17 +29,6 @@ const char *history_fact(const struct history_record *record, const char *name)
   HISTORY_FACTS(X)
 #undef X
   return NULL;
-}
-
-const char *history_time(const struct history_record *record, struct arena *arena)
-{
-  time_t seconds = (time_t)(record->created_ns / 1000000000);
-  struct tm parts;
-  char text[32];
-  if (record->created_ns <= 0 || gmtime_r(&seconds, &parts) == NULL ||
-      strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-    return NULL;
-  return arena_format(arena, "%s", text);
 }
 
 // ---- making one ------------------------------------------------------------------------------------------------------
@@ -81,7 +56,7 @@ static const char *valid_text(struct arena *arena, const char *text)
 static const char *text_of(const struct making *making, const struct store_system_value *values, size_t count,
                            const char *key)
 {
-  const struct store_system_value *value = find(values, count, key);
+  const struct store_system_value *value = figures_find(values, count, key);
   if (value == NULL)
     return NULL;
   if (value->is_number)
@@ -110,17 +85,6 @@ static const char *content_id(const struct making *making, const struct history_
   return arena_format(&making->history->arena, "%s", hex);
 }
 
-static bool has_own_column(const char *key)
-{
-  static const char *const names[] = {
-#define X(name) #name,
-      HISTORY_FACTS(X)
-#undef X
-          "created",
-      "batch", NULL};
-  return text_is_in(key, names);
-}
-
 // Figures of the table, and of the latency those that the table does not have. In the history's arena, by key.
 static const struct store_system_value *figures_of(const struct making *making, const struct latency_point *point,
                                                    size_t *ret_count)
@@ -141,15 +105,15 @@ static const struct store_system_value *figures_of(const struct making *making, 
     struct store_system_value value = making->evaluation[i];
     value.key = valid_text(arena, value.key);
     value.text = valid_text(arena, value.text);
-    if (value.key != NULL && !has_own_column(value.key) &&
-        (value.is_number ? isfinite(value.number) : value.text != NULL))
+    if (value.key != NULL && (value.is_number ? isfinite(value.number) : value.text != NULL))
       figures[count++] = value;
   }
   for (size_t i = 0; i < most; i++)
-    if (isfinite(of_point[i].number) && find(making->evaluation, making->evaluation_count, of_point[i].key) == NULL)
+    if (isfinite(of_point[i].number) &&
+        figures_find(making->evaluation, making->evaluation_count, of_point[i].key) == NULL)
       figures[count++] =
           (struct store_system_value){.key = of_point[i].key, .number = of_point[i].number, .is_number = true};
-  qsort(figures, count, sizeof *figures, by_key);
+  figures_sort(figures, count);
   *ret_count = count;
   return figures;
 }
@@ -189,7 +153,7 @@ static enum status add_experiment(struct making *making, const struct latency_po
   XSP_TRY(store_workload(making->store, id, scratch, &making->workload, &making->workload_count, err));
   XSP_TRY(store_system(making->store, experiment->system_id, scratch, &making->system, &making->system_count, err));
   XSP_TRY(store_evaluation(making->store, id, scratch, &making->evaluation, &making->evaluation_count, err));
-  const struct store_system_value *batch = find(making->evaluation, making->evaluation_count, "batch");
+  const struct store_system_value *batch = figures_find(making->evaluation, making->evaluation_count, "batch");
   double evaluated = batch != NULL && batch->is_number && fabs(batch->number) < 1e15 ? batch->number : 0;
   const struct latency_point none = {.latency_ms = {NAN, NAN, NAN}, .throughput_per_s = NAN}, *of_evaluation = &none;
   for (size_t i = 0; i < point_count; i++) {

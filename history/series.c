@@ -12,6 +12,7 @@
 #define CONFIDENCE 0.95
 #define CHANGES_LEAST 4 // records of a series in which changes are looked for
 #define FACTS_MOST 12
+#define DEGREES_MOST 1e9
 #define BY_DEFAULT "model,model_version,framework,host,data_set"
 
 // ---- which series ----------------------------------------------------------------------------------------------------
@@ -89,9 +90,9 @@ static void group(const struct history *history, struct arena *arena, struct all
 // ---- verdicts --------------------------------------------------------------------------------------------------------
 static struct estimate estimate_of(const struct history_record *record)
 {
-  double error = history_number(record, "latency_error_ms");
-  return (struct estimate){history_number(record, "latency_ms"), error * error,
-                           history_number(record, "latency_degrees")};
+  double error = history_number(record, "latency_error_ms"), degrees = history_number(record, "latency_degrees");
+  bool is_known = error >= 0 && degrees >= 1 && degrees < DEGREES_MOST; // a file may say anything
+  return (struct estimate){history_number(record, "latency_ms"), is_known ? error * error : NAN, degrees};
 }
 
 static struct judged judge_record(const struct history_record *before, const struct history_record *record,

@@ -4,6 +4,8 @@
 #include "history/tables.h"
 
 #include "base/interner.h"
+#include "base/time_text.h"
+#include "history/figures.h"
 #include "history/series.h"
 #include "table/builder.h"
 
@@ -20,6 +22,20 @@ static const char *const first_keys[] = {"top1_pct", "top5_pct", "agreement_pct"
 static const char *const detail_keys[] = {
     "n",        "latency_error_ms", "latency_degrees", "has_drift",     "data_checksum",
     "labelled", "preprocess_ms",    "postprocess_ms",  "agreement_pct", "p90_ms",
+    NULL};
+// Columns of the tables themselves.
+static const char *const own_keys[] = {
+#define X(name) #name,
+    HISTORY_FACTS(X)
+#undef X
+        "id",
+    "created",
+    "batch",
+    "change_pct",
+    "low_pct",
+    "high_pct",
+    "verdict",
+    "reason",
     NULL};
 struct unit {
   const char *ending, *unit;
@@ -72,7 +88,7 @@ size_t figure_keys(const struct history *history, bool with_details, struct aren
   for (size_t i = 0; i < history->records.count; i++)
     for (size_t k = 0; k < history->records.items[i].figure_count; k++) {
       const char *key = history->records.items[i].figures[k].key;
-      if (with_details || !text_is_in(key, detail_keys))
+      if (!text_is_in(key, own_keys) && (with_details || !text_is_in(key, detail_keys)))
         interner_at(&seen, key, strlen(key));
     }
   size_t count = interner_count(&seen);
@@ -88,12 +104,10 @@ size_t figure_keys(const struct history *history, bool with_details, struct aren
 
 struct table_cell figure_cell(const struct history_record *record, const char *key)
 {
-  for (size_t i = 0; i < record->figure_count; i++)
-    if (strcmp(record->figures[i].key, key) == 0)
-      return !record->figures[i].is_number ? cell_text(record->figures[i].text)
-             : unit_of(key) != NULL        ? cell_real(record->figures[i].number)
-                                           : cell_number(record->figures[i].number);
-  return cell_text(NULL);
+  const struct store_system_value *figure = figures_find(record->figures, record->figure_count, key);
+  if (figure == NULL || !figure->is_number)
+    return cell_text(figure != NULL ? figure->text : NULL);
+  return unit_of(key) != NULL ? cell_real(figure->number) : cell_number(figure->number);
 }
 
 // ---- the list --------------------------------------------------------------------------------------------------------
@@ -110,7 +124,7 @@ static void put_record(struct table_builder *table, const struct history_record 
                        size_t key_count, const struct judged *judged, bool with_details)
 {
   table_row(table);
-  table_put(table, "created", "", "created", cell_text(history_time(record, table->arena)));
+  table_put(table, "created", "", "created", cell_text(time_text(record->created_ns, table->arena)));
   table_put(table, "model", "", "model", cell_text(record->model));
   table_put_optional(table, "model_version", "", "model version", cell_text(record->model_version));
   table_put(table, "framework", "", "framework", cell_text(record->framework));
@@ -171,8 +185,8 @@ static enum status series_table(const struct history *history, const struct hist
     table_put(table, "levels", "", "levels", cell_text(last->levels));
     table_put(table, "batch", "", "batch", cell_int_if(last->batch > 0, last->batch));
     table_put(table, "n", "", "n", cell_int((int64_t)series->count));
-    table_put(table, "first", "", "first", cell_text(history_time(first, table->arena)));
-    table_put(table, "last", "", "last", cell_text(history_time(last, table->arena)));
+    table_put(table, "first", "", "first", cell_text(time_text(first->created_ns, table->arena)));
+    table_put(table, "last", "", "last", cell_text(time_text(last->created_ns, table->arena)));
     table_put(table, "latency_ms", "ms", "latency", cell_real(series->latency_ms));
     table_put(table, "segments", "", "segments", cell_int_if(series->segments > 0, (int64_t)series->segments));
     put_judged(table, &series->judged);

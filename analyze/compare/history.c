@@ -2,11 +2,12 @@
 // A history: the model latency of experiments in order of creation, and where it changed. Called by programs/xsp/verb_compare.c.
 #include "analyze/compare/compare.h"
 
+#include "base/time_text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const struct analysis analysis_history = {.id = "history", .title = "latency over time"};
 
@@ -115,17 +116,6 @@ static enum status check_names(const struct experiment_runs *experiments, size_t
 }
 
 // ---- the answer -----------------------------------------------------------------------------------------------------
-static const char *time_text(int64_t created_ns, struct arena *arena)
-{
-  time_t seconds = created_ns / 1000000000;
-  struct tm parts;
-  char text[32];
-  if (created_ns <= 0 || gmtime_r(&seconds, &parts) == NULL ||
-      strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-    return NULL;
-  return arena_format(arena, "%s", text);
-}
-
 static void put_row(struct history *history, size_t at, int64_t segment)
 {
   struct table_builder *table = &history->table;

@@ -146,13 +146,13 @@ static enum status write_list(struct site *site, const struct interner *pages, s
 }
 
 // ---- into place ------------------------------------------------------------------------------------------------------
-static enum status check_names(struct site *site, const struct interner *old, struct error *err)
+static enum status check_names(struct site *site, struct interner *old, struct error *err)
 {
   for (size_t i = 0; i < site->pages.count; i++) {
     uint32_t unused;
     struct stat facts;
     const char *name = site->pages.items[i], *path = path_of(site, site->folder, name);
-    if (!interner_find((struct interner *)old, name, strlen(name), &unused) && lstat(path, &facts) == 0)
+    if (!interner_find(old, name, strlen(name), &unused) && lstat(path, &facts) == 0)
       return error_set(err, STATUS_USE, what, path, "another folder", "it exists, and xsp publish did not write it");
   }
   return STATUS_OK;

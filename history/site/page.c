@@ -50,12 +50,12 @@ void page_prepare(struct site *site)
   buf_done(&head);
 }
 
-const char *page_name(struct site *site, const char *folder, const char *text)
+const char *page_name(struct site *site, const char *folder, const char *text, const char *identity)
 {
   char name[NAME_MOST + 1], hex[CHECKSUM_TEXT_SIZE];
   size_t length = 0;
   struct checksum *checksum = checksum_start();
-  checksum_add(checksum, text, strlen(text));
+  checksum_add(checksum, identity, strlen(identity));
   checksum_finish(checksum, hex);
   for (; text[length] != 0 && length < NAME_MOST; length++) {
     char at = text[length];
@@ -63,7 +63,7 @@ const char *page_name(struct site *site, const char *folder, const char *text)
     name[length] = at >= 'A' && at <= 'Z' ? (char)(at - 'A' + 'a') : is_plain ? at : '-';
   }
   name[length] = 0;
-  return arena_format(&site->arena, "%s/%s-%.8s.html", folder, name, hex);
+  return arena_format(&site->arena, "%s/%s-%.16s.html", folder, name, hex);
 }
 
 void page_begin(const struct site *site, struct buf *out, const char *title, unsigned depth)
@@ -91,7 +91,7 @@ void page_put_number(struct buf *out, double number)
   double size = fabs(number);
   if (number == floor(number) && size < 1e15)
     buf_format(out, "%.0f", number);
-  else if (size < 1e-3 || size >= 1e9)
+  else if (size < 0.1 || size >= 1e9)
     buf_format(out, "%.3g", number);
   else
     buf_format(out, "%.*f", size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3, number);
@@ -110,7 +110,7 @@ static void put_text_cell(struct site *site, struct buf *out, const char *key, c
   const char *kind = strcmp(text, "slower") == 0 ? "bad" : strcmp(text, "faster") == 0 ? "good" : "quiet";
   buf_text(out, "<td>");
   if (folder != NULL)
-    put_link(out, page_name(site, folder, text), depth, text);
+    put_link(out, page_name(site, folder, text, text), depth, text);
   else if (text_is_one_of(key, "created", "first", "last"))
     buf_format(out, "<time datetime=\"%s\">%.10s %.5s</time>", text, text, text + 11);
   else if (strcmp(key, "verdict") == 0)
@@ -120,16 +120,16 @@ static void put_text_cell(struct site *site, struct buf *out, const char *key, c
   buf_text(out, "</td>");
 }
 
-static bool is_numeric(const struct table *table, size_t column)
+static const bool *numeric_columns(struct site *site, const struct table *table)
 {
-  for (size_t i = column; i < table->row_count * table->column_count; i += table->column_count)
-    if (!isnan(cell_double(&table->rows[i])))
-      return true;
-  return false;
+  bool *are_numeric = arena_alloc_array(&site->arena, table->column_count + 1, sizeof *are_numeric);
+  for (size_t i = 0; i < table->row_count * table->column_count; i++)
+    are_numeric[i % table->column_count] |= !isnan(cell_double(&table->rows[i]));
+  return are_numeric;
 }
 
 static void put_cell(struct site *site, struct buf *out, const struct table_column *column,
-                     const struct table_cell *cell, unsigned depth)
+                     const struct table_cell *cell, bool is_numeric, unsigned depth)
 {
   double number = cell_double(cell);
   if (cell->type == CELL_TEXT) {
@@ -139,15 +139,15 @@ static void put_cell(struct site *site, struct buf *out, const struct table_colu
     page_put_number(out, number);
     buf_text(out, "</td>");
   } else {
-    buf_text(out, "<td class=\"number quiet\">–</td>");
+    buf_format(out, "<td class=\"%squiet\">–</td>", is_numeric ? "number " : "");
   }
 }
 
-static void put_head(struct buf *out, const struct table *table, bool has_reports)
+static void put_head(struct buf *out, const struct table *table, const bool *are_numeric, bool has_reports)
 {
   buf_format(out, "<thead><tr>%s", has_reports ? "<th scope=\"col\">report</th>" : "");
   for (size_t i = 0; i < table->column_count; i++) {
-    buf_format(out, "<th scope=\"col\"%s>", is_numeric(table, i) ? " class=\"number\"" : "");
+    buf_format(out, "<th scope=\"col\"%s>", are_numeric[i] ? " class=\"number\"" : "");
     html_put_short(out, table->columns[i].label, SITE_TEXT_MOST);
     if (table->columns[i].unit[0] != 0)
       buf_format(out, " <small>%s</small>", table->columns[i].unit);
@@ -156,7 +156,7 @@ static void put_head(struct buf *out, const struct table *table, bool has_report
   buf_text(out, "</tr></thead>\n");
 }
 
-static void put_row(struct site *site, struct buf *out, const struct table *table, size_t row,
+static void put_row(struct site *site, struct buf *out, const struct table *table, const bool *are_numeric, size_t row,
                     const char *const *reports, unsigned depth)
 {
   buf_text(out, "<tr>");
@@ -168,7 +168,7 @@ static void put_row(struct site *site, struct buf *out, const struct table *tabl
     buf_text(out, "<td class=\"quiet\">–</td>");
   }
   for (size_t i = 0; i < table->column_count; i++)
-    put_cell(site, out, &table->columns[i], &table->rows[row * table->column_count + i], depth);
+    put_cell(site, out, &table->columns[i], &table->rows[row * table->column_count + i], are_numeric[i], depth);
   buf_text(out, "</tr>\n");
 }
 
@@ -181,10 +181,11 @@ void page_put_table(struct site *site, struct buf *out, const struct table *tabl
              "<section>\n<h2>%s</h2>\n<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">\n<table "
              "data-table=\"%s\">\n",
              table->title, table->title, table->id);
-  put_head(out, table, reports != NULL);
+  const bool *are_numeric = numeric_columns(site, table);
+  put_head(out, table, are_numeric, reports != NULL);
   buf_text(out, "<tbody>\n");
   for (size_t i = 0; i < table->row_count; i++)
-    put_row(site, out, table, is_latest_first ? table->row_count - 1 - i : i, reports, depth);
+    put_row(site, out, table, are_numeric, is_latest_first ? table->row_count - 1 - i : i, reports, depth);
   buf_text(out, "</tbody>\n</table>\n</div>\n");
   for (size_t i = 0; i < table->note_count; i++) {
     buf_text(out, "<p class=\"quiet\">");

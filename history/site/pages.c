@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages of a site: the index, a page for each model and each host, the report page of each file. Called by the verb publish.
-#include "base/interner.h"
+#include "base/time_text.h"
 #include "history/series.h"
 #include "history/site/site.h"
 #include "report/report.h"
@@ -31,25 +31,25 @@ void site_close(struct site *site)
     return;
   site_folder_close(site);
   vector_done(&site->pages);
-  vector_done(&site->reports);
+  interner_done(&site->reported);
+  vector_done(&site->report_pages);
   arena_done(&site->arena);
   free(site);
 }
 
 enum status site_add_report(struct site *site, struct store *store, size_t max_spans, struct error *err)
 {
-  const char *path = store_path(store), *name = strrchr(path, '/');
-  const struct report_page_file file = {store, name != NULL ? name + 1 : path};
+  uint32_t unused;
+  const char *path = store_path(store), *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+  const struct report_page_file file = {store, name};
   const struct report_page_options options = {.max_spans = max_spans};
-  char *whole = realpath(path, NULL); // the same page for the same file
-  const char *page = page_name(site, "reports", name != NULL ? name + 1 : path);
-  if (whole != NULL) {
-    const char *hash = page_name(site, "", whole);
-    page = arena_format(&site->arena, "%.*s%s", (int)(strlen(page) - strlen("-12345678.html")), page,
-                        hash + strlen(hash) - strlen("-12345678.html"));
-  }
+  if (interner_find(&site->reported, path, strlen(path), &unused)) // it was given twice
+    return STATUS_OK;
+  char *whole = realpath(path, NULL); // the same page for the same file, from wherever xsp is called
+  const char *page = page_name(site, "reports", name, whole != NULL ? whole : path);
   free(whole);
-  *vector_add(&site->reports) = (struct site_report){arena_format(&site->arena, "%s", path), page};
+  interner_at(&site->reported, path, strlen(path));
+  *vector_add(&site->report_pages) = page;
   return report_page(&file, 1, &options, site_folder_stage(site, page), err);
 }
 
@@ -85,14 +85,10 @@ struct plotting {
   bool with_model; // in the names of series
 };
 
-static bool is_last_of_series(const struct plotting *plotting, size_t record)
+static const struct history_record *latest_of(const struct plotting *plotting, size_t number)
 {
-  for (size_t i = 0; i < plotting->series->count; i++) {
-    const struct series *series = &plotting->series->items[i];
-    if (series->records[series->count - 1] == record)
-      return true;
-  }
-  return false;
+  const struct series *series = &plotting->series->items[number];
+  return &plotting->history->records.items[series->records[series->count - 1]];
 }
 
 static void put_accuracy(const struct plotting *plotting, struct buf *out)
@@ -101,11 +97,11 @@ static void put_accuracy(const struct plotting *plotting, struct buf *out)
                       .x_label = "inputs a second",
                       .y_label = "top 1 (%)",
                       .x_scale = PLOT_LOG};
-  plot.points = arena_alloc_array(plotting->arena, plotting->history->records.count + 1, sizeof *plot.points);
-  for (size_t i = 0; i < plotting->history->records.count; i++) {
-    const struct history_record *record = &plotting->history->records.items[i];
+  plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
+  for (size_t i = 0; i < plotting->series->count; i++) {
+    const struct history_record *record = latest_of(plotting, i);
     double accuracy = history_number(record, "top1_pct"), throughput = history_number(record, "throughput_per_s");
-    if (!isnan(accuracy) && throughput > 0 && is_last_of_series(plotting, i))
+    if (!isnan(accuracy) && throughput > 0)
       plot.points[plot.count++] = (struct plot_point){
           throughput, accuracy, series_name(record, plotting->with_model, plotting->arena),
           arena_format(plotting->arena, "top 1 %.2f %%, %.4g/s, batch %" PRId64, accuracy, throughput, record->batch)};
@@ -131,8 +127,7 @@ static void put_batches(const struct plotting *plotting, struct buf *out)
                       .has_ticks_at_x = true};
   plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
   for (size_t i = 0; i < plotting->series->count; i++) {
-    const struct series *series = &plotting->series->items[i];
-    const struct history_record *last = &plotting->history->records.items[series->records[series->count - 1]];
+    const struct history_record *last = latest_of(plotting, i);
     if (last->batch > 0)
       plot.points[plot.count++] = (struct plot_point){
           (double)last->batch, history_number(last, "latency_ms"),
@@ -159,7 +154,7 @@ static void put_time(const struct plotting *plotting, struct buf *out)
       const struct history_record *record = &plotting->history->records.items[series->records[k]];
       const char *name = arena_format(plotting->arena, "%s, batch %" PRId64,
                                       series_name(record, plotting->with_model, plotting->arena), record->batch);
-      const char *time = history_time(record, plotting->arena);
+      const char *time = time_text(record->created_ns, plotting->arena);
       if (time != NULL)
         plot.points[plot.count++] = (struct plot_point){
             (double)record->created_ns / 1e9, history_number(record, "latency_ms"), name,
@@ -175,14 +170,16 @@ struct publishing {
   const struct history_request *request;
 };
 
-static const char *const *reports_of(const struct site *site, const struct history *history, struct arena *arena)
+static const char *const *reports_of(struct site *site, const struct history *history, struct arena *arena)
 {
   const char **reports = arena_alloc_array(arena, history->records.count + 1, sizeof *reports);
-  for (size_t i = 0; i < history->records.count; i++)
-    for (size_t k = 0; history->records.items[i].path != NULL && k < site->reports.count; k++)
-      if (strcmp(history->records.items[i].path, site->reports.items[k].path) == 0)
-        reports[i] = site->reports.items[k].page;
-  return site->reports.count > 0 ? reports : NULL;
+  for (size_t i = 0; i < history->records.count; i++) {
+    const char *path = history->records.items[i].path;
+    uint32_t number;
+    if (path != NULL && interner_find(&site->reported, path, strlen(path), &number))
+      reports[i] = site->report_pages.items[number];
+  }
+  return site->report_pages.count > 0 ? reports : NULL;
 }
 
 static enum status put_kind(const struct publishing *publishing, const struct history *history,
@@ -246,8 +243,8 @@ static enum status write_part(const struct publishing *publishing, const struct 
   enum status status = put_records(publishing, &part, 1, is_of_model, &arena, &out, err);
   page_end(publishing->site, &out);
   if (status == STATUS_OK)
-    status = site_folder_write(publishing->site, page_name(publishing->site, is_of_model ? "models" : "systems", value),
-                               &out, err);
+    status = site_folder_write(
+        publishing->site, page_name(publishing->site, is_of_model ? "models" : "systems", value, value), &out, err);
   buf_done(&out);
   vector_done(&part.records);
   arena_done(&arena);
@@ -260,7 +257,7 @@ static void put_list(const struct publishing *publishing, const struct interner 
   buf_format(out, "<h2>%u %s</h2>\n<ul class=\"names\">\n", interner_count(names), is_of_model ? "models" : "systems");
   for (uint32_t i = 0; i < interner_count(names); i++) {
     const char *name = interner_text(names, i).data;
-    buf_format(out, "<li><a href=\"%s\">", page_name(publishing->site, is_of_model ? "models" : "systems", name));
+    buf_format(out, "<li><a href=\"%s\">", page_name(publishing->site, is_of_model ? "models" : "systems", name, name));
     html_put_short(out, name, SITE_TEXT_MOST);
     buf_text(out, "</a></li>\n");
   }
@@ -275,8 +272,8 @@ static enum status write_index(const struct publishing *publishing, const struct
   const struct history_record *records = history->records.items;
   page_begin(publishing->site, &out, "Evaluations", 0);
   buf_format(&out, "<p>%zu evaluations and latencies, %s to %s.</p>\n", history->records.count,
-             text_or(history_time(&records[0], &arena)),
-             text_or(history_time(&records[history->records.count - 1], &arena)));
+             text_or(time_text(records[0].created_ns, &arena)),
+             text_or(time_text(records[history->records.count - 1].created_ns, &arena)));
   enum status status = put_records(publishing, history, 0, false, &arena, &out, err);
   put_list(publishing, models, true, &out);
   put_list(publishing, hosts, false, &out);

@@ -4,21 +4,19 @@
 #define XSP_HISTORY_SITE_SITE_H
 
 #include "base/html.h"
+#include "base/interner.h"
 #include "history/history.h"
 
 #define SITE_TEXT_MOST 120 // bytes of a text of a file, as it is shown
 
-struct site_report {
-  const char *path; // of the .xsp file
-  const char *page;
-};
 struct site {
   struct arena arena;
   const char *folder, *staging; // staging is in folder, and this process's while `lock` is open
   int lock;
-  VECTOR(const char *) pages; // relative paths of what is staged: "models/NAME.html"
-  VECTOR(struct site_report) reports;
-  const char *head; // of every page: policy and style
+  VECTOR(const char *) pages;        // relative paths of what is staged: "models/NAME.html"
+  struct interner reported;          // paths of .xsp files with a report page
+  VECTOR(const char *) report_pages; // by number of the path
+  const char *head;                  // of every page: policy and style
   const char *script;
 };
 
@@ -36,8 +34,9 @@ void site_folder_close(struct site *site);
 
 // ---- page.c -----------------------------------------------------------------------------------------------------------
 void page_prepare(struct site *site);
-// `folder`: "models", "systems" or "reports". "models/resnet-50-1a2b3c4d.html": of letters, digits, '-' and '.', unique for the text.
-const char *page_name(struct site *site, const char *folder, const char *text);
+// "models/resnet-50-0123456789abcdef.html" of folder "models" and text "ResNet 50": letters, digits, '-' and '.' only; the end is a
+// checksum of `identity`.
+const char *page_name(struct site *site, const char *folder, const char *text, const char *identity);
 // A page that is `depth` folders below the index.
 void page_begin(const struct site *site, struct buf *out, const char *title, unsigned depth);
 void page_end(const struct site *site, struct buf *out);

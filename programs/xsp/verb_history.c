@@ -63,6 +63,7 @@ static enum status print(const struct invocation *invocation, const struct histo
 // ---- into a database -------------------------------------------------------------------------------------------------
 struct storing {
   struct history_database *database;
+  const struct history_selection *selection;
   struct table_builder table;
 };
 
@@ -72,10 +73,12 @@ static enum status store_file(void *context, struct store *store, struct error *
   struct history history = {0};
   size_t added = 0;
   enum status status = history_read(&history, &store, 1, err);
-  if (status == STATUS_OK && history.records.count > 0)
+  if (status == STATUS_OK) {
+    history_select(&history, storing->selection);
     status = history_database_put(storing->database, &history, &added, err);
-  if (status == STATUS_INPUT) // the database's: no further file is stored
-    status = err->status = STATUS_SYSTEM;
+    if (status == STATUS_INPUT) // no further file is stored
+      status = err->status = STATUS_SYSTEM;
+  }
   if (status == STATUS_OK) {
     table_row(&storing->table);
     table_put(&storing->table, "file", "", "file",
@@ -89,22 +92,23 @@ static enum status store_file(void *context, struct store *store, struct error *
 
 static enum status store_files(const struct invocation *invocation, const char *address, struct error *err)
 {
-  struct storing storing = {0};
-  struct reader_files files = {0};
+  struct history_inputs inputs;
+  struct storing storing = {.selection = &inputs.selection};
   struct arena arena = {0};
   struct table table = {.id = "stored", .title = "evaluations in the database"};
   enum report_format format;
   XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(history_inputs_open(invocation, 0, &inputs, err));
   table_start(&storing.table, &arena);
   enum status status = history_database_open(address, true, &storing.database, err);
   if (status == STATUS_OK)
-    status = reader_files_visit(invocation->arguments, invocation->argument_count, store_file, &storing, &files, err);
+    status = reader_files_visit(inputs.paths, inputs.count, store_file, &storing, &inputs.files, err);
   table_answer(&storing.table, &table);
   if (table.row_count > 0 && output_tables(&table, 1, format, false, NULL) != STATUS_OK && status == STATUS_OK)
     status = STATUS_SYSTEM;
   if (status == STATUS_OK)
-    status = files.broken.status;
-  reader_files_close(&files);
+    status = inputs.files.broken.status;
+  history_inputs_close(&inputs);
   history_database_close(storing.database);
   arena_done(&arena);
   return status;

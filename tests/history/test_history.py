@@ -64,6 +64,19 @@ class List(HistoryTest):
         self.assertNotIn("\x1b", self.run_xsp("history", self.files).stdout)
 
 
+    def test_figures_of_strangers(self):
+        for number, (degrees, error, latency) in enumerate(((0, 1, 3), (-1, 1, 3), (1e308, 1, 3), (5, -1, 3), (5, 1e300, 3), (5, 1, 1e308), (5, 1, 5e-324),
+                                                            (5, 1, -3), ("x", 1, 3), (5, "y", "z"), (1.0000001, 0, 3), (5, 0, 3))):
+            path = write(self.files / f"{number}.xsp", [3.0] * 9, number, evaluation={"batch": 1e300 if number == 3 else 1, "latency_ms": latency,
+                         "latency_degrees": degrees, "latency_error_ms": error, "throughput_per_s": latency, "top1_pct": latency})
+            with sqlite3.connect(path) as database:
+                database.execute("update experiment set created_ns = ?", ((1 << 63) - 1 - number if number % 2 else -number,))
+        for table in ("list", "series", "accuracy", "latency", "systems"):
+            self.table(self.files, "--table", table)
+            self.run_xsp("history", self.files, "--table", table)
+        self.run_xsp("publish", self.folder / "site", self.files)
+
+
 class Verdicts(HistoryTest):
     def test_against_the_one_before(self):
         """The interval is that of xsp compare, computed a second time here."""

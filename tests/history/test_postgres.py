@@ -56,6 +56,12 @@ class Stored(DatabaseTest):
         self.assertEqual([line.rsplit(",", 1)[1] for line in self.store(self.files).stdout.splitlines()[1:]], ["0", "0", "0"])
         self.assertEqual(self.count(), 2)
 
+    def test_constraints_and_broken_files(self):
+        self.zoo()
+        (self.files / "broken.xsp").write_bytes((self.files / "vgg-openvino-beta.xsp").read_bytes()[:6000])
+        self.assertIn("broken.xsp", self.store(self.files, "--model", "vgg", "--system", "beta", status=2).stderr)
+        self.assertEqual([row["file"] for row in self.rows(self.address)], ["vgg-onnxruntime-beta.xsp", "vgg-openvino-beta.xsp"])
+
     def test_texts_are_values(self):
         """Nothing of a file becomes a part of a statement, and nothing is lost."""
         path = write(self.files / "a.xsp", [3.0] * 9, name="'; drop table xsp.evaluation; --", host="\\x \"$1\" \U0001f600",

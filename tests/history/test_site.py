@@ -52,6 +52,7 @@ class Content(SiteTest):
         self.publish(self.files, "--model", "vgg", "--system", "alpha")
         self.assertEqual({path.parent.name: len(list(path.parent.glob("*.html"))) for path in self.pages()},
                          {"site": 1, "models": 1, "systems": 1, "reports": 2})
+        self.publish(self.files, self.files / "vgg-openvino-beta.xsp")  # twice
         self.publish(self.files, "--without-reports")
         self.assertEqual(list((self.site / "reports").iterdir()), [])
         self.check_links()

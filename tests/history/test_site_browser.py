@@ -18,7 +18,7 @@ class Browser(BrowserTest, SiteTest):
         self.publish()
 
     def page(self, folder, name):
-        found, = (self.site / folder).glob(f"{name}-????????.html")
+        found, = (self.site / folder).glob(f"{name}-{'?' * 16}.html")
         return found
 
     def column(self, window, label, table="list"):
