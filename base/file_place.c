@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// See file_place.h. Called by the store, for traces and what killed writers left, and by report/ for its outputs.
+// See file_place.h. Called by the store, for traces and what killed writers left, by report/ for its outputs, and by what writes
+// data sets.
 #include "base/file_place.h"
+
+#include "base/input_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+int file_place_begin(const char *path, char partial[PATH_MAX])
+{
+  struct stat facts;
+  if (snprintf(partial, PATH_MAX, "%s.%ld.partial", path, (long)getpid()) >= PATH_MAX) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  unlink(partial);
+  int file = regular_file_open(AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL, &facts);
+  mode_t mask = umask(0);
+  umask(mask);
+  if (file >= 0)
+    fchmod(file, 0666 & ~mask);
+  return file;
+}
 
 int file_place(const char *from, const char *to, bool may_replace)
 {

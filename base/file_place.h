@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives a complete file its place. Whatever makes a file under a temporary name ends here.
+// A file under a temporary name, and then its place.
 #ifndef XSP_BASE_FILE_PLACE_H
 #define XSP_BASE_FILE_PLACE_H
 
+#include <limits.h>
 #include <stdbool.h>
+
+// Makes `path`.PID.partial, new and empty, with the access that other programs' files have; one of a killed process with this number
+// is removed. Its name goes to `partial`. A descriptor for writing, or -1 with errno.
+int file_place_begin(const char *path, char partial[PATH_MAX]);
 
 // Renames `from` to `to`, paths in one file system. Without `may_replace` whatever has the name `to` keeps it: EEXIST. 0, or
 // -1 with errno. Some file systems know no such rename: there a name that is taken during the call is lost.

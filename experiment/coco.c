@@ -194,7 +194,7 @@ static enum status put_items(struct coco *coco, const char *folder, struct data_
     if (i > 0 && image[-1].id == image->id)
       return refuse(coco, "two images have the id %" PRId64, image->id);
     const char *path = image->file[0] == '/' ? image->file : arena_format(coco->arena, "%s%s", folder, image->file);
-    set->items[i] = (struct data_item){path, NULL, DATA_NO_CLASS};
+    set->items[i] = (struct data_item){path, NULL, DATA_NO_CLASS, NULL};
   }
   return STATUS_OK;
 }

@@ -29,12 +29,13 @@ struct reading {
   struct error *err;
 };
 
-static enum status add_item(struct reading *reading, const char *path, const char *label)
+static enum status add_item(struct reading *reading, const char *path, const char *label,
+                            const struct data_file_item *part)
 {
   if (reading->items.count == DATA_ITEMS_MOST)
     return error_set(reading->err, STATUS_INPUT, what, reading->path, NULL, "it has more than %d items",
                      DATA_ITEMS_MOST);
-  *vector_add(&reading->items) = (struct data_item){path, label, DATA_NO_CLASS};
+  *vector_add(&reading->items) = (struct data_item){path, label, DATA_NO_CLASS, part};
   return STATUS_OK;
 }
 
@@ -60,7 +61,7 @@ static enum status read_entry(struct reading *reading, const char *folder, const
   if (is_class)
     return read_folder(reading, path, strrchr(path, '/') + 1);
   if (is_picture(name))
-    return add_item(reading, path, label);
+    return add_item(reading, path, label, NULL);
   reading->left_out++;
   return STATUS_OK;
 }
@@ -113,7 +114,7 @@ static enum status read_line(struct reading *reading, char *line, size_t number,
   const char *path = file[0] == '/' ? arena_copy(reading->arena, file, strlen(file))
                                     : arena_format(reading->arena, "%s%s", folder, file);
   bool has_label = label != NULL && label[0] != 0;
-  return add_item(reading, path, has_label ? arena_copy(reading->arena, label, strlen(label)) : NULL);
+  return add_item(reading, path, has_label ? arena_copy(reading->arena, label, strlen(label)) : NULL, NULL);
 }
 
 static enum status read_table(struct reading *reading)
@@ -137,6 +138,17 @@ static enum status read_table(struct reading *reading)
     fclose(file);
   free(line);
   return status;
+}
+
+// ---- one file --------------------------------------------------------------------------------------------------------
+static enum status read_data_file(struct reading *reading)
+{
+  struct data_file file;
+  XSP_TRY(data_file_open(reading->path, reading->arena, &file, reading->err));
+  data_file_close(&file);
+  for (size_t i = 0; i < file.count; i++)
+    XSP_TRY(add_item(reading, reading->path, file.items[i].label, &file.items[i]));
+  return STATUS_OK;
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------
@@ -175,16 +187,30 @@ const char *data_label_path(const struct data_set *set, const struct data_item *
   return arena_format(arena, "%.*s%s", slash != NULL ? (int)(slash + 1 - set->path) : 0, set->path, item->label);
 }
 
+struct runner_picture data_item_picture(const struct data_item *item)
+{
+  struct runner_picture picture = {.path = item->path};
+  if (item->part != NULL) {
+    picture.name = item->part->name;
+    picture.offset = item->part->offset;
+    picture.size = item->part->size;
+    picture.crc32 = item->part->crc32;
+  }
+  return picture;
+}
+
 enum status data_set_read(const char *path, struct arena *arena, struct data_set *ret_set, struct error *err)
 {
   struct stat facts;
   struct reading reading = {.arena = arena, .path = path, .err = err};
   *ret_set = (struct data_set){.path = path};
   if (stat(path, &facts) != 0)
-    return error_set_errno(err, STATUS_INPUT, what, path, "a folder, or a .csv or .json file");
+    return error_set_errno(err, STATUS_INPUT, what, path, "a folder, a .csv, .json or .xspd file");
   if (!S_ISDIR(facts.st_mode) && is_json(path))
     return coco_read(path, arena, ret_set, err);
-  enum status status = S_ISDIR(facts.st_mode) ? read_folder(&reading, path, NULL) : read_table(&reading);
+  enum status status = S_ISDIR(facts.st_mode)       ? read_folder(&reading, path, NULL)
+                       : data_file_recognizes(path) ? read_data_file(&reading)
+                                                    : read_table(&reading);
   if (status == STATUS_OK && reading.items.count == 0)
     status = error_set(err, STATUS_INPUT, what, path, "FOLDER/LABEL/*.png, or a .csv file", "there are no pictures");
   if (status == STATUS_OK) {

@@ -74,17 +74,17 @@ static enum status infer(struct running *running, size_t first, enum runner_infe
 {
   const struct evaluation_options *options = running->options;
   struct arena arena = {0};
-  const char **paths = arena_alloc_array(&arena, (size_t)options->batch, sizeof *paths);
-  const char **labels = arena_alloc_array(&arena, (size_t)options->batch, sizeof *labels);
+  struct runner_picture *pictures = arena_alloc_array(&arena, (size_t)options->batch, sizeof *pictures);
   for (size_t i = 0; i < (size_t)options->batch; i++) {
     const struct data_item *item =
         &options->set->items[first + i < running->item_count ? first + i : running->item_count - 1];
-    paths[i] = item->path;
-    labels[i] = running->model->kind == OUTPUT_MASK ? data_label_path(options->set, item, &arena) : NULL;
+    pictures[i] = data_item_picture(item);
+    if (running->model->kind == OUTPUT_MASK)
+      pictures[i].label = data_label_path(options->set, item, &arena);
   }
   running->first = first;
   running->is_kept = kind == INFERENCE_COUNTED;
-  enum status status = runner_infer(&running->lane.runner, paths, labels, (size_t)options->batch, kind,
+  enum status status = runner_infer(&running->lane.runner, pictures, (size_t)options->batch, kind,
                                     running->model->output, take_found, running, err);
   arena_done(&arena);
   XSP_TRY(status);
@@ -298,6 +298,8 @@ static enum status evaluate(struct running *running, struct error *err)
   if (evaluation->was_interrupted)
     XSP_TRY(store_add_note(running->store, 0, "interrupted", "the user ended the evaluation early", err));
   XSP_TRY(store_add_note(running->store, 0, "data_set", options->set->path, err));
+  if (options->set->sha256 != NULL)
+    XSP_TRY(store_add_note(running->store, 0, "data_set_sha256", options->set->sha256, err));
   XSP_TRY(store_commit(running->store, err));
   XSP_TRY(correlate_store(running->store, err));
   for (size_t i = 0; i < options->model_count; i++)

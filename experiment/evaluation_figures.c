@@ -155,9 +155,12 @@ static const char *data_checksum(const struct data_set *set, size_t count, struc
     const struct data_item *item = &set->items[i];
     struct stat facts;
     char size[32] = "";
-    if (stat(item->path, &facts) == 0)
+    if (item->part != NULL)
+      snprintf(size, sizeof size, "%" PRIu64 " %" PRIu32, item->part->size, item->part->crc32);
+    else if (stat(item->path, &facts) == 0)
       snprintf(size, sizeof size, "%jd", (intmax_t)facts.st_size);
-    hash = add_text(hash, strncmp(item->path, set->path, prefix) == 0 ? item->path + prefix : item->path);
+    const char *name = data_item_name(item);
+    hash = add_text(hash, strncmp(name, set->path, prefix) == 0 ? name + prefix : name);
     hash = add_text(add_text(hash, item->label != NULL ? item->label : ""), size);
   }
   for (size_t i = 0; i < set->box_count && set->boxes[i].item < count; i++) {

@@ -7,9 +7,9 @@
 #include "launch/launch.h"
 
 struct layer_differences_options {
-  struct runner_options runners[2]; // of both models
-  const char *names[2];             // of the models, for notes
-  const char *const *paths;         // pictures of the one inference
+  struct runner_options runners[2];      // of both models
+  const char *names[2];                  // of the models, for notes
+  const struct runner_picture *pictures; // of the one inference
   size_t count;
   double tolerance; // largest difference of a tensor, relative to the largest absolute value of the first model's
 };

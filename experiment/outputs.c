@@ -103,7 +103,7 @@ static enum status keep(const struct outputs_batch *batch, size_t item, const st
   char shape[TENSOR_MAXIMUM_RANK * 21 + 1];
   item_shape(tensor, batch->batch, shape, sizeof shape);
   const struct store_output row = {.item = (int64_t)item,
-                                   .file = batch->items[item].path,
+                                   .file = data_item_name(&batch->items[item]),
                                    .type = tensor_type_facts(tensor->type)->name,
                                    .shape = shape,
                                    .data = {values, item_bytes}};

@@ -43,14 +43,14 @@ bool scenario_parse(const char *name, enum scenario_kind *ret_kind)
 
 enum status scenario_load(struct scenario_lane *lane, int64_t batch, struct error *err)
 {
-  const char **paths = memory_new((size_t)batch, sizeof *paths);
+  struct runner_picture *pictures = memory_new((size_t)batch, sizeof *pictures);
   enum status status = STATUS_OK;
   for (size_t first = 0; first < lane->sample_count && status == STATUS_OK; first += (size_t)batch) {
     for (size_t i = 0; i < (size_t)batch; i++)
-      paths[i] = lane->set->items[(first + i) % lane->item_count].path;
-    status = runner_load(&lane->lane->runner, paths, (size_t)batch, err);
+      pictures[i] = data_item_picture(&lane->set->items[(first + i) % lane->item_count]);
+    status = runner_load(&lane->lane->runner, pictures, (size_t)batch, err);
   }
-  free(paths);
+  free(pictures);
   return status;
 }
 

@@ -12,7 +12,8 @@
 //   xsp:    predict BATCH WARMUP(0|1|cold)                        one inference under one model span
 //   runner: done                                                  answers predict, prepare and flush
 //   xsp:    prepare BATCH                                         makes and fills the inputs, outside any prediction
-//   xsp:    picture PATH [LABEL]                                  a picture of the coming inference; LABEL: a picture with the class of each pixel
+//   xsp:    picture PATH [LABEL [NAME OFFSET SIZE CRC32]]         a picture of the coming inference; LABEL: a picture with the class of each
+//           pixel, "": none. With NAME it is a part of the file at PATH
 //   xsp:    infer WARMUP(0|1) [OUTPUT]                             predict, whose input is made of the pictures
 //   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done. Without OUTPUT none
 //   runner: box ITEM PLACE SCORE LEFT TOP RIGHT BOTTOM            instead, where OUTPUT is of boxes: best first, in pixels of the picture

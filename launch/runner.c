@@ -264,19 +264,25 @@ enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inf
   return ask(runner, (const char *const[]){"predict", number, kinds[kind]}, 3, err);
 }
 
-static enum status send_pictures(struct runner *runner, const char *const *paths, const char *const *labels,
-                                 size_t count, struct error *err)
+static enum status send_pictures(struct runner *runner, const struct runner_picture *pictures, size_t count,
+                                 struct error *err)
 {
   for (size_t i = 0; i < count; i++) {
-    const char *request[] = {"picture", paths[i], labels != NULL ? labels[i] : NULL};
-    XSP_TRY(ask(runner, request, request[2] != NULL ? 3 : 2, err));
+    const struct runner_picture *picture = &pictures[i];
+    const uint64_t values[] = {picture->offset, picture->size, picture->crc32};
+    char numbers[3][24];
+    for (size_t k = 0; k < 3; k++)
+      snprintf(numbers[k], sizeof numbers[k], "%" PRIu64, values[k]);
+    const char *label = picture->label != NULL ? picture->label : "";
+    const char *request[] = {"picture", picture->path, label, picture->name, numbers[0], numbers[1], numbers[2]};
+    XSP_TRY(ask(runner, request, picture->name != NULL ? 7 : picture->label != NULL ? 3 : 2, err));
   }
   return STATUS_OK;
 }
 
-enum status runner_load(struct runner *runner, const char *const *paths, size_t count, struct error *err)
+enum status runner_load(struct runner *runner, const struct runner_picture *pictures, size_t count, struct error *err)
 {
-  XSP_TRY(send_pictures(runner, paths, NULL, count, err));
+  XSP_TRY(send_pictures(runner, pictures, count, err));
   return ask(runner, (const char *const[]){"load"}, 1, err);
 }
 
@@ -291,11 +297,11 @@ enum status runner_query(struct runner *runner, size_t first, size_t count, uint
              err);
 }
 
-enum status runner_infer(struct runner *runner, const char *const *paths, const char *const *labels, size_t count,
+enum status runner_infer(struct runner *runner, const struct runner_picture *pictures, size_t count,
                          enum runner_inference kind, const char *output, runner_found_fn visit, void *context,
                          struct error *err)
 {
-  XSP_TRY(send_pictures(runner, paths, labels, count, err));
+  XSP_TRY(send_pictures(runner, pictures, count, err));
   const char *request[] = {"infer", kind == INFERENCE_WARMUP ? "1" : "0", output};
   XSP_TRY(send_request(runner, request, output != NULL ? 3 : 2, err));
   for (;;) {

@@ -73,11 +73,18 @@ enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHE
 enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
 enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind,
                            struct error *err) MUST_CHECK;
+struct runner_picture {
+  const char *path;
+  const char *label; // a picture with the class of each pixel; NULL: none
+  const char *name;  // of a part of the file at `path`; NULL: all of it
+  uint64_t offset, size;
+  uint32_t crc32; // of the part
+};
 // One inference of pictures. `output`: with the scores; "": the only one; NULL: none is read, and `visit` is not called.
-// `labels`: for each a picture with the class of each pixel, or NULL; may be NULL. `visit` gets the fields of each line of what was found, as
+// `visit` gets the fields of each line of what was found, as
 // format/protocol.h has them; false: it knows none such.
 typedef bool (*runner_found_fn)(void *context, char *const *fields, size_t count);
-enum status runner_infer(struct runner *runner, const char *const *paths, const char *const *labels, size_t count,
+enum status runner_infer(struct runner *runner, const struct runner_picture *pictures, size_t count,
                          enum runner_inference kind, const char *output, runner_found_fn visit, void *context,
                          struct error *err) MUST_CHECK;
 struct runner_tensor {
@@ -93,7 +100,8 @@ struct runner_tensor {
 enum status runner_read(struct runner *runner, const char *kind, const char *name, struct runner_tensor *ret_tensor,
                         struct error *err) MUST_CHECK;
 // Prepares pictures and keeps them, after those that were loaded before.
-enum status runner_load(struct runner *runner, const char *const *paths, size_t count, struct error *err) MUST_CHECK;
+enum status runner_load(struct runner *runner, const struct runner_picture *pictures, size_t count,
+                        struct error *err) MUST_CHECK;
 // One inference of `count` loaded pictures from `first` on, at `arrival_ns` of CLOCK_MONOTONIC, 0: at once.
 enum status runner_query(struct runner *runner, size_t first, size_t count, uint64_t arrival_ns,
                          enum runner_inference kind, struct error *err) MUST_CHECK;

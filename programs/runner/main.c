@@ -334,8 +334,8 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
     xsp_tracers_flush(); // what belongs to this inference is read before the next
     return STATUS_OK;
   }
-  if ((count == 2 || count == 3) && strcmp(request, "picture") == 0)
-    return pictures_add(&runner->pictures, fields[1], count == 3 ? fields[2] : NULL, err);
+  if ((count == 2 || count == 3 || count == 7) && strcmp(request, "picture") == 0)
+    return pictures_add(&runner->pictures, fields + 1, count - 1, err);
   if ((count == 2 || count == 3) && strcmp(request, "infer") == 0)
     return infer(runner, fields[1], count == 3 ? fields[2] : NULL, err);
   if (count == 3 && strcmp(request, "read") == 0)
@@ -440,7 +440,7 @@ int main(int count, char **values)
   if (runner.is_open)
     predictor_close(runner.predictor, &runner.model);
   inputs_done(&runner.inputs);
-  pictures_clear(&runner.pictures);
+  pictures_done(&runner.pictures);
   code_stop(&runner.code);
   samples_done(&runner.samples);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone

@@ -4,15 +4,17 @@
 
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/slice.h"
+#include "data/data.h"
 #include <xsp/tracer.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define FILE_BYTES_MOST ((size_t)256 << 20)
+static const char what[] = "cannot read the picture";
 
 XSP_SITE_FULL(preprocess_site, XSP_LEVEL_APPLICATION, "preprocess", "preprocess", "runner");
 XSP_SITE_FULL(decode_site, XSP_LEVEL_APPLICATION, "decode", "preprocess", "runner");
@@ -20,13 +22,22 @@ XSP_SITE_FULL(resize_site, XSP_LEVEL_APPLICATION, "resize", "preprocess", "runne
 XSP_SITE_FULL(crop_site, XSP_LEVEL_APPLICATION, "crop", "preprocess", "runner");
 XSP_SITE_FULL(normalize_site, XSP_LEVEL_APPLICATION, "normalize", "preprocess", "runner");
 
-enum status pictures_add(struct pictures *pictures, const char *path, const char *label, struct error *err)
+enum status pictures_add(struct pictures *pictures, char *const *fields, size_t count, struct error *err)
 {
+  int64_t numbers[3] = {0}; // offset, size, CRC-32
   if (pictures->paths.count == PICTURES_MOST)
-    return error_set(err, STATUS_USE, "too many pictures", path, "a smaller --batch", "an inference takes at most %d",
-                     PICTURES_MOST);
-  *vector_add(&pictures->paths) = memory_text(path);
-  vector_add(&pictures->items)->label = label != NULL ? memory_text(label) : NULL;
+    return error_set(err, STATUS_USE, "too many pictures", fields[0], "a smaller --batch",
+                     "an inference takes at most %d", PICTURES_MOST);
+  for (size_t i = 3; i < count; i++)
+    if (!slice_int64(slice_of(fields[i]), &numbers[i - 3]) || numbers[i - 3] < 0)
+      return error_set(err, STATUS_USE, "wrong use of xsp-runner", fields[0], NULL, "a part of a file has no place");
+  *vector_add(&pictures->paths) = memory_text(fields[0]);
+  *vector_add(&pictures->items) =
+      (struct picture_item){.label = count > 1 && fields[1][0] != 0 ? memory_text(fields[1]) : NULL,
+                            .name = count > 2 ? memory_text(fields[2]) : NULL,
+                            .offset = (uint64_t)numbers[0],
+                            .size = (uint64_t)numbers[1],
+                            .crc32 = (uint32_t)numbers[2]};
   return STATUS_OK;
 }
 
@@ -35,38 +46,59 @@ void pictures_clear(struct pictures *pictures)
   for (size_t i = 0; i < pictures->paths.count; i++) {
     free(pictures->paths.items[i]);
     free(pictures->items.items[i].label);
+    free(pictures->items.items[i].name);
   }
   vector_done(&pictures->paths);
   vector_done(&pictures->items);
 }
 
+static void close_file(struct pictures *pictures)
+{
+  if (pictures->open_path != NULL)
+    close(pictures->open_file);
+  free(pictures->open_path);
+  pictures->open_path = NULL;
+}
+
+void pictures_done(struct pictures *pictures)
+{
+  pictures_clear(pictures);
+  close_file(pictures);
+}
+
 // ---- one picture -----------------------------------------------------------------------------------------------------
 enum status picture_read_file(const char *path, struct buf *bytes, struct error *err)
 {
-  static const char what[] = "cannot read the picture";
-  FILE *file = NULL;
-  char part[65536];
-  buf_init(bytes, FILE_BYTES_MOST);
-  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err));
-  for (size_t got; (got = fread(part, 1, sizeof part, file)) > 0 && !bytes->failed;)
-    buf_put(bytes, part, got);
-  bool has_failed = ferror(file) != 0;
-  int reason = errno;
-  fclose(file);
-  errno = reason;
-  if (has_failed)
-    return error_set_errno(err, STATUS_INPUT, what, path, "another path");
-  return !bytes->failed ? STATUS_OK
-                        : error_set(err, STATUS_INPUT, what, path, NULL, "it has more than %zu bytes", FILE_BYTES_MOST);
+  buf_init(bytes, DATA_ITEM_BYTES_MOST);
+  return input_file_read(path, what, bytes, err);
 }
 
-static enum status decode(const char *path, const struct picture *picture, struct image *ret_image, struct error *err)
+// The file stays open: reading its next picture is then one system call.
+static enum status read_part(struct pictures *pictures, size_t number, struct buf *bytes, struct error *err)
+{
+  struct stat facts;
+  const char *path = pictures->paths.items[number];
+  const struct picture_item *picture = &pictures->items.items[number];
+  const struct data_file_item item = {picture->name, NULL, picture->offset, picture->size, picture->crc32};
+  buf_init(bytes, DATA_ITEM_BYTES_MOST);
+  if (pictures->open_path == NULL || strcmp(pictures->open_path, path) != 0) {
+    close_file(pictures);
+    XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &pictures->open_file, &facts, err));
+    pictures->open_path = memory_text(path);
+  }
+  return data_file_read(pictures->open_file, path, &item, bytes, err);
+}
+
+static enum status decode(struct pictures *pictures, size_t number, const char *name, const struct picture *picture,
+                          struct image *ret_image, struct error *err)
 {
   struct xsp_span span = xsp_span_start(&decode_site);
   struct buf bytes;
-  enum status status = picture_read_file(path, &bytes, err);
+  enum status status = pictures->items.items[number].name != NULL
+                           ? read_part(pictures, number, &bytes, err)
+                           : picture_read_file(pictures->paths.items[number], &bytes, err);
   if (status == STATUS_OK)
-    status = image_decode(bytes.data, bytes.length, picture->color, path, ret_image, err);
+    status = image_decode(bytes.data, bytes.length, picture->color, name, ret_image, err);
   buf_done(&bytes);
   xsp_span_finish(&span);
   return status;
@@ -82,19 +114,21 @@ static void put_values(const struct picture *picture, const struct image *image,
   xsp_span_finish(&span);
 }
 
-static enum status put_picture(const char *path, struct picture_place *ret_place, const struct picture *picture,
+static enum status put_picture(struct pictures *pictures, size_t number, const struct picture *picture,
                                enum tensor_type type, void *values, struct error *err)
 {
   struct image image = {0};
-  enum status status = decode(path, picture, &image, err);
+  struct picture_item *item = &pictures->items.items[number];
+  const char *name = item->name != NULL ? item->name : pictures->paths.items[number];
+  enum status status = decode(pictures, number, name, picture, &image, err);
   unsigned width = image.width, height = image.height;
   if (status == STATUS_OK) {
     struct xsp_span span = xsp_span_start(&resize_site);
-    status = picture_resize(picture, &image, path, err);
+    status = picture_resize(picture, &image, name, err);
     xsp_span_finish(&span);
   }
   if (status == STATUS_OK) {
-    *ret_place = picture_place(picture, width, height, &image);
+    item->place = picture_place(picture, width, height, &image);
     struct xsp_span span = xsp_span_start(&crop_site);
     picture_crop(picture, &image);
     xsp_span_finish(&span);
@@ -159,8 +193,8 @@ enum status pictures_fill(struct pictures *pictures, const struct runner_argumen
   struct xsp_span span = xsp_span_start(&preprocess_site);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    status = put_picture(pictures->paths.items[i], &pictures->items.items[i].place, &expectation->picture,
-                         tensor->info->type, (char *)tensor->data + i * item_bytes, err);
+    status =
+        put_picture(pictures, i, &expectation->picture, tensor->info->type, (char *)tensor->data + i * item_bytes, err);
   if (status == STATUS_OK && code->runs_before)
     status = code_before(code, (const char *const *)pictures->paths.items, count, tensor, err);
   xsp_span_finish(&span);

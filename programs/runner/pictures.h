@@ -9,17 +9,22 @@
 
 #define PICTURES_MOST 4096
 
-struct picture_item {
-  char *label;                // a picture with the class of each pixel; NULL: none. Owned
+struct picture_item {         // texts are owned
+  char *label;                // a picture with the class of each pixel; NULL: none
+  char *name;                 // of a part of the file; NULL: it is all of it
+  uint64_t offset, size;      // of the part
+  uint32_t crc32;             // the same
   struct picture_place place; // by pictures_fill
 };
-struct pictures {                    // of the coming inference
+struct pictures {                    // of the coming inference; starts as {0}
   VECTOR(char *) paths;              // owned
   VECTOR(struct picture_item) items; // as many
+  char *open_path;                   // of the last file with parts, which stays open; NULL: none
+  int open_file;
 };
 
-// STATUS_USE: there are PICTURES_MOST already. `label` may be NULL.
-enum status pictures_add(struct pictures *pictures, const char *path, const char *label, struct error *err) MUST_CHECK;
+// `fields`: what the request `picture` has after that word. STATUS_USE: there are PICTURES_MOST already, or a part has no place.
+enum status pictures_add(struct pictures *pictures, char *const *fields, size_t count, struct error *err) MUST_CHECK;
 // Fills the inputs, by `code` last, which are prepared for as many items as there are pictures. STATUS_INPUT: a file that is no picture, or the manifest
 // has no input, or several, with `type: image`.
 enum status pictures_fill(struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
@@ -27,7 +32,8 @@ enum status pictures_fill(struct pictures *pictures, const struct runner_argumen
 // The input that pictures are for, prepared for `count` of them. Errors as above.
 enum status pictures_input(const struct runner_arguments *arguments, const struct inputs *inputs, size_t count,
                            struct tensor **ret_tensor, struct error *err) MUST_CHECK;
-void pictures_clear(struct pictures *pictures);
+void pictures_clear(struct pictures *pictures); // before the next inference
+void pictures_done(struct pictures *pictures);
 
 // The whole file; at most 256 MiB. `bytes` starts as {0}, and is the caller's also after an error.
 enum status picture_read_file(const char *path, struct buf *bytes, struct error *err) MUST_CHECK;

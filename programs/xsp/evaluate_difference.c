@@ -189,10 +189,10 @@ enum status evaluate_difference(const struct evaluation_options *options, const 
   struct arena arena = {0};
   struct table table;
   size_t batch = (size_t)options->batch;
-  const char **paths = arena_alloc_array(&arena, batch, sizeof *paths);
-  wanted.paths = paths;
+  struct runner_picture *pictures = arena_alloc_array(&arena, batch, sizeof *pictures);
+  wanted.pictures = pictures;
   for (; wanted.count < batch && wanted.count < set->count; wanted.count++)
-    paths[wanted.count] = set->items[wanted.count].path;
+    pictures[wanted.count] = data_item_picture(&set->items[wanted.count]);
   for (size_t i = 0; i < 2; i++) {
     const struct profile_options *profile = &options->models[i].profile;
     wanted.runners[i] = profile->runner;

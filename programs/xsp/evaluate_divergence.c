@@ -23,7 +23,7 @@ static void put_divergence(struct table_builder *table, const struct evaluation_
   table_put(table, "inputs", "", "inputs", cell_int((int64_t)divergence->items));
   table_put(table, "largest_difference", "", "largest", cell_real(divergence->largest));
   table_put(table, "largest_item", "", "of input",
-            cell_text(has_items ? options->set->items[divergence->largest_item].path : NULL));
+            cell_text(has_items ? data_item_name(&options->set->items[divergence->largest_item]) : NULL));
   table_put(table, "mean_difference", "", "mean", cell_real(divergence->mean));
   table_put(table, "cosine_similarity", "", "cosine", cell_real(divergence->cosine));
   table_put(table, "kl_nats", "", "KL", cell_real(divergence->kl));

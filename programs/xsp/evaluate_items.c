@@ -23,7 +23,7 @@ static struct table_cell class_cell(const struct items *items, size_t place)
 static void put_file(struct table_builder *table, const struct items *items, size_t item)
 {
   table_row(table);
-  table_put(table, "file", "", "file", cell_text(items->set->items[item].path));
+  table_put(table, "file", "", "file", cell_text(data_item_name(&items->set->items[item])));
 }
 
 static void put_scores(struct table_builder *table, const struct items *items, size_t number)

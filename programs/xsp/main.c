@@ -2,6 +2,7 @@
 // xsp: finds the verb, parses its options, runs it, turns its status into the exit status. Nothing else.
 #include "base/debug.h"
 #include "base/memory.h"
+#include "data/data.h"
 #include "programs/xsp/help.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
@@ -31,6 +32,7 @@ static void remove_half_made_files(void)
 {
   report_unfinished_remove();
   store_unfinished_remove();
+  data_writer_unfinished_remove();
 }
 
 static enum status show_help(const struct verb *verb, struct error *err)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "data/data.h"
 #include "report/display.h"
 #include "store/store.h"
 
@@ -154,6 +155,7 @@ void output_remove_unfinished(int signal_number)
 {
   report_unfinished_remove();
   store_unfinished_remove();
+  data_writer_unfinished_remove();
   raise(signal_number); // blocked until the handler is left; SA_RESETHAND made it the default again
 }
 

@@ -6,8 +6,16 @@
 #include <string.h>
 
 static const struct option_description options[] = {
-    {"sha256", 0, "HEX", NULL, false,
-     "fetch: the checksum of the file, as sha256sum prints it; another file is refused."},
+    {"output", 'o', "FOLDER", NULL, false,
+     "extract: where the items go, in folders as their names have them. Default: the current folder; -: stdout."},
+    {"list", 0, NULL, NULL, false, "info: also the name, label and size of each item."},
+    {"force", 'f', NULL, NULL, false, "make, generate, extract: overwrite the output."},
+    {"items", 0, "N", "1000", false, "generate: how many pictures."},
+    {"size", 0, "HxW", "224x224", false, "generate: their height and width."},
+    {"classes", 0, "N", "10", false, "generate: how many labels, 0 to N-1."},
+    {"seed", 0, "N", "0", false, "generate: the same seed gives the same bytes."},
+    {"encoding", 0, "png|jpeg", "png", false, "generate: what the pictures are."},
+    {"sha256", 0, "HEX", NULL, false, "fetch: the file's checksum, as sha256sum prints it; another file is refused."},
     {"repository", 0, "PLACE", NULL, false,
      "fetch: what repo:// stands for: a folder or an http(s) URL. Default: XSP_REPOSITORY."},
     {"offline", 0, NULL, NULL, false, "fetch: only from the cache."},
@@ -19,7 +27,11 @@ static const struct option_description options[] = {
 };
 
 static const struct verb_example examples[] = {
-    {"xsp data fetch https://example.org/digits.xspd --sha256 9f86d0…", "fetch a file once, and print where it is"},
+    {"xsp data make digits.xspd digits/", "a folder with a folder of pictures for each class, as one file"},
+    {"xsp data generate small.xspd --items 10000 --size 32x32", "made-up pictures of ten classes"},
+    {"xsp data info digits.xspd", "how many items, of which labels; checks every byte"},
+    {"xsp data extract digits.xspd 3/0001.png -o /tmp", "one picture of it"},
+    {"xsp data fetch https://example.org/digits.xspd", "fetch a file once, and print where it is"},
     {0},
 };
 
@@ -30,6 +42,15 @@ static const struct word {
   const char *options[8]; // its own ones; --quiet, --format and --json are of all
   enum status (*run)(const struct data_call *call, struct arena *arena, struct error *err);
 } words[] = {
+    {"make", 2, SIZE_MAX, "xsp data make OUT.xspd FOLDER|CSV...", {"force"}, data_make},
+    {"generate",
+     1,
+     1,
+     "xsp data generate OUT.xspd",
+     {"force", "items", "size", "classes", "seed", "encoding"},
+     data_generate},
+    {"info", 1, 1, "xsp data info FILE.xspd", {"list"}, data_info},
+    {"extract", 1, SIZE_MAX, "xsp data extract FILE.xspd [ITEM...]", {"output", "force"}, data_extract},
     {"fetch",
      1,
      SIZE_MAX,
@@ -66,7 +87,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   const struct word *word = NULL;
   XSP_TRY(find_word(invocation->arguments[0], &word, err));
   XSP_TRY(check_options(invocation, word, err));
-  const struct data_call call = {invocation, invocation->arguments + 1, invocation->argument_count - 1};
+  struct data_call call = {invocation, invocation->arguments + 1, invocation->argument_count - 1, REPORT_TEXT};
+  XSP_TRY(reader_format(invocation, &call.format, err));
   if (call.count < word->least || call.count > word->most)
     return error_set(err, STATUS_USE, "wrong use", word->name, word->usage, "it takes %s arguments",
                      call.count < word->least ? "more" : "fewer");
@@ -78,10 +100,16 @@ static enum status run(const struct invocation *invocation, struct error *err)
 const struct verb verb_data = {
     .name = "data",
     .summary = "make and read data sets in one file, fetch files",
-    .synopsis = "fetch URL... [OPTION...]",
-    .description = "  xsp data fetch URL...\n"
-                   "    Fetches each file once, and prints its path. URL: http://, https://, file://, repo://PATH, "
-                   "package://NAME/FILE, or a path.\n",
+    .synopsis = "make|generate|info|extract|fetch ARGUMENT... [OPTION...]",
+    .description = "A data set in one file (.xspd) has many small inputs and an index of them (docs/data.md); `xsp "
+                   "evaluate --data` "
+                   "takes it.\n\n"
+                   "  make OUT.xspd SET...        of folders, .csv tables and .xspd files\n"
+                   "  generate OUT.xspd           of made-up pictures\n"
+                   "  info FILE.xspd              counts its items, and checks every byte\n"
+                   "  extract FILE.xspd ITEM...   writes items, or all of them, as files\n"
+                   "  fetch URL...                fetches files once into a cache, and prints their paths\n\n"
+                   "A URL is http://, https://, file://, repo://PATH, package://NAME/FILE, or a path.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

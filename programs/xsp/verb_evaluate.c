@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp evaluate: models over labelled data.
 #include "programs/xsp/agents.h"
+#include "programs/xsp/data.h"
 #include "programs/xsp/evaluate.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
@@ -23,7 +24,9 @@ static const struct option_description options[] = {
     {"data", 'd', "SET", NULL, false,
      "The inputs: a folder with a folder of pictures for each class, a .csv file with a picture's file and its label "
      "on "
-     "each line, or a .json file of boxes as COCO has it. Required."},
+     "each line, a .json file of boxes as COCO has it, an .xspd file (`xsp data`), or a URL of one, which is fetched "
+     "once. Required."},
+    {"data-sha256", 0, "HEX", NULL, false, "The checksum of --data, as sha256sum prints it; another file is refused."},
     {"batch", 'b', "N", "1", false, "Pictures of an inference."},
     {"limit", 0, "N", "0", false, "Only the first N pictures; 0: all."},
     {"warmup", 0, "N", "1", false, "Inferences before, which do not count."},
@@ -184,6 +187,26 @@ static enum status fill_scenarios(const struct invocation *invocation, struct ar
   return STATUS_OK;
 }
 
+// A folder has no checksum, and nothing to fetch.
+static enum status read_data(const struct invocation *invocation, const char *data, struct arena *arena,
+                             struct data_set *set, struct error *err)
+{
+  struct asset_request request;
+  const char *path = data;
+  XSP_TRY(data_request(invocation, &request, err));
+  request.url = data;
+  request.sha256 = invocation_value(invocation, "data-sha256");
+  if (request.sha256 != NULL || asset_is_url(data)) {
+    enum status status = asset_get(&request, arena, &path, err);
+    output_progress(NULL, true);
+    XSP_TRY(status);
+  }
+  XSP_TRY(data_set_read(path, arena, set, err));
+  set->path = data;
+  set->sha256 = request.sha256;
+  return STATUS_OK;
+}
+
 // ---- the evaluation --------------------------------------------------------------------------------------------------
 static enum status fill(const struct invocation *invocation, struct arena *arena, struct data_set *set,
                         struct evaluation_options *evaluation, const struct manifest **manifests, struct error *err)
@@ -219,7 +242,7 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   if (writes && !evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", evaluation->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
-  return data_set_read(data, arena, set, err);
+  return read_data(invocation, data, arena, set, err);
 }
 
 static enum status check_remote_options(const struct invocation *invocation, struct error *err)

@@ -85,6 +85,7 @@ class Openers(unittest.TestCase):
         "agent/remote.c",          # an output
         "base/input_file.c",       # what a person names, and what lies next to it
         "base/proc.c",             # /proc
+        "base/python_package.c",   # of installed packages
         "base/small_file.c",       # files of the system
         "collect/place.c",         # session folders
         "frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
@@ -92,7 +93,6 @@ class Openers(unittest.TestCase):
         "launch/attach.c",         # /proc
         "launch/executable.c",     # the program that is started
         "launch/streams.c",        # its own copy, by /proc/self/fd
-        "manifests/package.c",     # of installed packages
         "programs/xsp/verb_merge.c", # its own file, in a new folder of TMPDIR
         "publish/spool.c",         # its own files, in a folder of the caller's
         "report/exports/file.c",   # outputs
@@ -111,7 +111,7 @@ class Openers(unittest.TestCase):
         source = TOOLS.parent
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
-        for room in ("agent", "analyze", "base", "collect", "correlate", "frameworks", "http", "importers", "launch", "manifests", "otlp",
+        for room in ("agent", "analyze", "assets", "base", "collect", "correlate", "data", "frameworks", "http", "importers", "launch", "manifests", "otlp",
                      "programs/xsp", "publish", "report", "serve", "store", "symbols", "table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):
