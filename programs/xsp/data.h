@@ -18,7 +18,7 @@ enum status data_generate(const struct data_call *call, struct arena *arena, str
 enum status data_info(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
 enum status data_extract(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
 enum status data_fetch(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
-// What asset_get needs of the options --repository, --offline, --update, --timeout and --limit-bytes, as far as the verb has them.
+// What asset_get needs of the options --repository, --offline, --update, --limit-bytes and --quiet, as far as the verb has them.
 enum status data_request(const struct invocation *invocation, struct asset_request *ret_request,
                          struct error *err) MUST_CHECK;
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "programs/xsp/data.h"
 #include "programs/xsp/output.h"
+#include "table/builder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,26 +34,43 @@ enum status data_request(const struct invocation *invocation, struct asset_reque
                                         .progress = invocation_has(invocation, "quiet") ? NULL : show_progress,
                                         .context = &shown_ns,
                                         .message = output_message};
-  XSP_TRY(invocation_unsigned(invocation, "timeout", 0, 86400, &ret_request->stall_s, err));
   return invocation_bytes(invocation, "limit-bytes", 1, UINT64_MAX, &ret_request->bytes_most, err);
+}
+
+static enum status print_paths(const struct data_call *call, const char *const *paths, struct arena *arena,
+                               struct error *err)
+{
+  struct buf out = {0};
+  struct table table = {.id = "files"};
+  struct table_builder builder;
+  table_start(&builder, arena);
+  for (size_t i = 0; i < call->count; i++) {
+    table_row(&builder);
+    table_put(&builder, "url", "", "url", cell_text(call->arguments[i]));
+    table_put(&builder, "path", "", "path", cell_text(paths[i]));
+    buf_format(&out, "%s\n", paths[i]);
+  }
+  if (call->format == REPORT_TEXT)
+    return output_buf(&out, err);
+  buf_done(&out);
+  table_answer(&builder, &table);
+  return output_tables(&table, 1, call->format, false, err);
 }
 
 enum status data_fetch(const struct data_call *call, struct arena *arena, struct error *err)
 {
   struct asset_request request;
-  struct buf out = {0};
+  const char **paths = arena_alloc_array(arena, call->count, sizeof *paths);
   XSP_TRY(data_request(call->invocation, &request, err));
+  XSP_TRY(invocation_unsigned(call->invocation, "timeout", 1, 86400, &request.stall_s, err));
   request.sha256 = invocation_value(call->invocation, "sha256");
+  if (request.sha256 != NULL && call->count > 1)
+    return error_set(err, STATUS_USE, "wrong use", "--sha256", "one URL", "there are several URLs");
   for (size_t i = 0; i < call->count; i++) {
-    const char *path = NULL;
     request.url = call->arguments[i];
-    enum status status = asset_get(&request, arena, &path, err);
+    enum status status = asset_get(&request, arena, &paths[i], err);
     output_progress(NULL, true);
-    if (status != STATUS_OK) {
-      buf_done(&out);
-      return status;
-    }
-    buf_format(&out, "%s\n", path);
+    XSP_TRY(status);
   }
-  return output_buf(&out, err);
+  return print_paths(call, paths, arena, err);
 }

@@ -74,7 +74,7 @@ static enum status check_options(const struct invocation *invocation, const stru
 {
   for (size_t i = 0; i < invocation->option_count; i++) {
     const char *name = invocation->options[i].description->name;
-    if (!text_is_one_of(name, "quiet", "format", "json") && !text_is_in(name, word->options))
+    if (!text_is_one_of(name, "quiet", "format", "json", "raw") && !text_is_in(name, word->options))
       return error_set(err, STATUS_USE, "wrong use", name, word->usage, "xsp data %s does not have this option",
                        word->name);
   }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assets: paths, packages, repositories and HTTP, through `xsp data fetch`, against a real server that misbehaves on demand."""
 import hashlib
+import json
 import os
 import pathlib
 import random
@@ -65,6 +66,13 @@ class Local(AssetCase):
         self.fetch(file, "--sha256", "0" * 64, status=2, mentions=[SUM, "0" * 64])
         self.fetch(self.folder / "missing", status=2, mentions=["No such file"])
         self.assertFalse(self.cache.exists())
+
+    def test_several(self):
+        for name in "ab":
+            (self.folder / name).write_text(name)
+        done = subprocess.run(self.command(self.folder / "a", self.folder / "b", "--json"), capture_output=True, check=True, timeout=60)
+        self.assertEqual([row["path"] for row in json.loads(done.stdout)["rows"]], [str(self.folder / "a"), str(self.folder / "b")])
+        self.fetch(self.folder / "a", self.folder / "b", "--sha256", "0" * 64, status=2)
 
     def test_repository(self):
         (self.folder / "vision").mkdir()
