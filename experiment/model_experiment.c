@@ -13,6 +13,7 @@
 #include "experiment/model_parts.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
+#include "experiment/software.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -106,13 +107,15 @@ enum status model_experiment_add(struct store *store, const struct profile_optio
                                  int64_t experiment_id, const struct profile_found *found, struct error *err)
 {
   struct arena arena = {0};
-  struct store_system_value values[6 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
+  struct store_system_value values[6 + PEAKS_VALUES + SOFTWARE_VALUES] = {
+      {.key = "framework_library", .text = found->library}};
   size_t count = 1;
   if (options->runner.threads != 0)
     values[count++] = system_number("threads", options->runner.threads);
   if (options->runner.pin_algorithms)
     values[count++] =
         (struct store_system_value){.key = "pinned_algorithms", .text = variant_pinned_by(&options->variants[variant])};
+  count += software_describe(options->runner.isolation, found->library, &arena, values + count);
   enum status status = describe_device(options, found, &arena, values, &count, err);
   struct store_experiment row = {
       .experiment_id = experiment_id,

@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "experiment/system.h"
 
-#define SYSTEM_VALUES_MAXIMUM 40
+#include <string.h>
+
+#define SYSTEM_VALUES_MAXIMUM 56
 
 enum status record_experiment(struct store *store, struct store_experiment *row, const struct store_system_value *more,
                               size_t more_count, struct error *err)
@@ -14,8 +16,13 @@ enum status record_experiment(struct store *store, struct store_experiment *row,
   struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
   size_t count;
   enum status status = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - more_count, &count, err);
-  for (size_t i = 0; i < more_count; i++)
-    values[count++] = more[i];
+  for (size_t i = 0; i < more_count; i++) {
+    size_t at = 0;
+    while (at < count && strcmp(values[at].key, more[i].key) != 0)
+      at++;
+    values[at] = more[i];
+    count += at == count;
+  }
   if (status == STATUS_OK)
     status = store_add_system(store, values, count, &row->system_id, err);
   row->created_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);

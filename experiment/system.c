@@ -113,10 +113,10 @@ static const char *cpuinfo_text(struct arena *arena, const char *cpuinfo, const 
   return arena_copy(arena, colon, strcspn(colon, "\n"));
 }
 
-static const char *os_name(struct arena *arena)
+const char *system_os_name(const char *root, struct arena *arena)
 {
   char text[4096];
-  if (!small_file_read("/etc/os-release", text, sizeof text))
+  if (!small_file_read(arena_format(arena, "%s/etc/os-release", root), text, sizeof text))
     return NULL;
   const char *name = strstr(text, "PRETTY_NAME=\"");
   if (name == NULL)
@@ -167,7 +167,7 @@ enum status system_describe(struct arena *arena, struct store_system_value *valu
     put_text(&facts, "kernel", arena_format(arena, "%s %s", names.sysname, names.release));
     put_text(&facts, "architecture", arena_format(arena, "%s", names.machine));
   }
-  put_text(&facts, "os", os_name(arena));
+  put_text(&facts, "os", system_os_name("", arena));
   char cpuinfo[8192];
   if (small_file_read("/proc/cpuinfo", cpuinfo, sizeof cpuinfo)) {
     put_text(&facts, "cpu_model", cpuinfo_text(arena, cpuinfo, "model name"));

@@ -54,6 +54,12 @@ static void output_tail(const struct runner *runner, char *text, size_t size)
     text[--got] = 0;
 }
 
+// The keeper of an isolated one kills it, and then has something to remove.
+static void kill_process(const struct runner *runner)
+{
+  kill(runner->process, runner->end != NULL ? SIGTERM : SIGKILL);
+}
+
 // Waits for the process to end, at most QUIT_WAIT_MS: a framework's destructors may hang, and it may have closed the socket
 // without meaning to. Returns its wait status.
 static int reap(struct runner *runner, bool *ret_was_killed)
@@ -63,7 +69,7 @@ static int reap(struct runner *runner, bool *ret_was_killed)
   *ret_was_killed = false;
   while (waitpid(runner->process, &how, WNOHANG) == 0) {
     if (now_ms() >= deadline) {
-      kill(runner->process, SIGKILL);
+      kill_process(runner);
       *ret_was_killed = true;
     }
     poll(NULL, 0, 1);
@@ -80,6 +86,8 @@ static enum status explain_death(struct runner *runner, struct error *err)
   char tail[320];
   output_tail(runner, tail, sizeof tail);
   const char *separator = tail[0] != 0 ? "; it last wrote: " : "";
+  if (runner->end != NULL && isolation_explain(runner->isolation, runner->end, tail, err))
+    return STATUS_SYSTEM;
   if (was_killed)
     return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, NULL,
                      "it closed its connection and went on; it was killed%s%s", separator, tail);
@@ -111,7 +119,7 @@ static enum status receive(struct runner *runner, int64_t deadline, struct error
     struct pollfd wait = {.fd = runner->control, .events = POLLIN};
     int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
     if (runner->interrupted != NULL && *runner->interrupted > 1) {
-      kill(runner->process, SIGKILL);
+      kill_process(runner);
       return error_set(err, STATUS_SYSTEM, "interrupted", runner->model_path, NULL, "the runner was killed unanswered");
     }
     if (ready < 0 && errno == EINTR)
@@ -122,7 +130,7 @@ static enum status receive(struct runner *runner, int64_t deadline, struct error
     if (ready == 0 && left > 0)
       return explain_death(runner, err);
     if (ready <= 0) {
-      kill(runner->process, SIGKILL);
+      kill_process(runner);
       return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, "a larger --timeout",
                        "no answer within %u s; it was killed", runner->timeout_s);
     }
@@ -160,6 +168,8 @@ static enum status read_answer(struct runner *runner, char *line, char *fields[P
   XSP_TRY(read_line(runner, line, PROTOCOL_LINE_MAXIMUM, err));
   size_t count = protocol_parse(line, fields);
   if (count == 6 && strcmp(fields[0], "error") == 0) {
+    if (runner->end != NULL && isolation_explain(runner->isolation, runner->end, fields[4], err)) // of what it started
+      return STATUS_SYSTEM;
     long number = strtol(fields[1], NULL, 10);
     bool known = number > STATUS_OK && number <= STATUS_MEMORY;
     return error_set(err, known ? (enum status)number : STATUS_SYSTEM, fields[2], fields[3], fields[5], "%s",
@@ -394,6 +404,7 @@ void runner_close(struct runner *runner)
   if (runner->values > 0)
     close(runner->values);
   free(runner->data);
+  isolation_end_free(runner->end);
   if (runner->work_directory[0] != 0)
     folder_remove_flat(runner->work_directory);
   *runner = (struct runner){.control = -1, .output = -1, .values = -1};

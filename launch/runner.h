@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "format/level.h"
 #include "frameworks/frameworks.h"
+#include "isolation/isolation.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -30,11 +31,12 @@ struct runner_options {
   uint64_t seed;
   bool profile_file;
   bool unfused;
-  bool pin_algorithms;    // also the variables for it
-  bool layer_outputs;     // tensors between layers can be read, where the framework hands them out
-  const char *call_paths; // as in struct launch_options
-  const char *cuda;       // the same
-  unsigned timeout_s;     // per answer; 0: none
+  bool pin_algorithms;               // also the variables for it
+  bool layer_outputs;                // tensors between layers can be read, where the framework hands them out
+  const char *call_paths;            // as in struct launch_options
+  const char *cuda;                  // the same
+  unsigned timeout_s;                // per answer; 0: none
+  const struct isolation *isolation; // NULL: it runs as xsp does
   // Signals that asked for an end, may be NULL: at the second a runner that is awaited is killed.
   const volatile sig_atomic_t *interrupted;
 };
@@ -62,6 +64,8 @@ struct runner {
   const char *model_path;                   // borrowed, for errors
   char work_directory[256];                 // removed by runner_close
   struct profile_found found;               // filled by runner_wait_ready
+  const struct isolation *isolation;        // borrowed; then `process` is its keeper
+  struct isolation_end *end;                // of the isolated process; NULL: it is not isolated
 };
 
 enum runner_inference { INFERENCE_COUNTED, INFERENCE_WARMUP, INFERENCE_COLD };

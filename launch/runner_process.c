@@ -48,7 +48,8 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
   char levels[LEVEL_SET_TEXT_SIZE];
   level_set_format(runner->levels, levels);
   put(arguments, options->program);
-  put_option(arguments, "--control-fd", arena_format(arena, "%d", control_fd));
+  put_option(arguments, "--control-fd",
+             arena_format(arena, "%d", runner->end != NULL ? ISOLATION_CONTROL_FD : control_fd));
   put_option(arguments, "--model", options->model_path);
   put_option(arguments, "--weights", options->weights_path);
   put_option(arguments, "--predictor", options->predictor);
@@ -73,7 +74,8 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
     put(arguments, "--pin-algorithms");
   if (options->layer_outputs)
     put(arguments, "--layer-outputs");
-  put_option(arguments, "--values-fd", arena_format(arena, "%d", runner->values));
+  put_option(arguments, "--values-fd",
+             arena_format(arena, "%d", runner->end != NULL ? ISOLATION_VALUES_FD : runner->values));
   (void)vector_add(&arguments->list);
 }
 
@@ -91,7 +93,8 @@ static void set_variable(const char *name, const char *value) // NULL: removes t
     unsetenv(name);
 }
 
-_Noreturn static void become(char **arguments, const struct runner *runner, int control)
+_Noreturn static void become(char **arguments, const struct runner *runner, int control, const char *session,
+                             pid_t owner)
 {
   int null_fd = open("/dev/null", O_RDONLY);
   if (null_fd >= 0)
@@ -103,6 +106,16 @@ _Noreturn static void become(char **arguments, const struct runner *runner, int 
   setpgid(0, 0); // Ctrl-C reaches xsp, which ends the runners in order
   signal(SIGINT, SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
+  if (runner->end != NULL) {
+    const struct isolation_process isolated = {.arguments = arguments,
+                                               .work_folder = runner->work_directory,
+                                               .session_folder = session,
+                                               .control = control,
+                                               .values = runner->values,
+                                               .owner = owner,
+                                               .end = runner->end};
+    isolation_keep(runner->isolation, &isolated);
+  }
   execv(arguments[0], arguments);
   dprintf(2, "cannot start %s: %s\n", arguments[0], strerror(errno));
   _exit(127);
@@ -133,6 +146,9 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
                             .timeout_s = options->timeout_s,
                             .model_path = options->model_path};
   runner->interrupted = options->interrupted;
+  runner->isolation = options->isolation;
+  if (runner->isolation != NULL)
+    runner->end = isolation_end_create();
   XSP_TRY(make_work_directory(runner, err));
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -142,7 +158,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   runner->values = memfd_create("xsp-runner-values", MFD_CLOEXEC);
   struct arguments arguments = {0};
   put_arguments(&arguments, options, runner, pair[1]);
-  pid_t process = fork();
+  pid_t owner = getpid(), process = fork();
   if (process == 0) {
     unsetenv(serial_variables[0].name); // that of an outer xsp run
     if (levels.serial)
@@ -155,7 +171,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
     set_variable("XSP_CALL_PATHS", options->call_paths);
     set_variable("XSP_CUDA", options->cuda);
     set_variable(METRICS_VARIABLE, levels.metrics ? "0" : NULL);
-    become(arguments.list.items, runner, pair[1]);
+    become(arguments.list.items, runner, pair[1], session_directory, owner);
   }
   enum status status = STATUS_OK;
   if (process < 0)

@@ -3,6 +3,7 @@
 #include "programs/xsp/agents.h"
 #include "programs/xsp/data.h"
 #include "programs/xsp/evaluate.h"
+#include "programs/xsp/isolation_options.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
 #include "programs/xsp/publish_options.h"
@@ -55,6 +56,7 @@ static const struct option_description options[] = {
     {"library", 0, "NAME=PATH", NULL, true, "A framework's library, or a folder with it."},
     {"threads", 0, "N", "0", false, "Threads of the framework; 0: its default."},
     {"timeout", 0, "SECONDS", "0", false, "Kill a runner that does not answer for so long; 0: wait for ever."},
+    OPTIONS_ISOLATION,
     {"quiet", 'q', NULL, NULL, false, "No progress on stderr."},
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
     {"registry", 0, "URL", NULL, false,
@@ -242,7 +244,8 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   if (writes && !evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", evaluation->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
-  return read_data(invocation, data, arena, set, err);
+  XSP_TRY(read_data(invocation, data, arena, set, err));
+  return isolation_options(invocation, manifests, set, models, evaluation->model_count, arena, err);
 }
 
 static enum status check_remote_options(const struct invocation *invocation, struct error *err)

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Describes the software of a root file system; see software.h. Its files are the container's: bounded, and never trusted.
+#include "experiment/software.h"
+
+#include "assets/checksum.h"
+#include "base/input_file.h"
+#include "base/slice.h"
+#include "experiment/system.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATUS_FILE_MOST ((size_t)64 << 20) // of dpkg
+#define PACKAGES_MOST 512                   // of Python
+#define NOTES_MOST 4096u                    // bytes
+
+struct facts {
+  struct store_system_value *values;
+  size_t count;
+};
+
+static void put(struct facts *facts, const char *key, const char *text)
+{
+  if (text != NULL && text[0] != 0)
+    facts->values[facts->count++] = (struct store_system_value){.key = key, .text = text};
+}
+
+// ---- packages ----------------------------------------------------------------------------------------------------------
+
+// How many packages dpkg lists, and a digest of their list: a change of any version changes it.
+static const char *dpkg_packages(const char *root, struct arena *arena)
+{
+  char hex[CHECKSUM_TEXT_SIZE], line[8192];
+  struct checksum *checksum = checksum_start();
+  FILE *stream = NULL;
+  size_t count = 0, bytes = 0;
+  if (input_file_stream(arena_format(arena, "%s/var/lib/dpkg/status", root), INPUT_FILE_REGULAR, "", &stream, NULL) ==
+      STATUS_OK) {
+    while (fgets(line, sizeof line, stream) != NULL && (bytes += strlen(line)) < STATUS_FILE_MOST)
+      if (text_begins_with(line, "Package: ") || text_begins_with(line, "Version: ")) {
+        checksum_add(checksum, line, strlen(line));
+        count += line[0] == 'P';
+      }
+    fclose(stream);
+  }
+  checksum_finish(checksum, hex);
+  return count > 0 ? arena_format(arena, "%zu, sha256:%.16s", count, hex) : NULL;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// Names and versions of the distributions in the site-packages folder that the framework's library is in.
+static const char *python_packages(const char *root, const char *library, struct arena *arena)
+{
+  static const char site[] = "-packages/", ending[] = ".dist-info";
+  const char *end = library != NULL ? strstr(library, site) : NULL;
+  const char *names[PACKAGES_MOST], *text = NULL;
+  size_t count = 0;
+  DIR *folder = end == NULL ? NULL
+                            : opendir(arena_format(arena, "%s%.*s", root, (int)(end - library + (int)strlen(site)), library));
+  if (folder == NULL)
+    return NULL;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < PACKAGES_MOST;)
+    if (text_ends_with(entry->d_name, ending))
+      names[count++] = arena_copy(arena, entry->d_name, strlen(entry->d_name) - strlen(ending));
+  closedir(folder);
+  qsort(names, count, sizeof *names, compare_texts);
+  for (size_t i = 0; i < count; i++)
+    text = arena_format(arena, "%s%s%s", text != NULL ? text : "", text != NULL ? ", " : "", names[i]);
+  return text;
+}
+
+// ---- the framework's library -------------------------------------------------------------------------------------------
+
+// In the notes of an ELF file: {4, size, NT_GNU_BUILD_ID, "GNU", the id}.
+static const char *find_id(const unsigned char *notes, size_t length, struct arena *arena)
+{
+  for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= length;) {
+    Elf64_Nhdr note;
+    memcpy(&note, notes + at, sizeof note);
+    size_t name = at + sizeof note, id = name + ((size_t)note.n_namesz + 3) / 4 * 4;
+    size_t next = id + ((size_t)note.n_descsz + 3) / 4 * 4;
+    if (id + note.n_descsz > length)
+      return NULL;
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
+      char *text = arena_alloc(arena, 2 * (size_t)note.n_descsz + 1);
+      for (size_t i = 0; i < note.n_descsz; i++)
+        snprintf(text + 2 * i, 3, "%02x", notes[id + i]);
+      return text;
+    }
+    at = next;
+  }
+  return NULL;
+}
+
+static const char *build_id(const char *path, struct arena *arena)
+{
+  Elf64_Ehdr head;
+  Elf64_Phdr part;
+  unsigned char notes[NOTES_MOST];
+  const char *id = NULL;
+  int file = -1;
+  struct stat facts;
+  if (input_file_open(path, INPUT_FILE_REGULAR, "", &file, &facts, NULL) != STATUS_OK)
+    return NULL;
+  if (pread(file, &head, sizeof head, 0) == (ssize_t)sizeof head && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+      head.e_ident[EI_CLASS] == ELFCLASS64)
+    for (unsigned i = 0; i < head.e_phnum && id == NULL; i++) {
+      if (pread(file, &part, sizeof part, (off_t)(head.e_phoff + i * sizeof part)) != (ssize_t)sizeof part)
+        break;
+      if (part.p_type != PT_NOTE || part.p_filesz > sizeof notes)
+        continue;
+      ssize_t got = pread(file, notes, part.p_filesz, (off_t)part.p_offset);
+      id = got > 0 ? find_id(notes, (size_t)got, arena) : NULL;
+    }
+  close(file);
+  return id;
+}
+
+// ---- all ---------------------------------------------------------------------------------------------------------------
+
+static void put_isolation(struct facts *facts, const struct isolation *isolation)
+{
+  put(facts, "isolation", "runc");
+  put(facts, "container", isolation->container);
+  put(facts, "container_digest", isolation->digest);
+  if (isolation->cpus > 0)
+    facts->values[facts->count++] = system_number("limit_cpus", isolation->cpus);
+  if (isolation->memory_bytes > 0)
+    facts->values[facts->count++] = system_number("limit_memory_bytes", (double)isolation->memory_bytes);
+  if (isolation->time_limit_s > 0)
+    facts->values[facts->count++] = system_number("limit_time_s", isolation->time_limit_s);
+}
+
+size_t software_describe(const struct isolation *isolation, const char *library, struct arena *arena,
+                         struct store_system_value values[SOFTWARE_VALUES])
+{
+  struct facts facts = {.values = values};
+  const char *root = isolation != NULL && isolation->root != NULL ? isolation->root : "";
+  put(&facts, "os", system_os_name(root, arena));
+  put(&facts, "dpkg_packages", dpkg_packages(root, arena));
+  put(&facts, "python_packages", python_packages(root, library, arena));
+  if (library[0] == '/')
+    put(&facts, "framework_build_id", build_id(arena_format(arena, "%s%s", root, library), arena));
+  if (isolation != NULL)
+    put_isolation(&facts, isolation);
+  return facts.count;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes config.json; see bundle.h. Called by the keeper (keeper.c).
+#include "isolation/bundle.h"
+
+#include "base/json_write.h"
+#include "base/slice.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#define CPU_PERIOD_US 100000
+#define SWAP_FILE "/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes" // of cgroup version 1
+#define VERSION_2_FILE "/sys/fs/cgroup/cgroup.controllers"
+
+extern char **environ;
+
+static void put_texts(struct json_writer *json, const char *key, const char *const *texts)
+{
+  json_member_array(json, key);
+  for (; *texts != NULL; texts++)
+    json_string(json, *texts);
+  json_array_end(json);
+}
+
+static void put_environment(struct json_writer *json)
+{
+  json_member_array(json, "env");
+  for (char **variable = environ; *variable != NULL; variable++)
+    if (!text_begins_with(*variable, "TMPDIR="))
+      json_string(json, *variable);
+  json_string(json, "TMPDIR=" BUNDLE_SCRATCH);
+  json_array_end(json);
+}
+
+// Root without rights, except to read the files of all users, as the xsp that started it can.
+static void put_capabilities(struct json_writer *json)
+{
+  static const char *const sets[] = {"bounding", "effective", "permitted"};
+  json_member_object(json, "capabilities");
+  for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+    put_texts(json, sets[i], (const char *const[]){"CAP_DAC_READ_SEARCH", NULL});
+  json_object_end(json);
+  json_member_bool(json, "noNewPrivileges", true);
+}
+
+static void put_process(struct json_writer *json, const struct isolation_process *process)
+{
+  char folder[PATH_MAX];
+  json_member_object(json, "process");
+  json_member_bool(json, "terminal", false);
+  json_member_object(json, "user");
+  json_member_int(json, "uid", 0);
+  json_member_int(json, "gid", 0);
+  json_object_end(json);
+  put_texts(json, "args", (const char *const *)process->arguments);
+  put_environment(json);
+  json_member_string(json, "cwd", getcwd(folder, sizeof folder) != NULL ? folder : "/");
+  put_capabilities(json);
+  json_object_end(json);
+}
+
+static void put_mount(struct json_writer *json, const char *type, const char *source, const char *place,
+                      const char *const *options)
+{
+  json_object(json);
+  json_member_string(json, "destination", place);
+  json_member_string(json, "type", type);
+  json_member_string(json, "source", source);
+  put_texts(json, "options", options);
+  json_object_end(json);
+}
+
+static void put_mounts(struct json_writer *json, const struct isolation *isolation,
+                       const struct isolation_process *process)
+{
+  static const char *const system[] = {"nosuid", "noexec", "nodev", "ro", NULL};
+  static const char *const devices[] = {"nosuid", "mode=755", "size=64k", NULL};
+  static const char *const writable[] = {"bind", "rw", "nosuid", "nodev", NULL};
+  static const char *const scratch[] = {"nosuid", "nodev", "mode=1777", NULL};
+  json_member_array(json, "mounts");
+  put_mount(json, "proc", "proc", "/proc", (const char *const[]){"nosuid", "noexec", "nodev", NULL});
+  put_mount(json, "sysfs", "sysfs", "/sys", system);
+  put_mount(json, "tmpfs", "tmpfs", "/dev", devices);
+  put_mount(json, "tmpfs", "tmpfs", "/dev/shm", scratch);
+  put_mount(json, "tmpfs", "tmpfs", BUNDLE_SCRATCH, scratch); // hides the sockets of the host's services, too
+  for (const char *const *path = isolation->root != NULL ? isolation->paths : NULL; path != NULL && *path != NULL; path++)
+    put_mount(json, "bind", *path, *path, (const char *const[]){"rbind", "rro", "nosuid", "nodev", NULL});
+  put_mount(json, "bind", process->work_folder, process->work_folder, writable);
+  put_mount(json, "bind", process->session_folder, process->session_folder, writable);
+  json_array_end(json);
+}
+
+static void put_limits(struct json_writer *json, const struct isolation *isolation)
+{
+  json_member_object(json, "resources");
+  if (isolation->memory_bytes > 0) {
+    json_member_object(json, "memory");
+    json_member_int(json, "limit", isolation->memory_bytes);
+    if (access(SWAP_FILE, F_OK) == 0 || access(VERSION_2_FILE, F_OK) == 0)
+      json_member_int(json, "swap", isolation->memory_bytes); // with memory: no swap
+    json_object_end(json);
+  }
+  if (isolation->cpus > 0) {
+    json_member_object(json, "cpu");
+    json_member_int(json, "quota", (int64_t)(isolation->cpus * CPU_PERIOD_US));
+    json_member_int(json, "period", CPU_PERIOD_US);
+    json_object_end(json);
+  }
+  json_object_end(json);
+}
+
+static void put_linux(struct json_writer *json, const struct isolation *isolation, const char *cgroup)
+{
+  static const char *const namespaces[] = {"pid", "network", "ipc", "uts", "mount"};
+  static const char *const masked[] = {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sysrq-trigger",
+                                       "/sys/firmware", NULL};
+  static const char *const read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", NULL};
+  json_member_object(json, "linux");
+  json_member_string(json, "cgroupsPath", cgroup);
+  put_limits(json, isolation);
+  json_member_array(json, "namespaces");
+  for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++) {
+    json_object(json);
+    json_member_string(json, "type", namespaces[i]);
+    json_object_end(json);
+  }
+  json_array_end(json);
+  put_texts(json, "maskedPaths", masked);
+  put_texts(json, "readonlyPaths", read_only);
+  json_object_end(json);
+}
+
+void bundle_describe(const struct isolation *isolation, const struct isolation_process *process, const char *cgroup,
+                     struct buf *out)
+{
+  struct json_writer json;
+  json_start(&json, out);
+  json_object(&json);
+  json_member_string(&json, "ociVersion", "1.0.2");
+  put_process(&json, process);
+  json_member_object(&json, "root");
+  json_member_string(&json, "path", "rootfs");
+  json_member_bool(&json, "readonly", true);
+  json_object_end(&json);
+  json_member_string(&json, "hostname", "xsp");
+  put_mounts(&json, isolation, process);
+  put_linux(&json, isolation, cgroup);
+  json_object_end(&json);
+}

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp evaluate --isolate: with a real runc, on the host's files and in containers. Figures are those of the same evaluation without it;
+limits, what is out of reach, what is left behind, and images that are not to be trusted."""
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import time
+import unittest
+
+import numpy
+import onnx
+import onnxruntime
+import yaml
+from onnx import TensorProto, helper, numpy_helper
+from PIL import Image
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"])
+XSP = BUILD / "xsp"
+SIDE, CLASSES = 16, 5
+FRAMEWORK = next((pathlib.Path(onnxruntime.__file__).parent / "capi").glob("libonnxruntime.so.*"))
+
+
+def why_not():
+    """Why no container starts here; empty: one does."""
+    runc = shutil.which("runc", path=os.environ["PATH"] + ":/usr/sbin")
+    if runc is None:
+        return "runc is not installed"
+    if os.geteuid() != 0:
+        return "namespaces and limits need root"
+    done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True, check=False)
+    return done.stderr
+
+
+def left_behind(folder):
+    """Cgroups, mounts and folders of containers."""
+    found = [str(path) for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory") for path in pathlib.Path(place).rglob("xsp-[0-9]*")]
+    found += [line for line in pathlib.Path("/proc/self/mounts").read_text().splitlines() if "xsp-isolation-" in line]
+    found += [str(path) for pattern in ("xsp-isolation-*", "xsp-work-*") for path in folder.glob(pattern)]
+    return set(found)
+
+
+def model(path, constant_bytes=0):
+    """A linear classifier; with `constant_bytes` it also adds up a constant of so many bytes, which is made when it is loaded."""
+    random = numpy.random.default_rng(3)
+    values = [numpy_helper.from_array(random.normal(size=(3 * SIDE * SIDE, CLASSES)).astype(numpy.float32), "weights")]
+    nodes = [helper.make_node("Flatten", ["data"], ["flat"]), helper.make_node("MatMul", ["flat", "weights"], ["product"])]
+    if constant_bytes:
+        values.append(numpy_helper.from_array(numpy.array([constant_bytes // 4], numpy.int64), "size"))
+        nodes += [helper.make_node("ConstantOfShape", ["size"], ["large"]), helper.make_node("ReduceSum", ["large"], ["sum"], keepdims=0),
+                  helper.make_node("Add", ["product", "sum"], ["scores"])]
+    else:
+        nodes.append(helper.make_node("Identity", ["product"], ["scores"]))
+    graph = helper.make_graph(nodes, "linear", [helper.make_tensor_value_info("data", TensorProto.FLOAT, ["N", 3, SIDE, SIDE])],
+                              [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["N", CLASSES])], values)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+
+
+class IsolationTest(unittest.TestCase):
+    def setUp(self):
+        if why_not():
+            self.skipTest(why_not())
+        folder = tempfile.TemporaryDirectory(prefix="xsp-isolated-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+        self.before = left_behind(self.temporary)
+        self.addCleanup(lambda: self.assertEqual(self.left(), set()))
+        model(self.folder / "net.onnx")
+        random = numpy.random.default_rng(5)
+        for number in range(10):
+            place = self.folder / "set" / str(number % CLASSES)
+            place.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(random.integers(0, 256, (SIDE, SIDE, 3), numpy.uint8)).save(place / f"{number}.png")
+
+    def left(self):
+        return left_behind(self.temporary) - self.before
+
+    def manifest(self, **more):
+        path = self.folder / "net.yml"
+        path.write_text(yaml.safe_dump({
+            "name": "net", "version": "1.0", "task": "image classification", "framework": {"name": "onnxruntime"},
+            "model": {"path": "net.onnx"}, "inputs": [{"type": "image", "parameters": {"dimensions": [3, SIDE, SIDE]}}],
+            "outputs": [{"type": "feature"}], **more}))
+        return path
+
+    def command(self, *options, output="isolated.xsp"):
+        return [str(part) for part in (XSP, "evaluate", self.folder / "net.yml", "--data", self.folder / "set", "-q", "-f", "-o",
+                                       self.folder / output, *options)]
+
+    def evaluate(self, *options, status=0, output="isolated.xsp", **variables):
+        environment = {**os.environ, "XSP_IMAGE_CACHE": str(self.folder / "cache"), "TMPDIR": str(self.temporary), **variables}
+        done = subprocess.run(self.command(*options, output=output), capture_output=True, text=True, timeout=100, check=False,
+                              env={key: value for key, value in environment.items() if value is not None})
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def sql(self, output, query):
+        return json.loads(subprocess.run([XSP, "sql", self.folder / output, query, "--json"], capture_output=True, check=True).stdout)
+
+    def facts(self, output):
+        return {row["key"]: row["value"] for row in self.sql(output, "select key, value from system")}
+
+    def differences(self, a, b):
+        done = subprocess.run([XSP, "compare", self.folder / a, self.folder / b, "--json"], capture_output=True, text=True, check=False)
+        return {row["key"] for row in json.loads(done.stdout)["systems"]}
+
+    def probed(self, text, *options):
+        """What `text`, Python code in the isolated process, puts into the list `found`."""
+        code = "\n".join(["import os, socket", "def f(env, data):", "  found = []", *("  " + line for line in text.splitlines()),
+                          "  raise ValueError('|'.join(map(str, found)))"])
+        self.manifest(postprocess=code)
+        message = self.evaluate("--isolate", *options, status=2).stderr
+        return re.search(r"ValueError: ([^;]*)", message).group(1).strip().split("|")
+
+
+class OnTheHostsFiles(IsolationTest):
+    def test_figures_are_those_without(self):
+        self.manifest()
+        tables = [json.loads(self.evaluate("--items", "--keep-outputs", "--levels", "M/L", "--json", *options, output=output).stdout)
+                  for options, output in (((), "native.xsp"), (("--isolate",), "isolated.xsp"))]
+        native, isolated = ([{**row, "latency_ms": 0} for row in table[1]["rows"]] for table in tables)
+        self.assertEqual(native, isolated)
+        self.assertEqual(*(table[0]["rows"][0]["top1_pct"] for table in tables))
+        self.assertEqual(*(self.sql(output, "select * from output") for output in ("native.xsp", "isolated.xsp")))
+        layers = "select name, level, count(*) as n from span where level in ('model', 'layer') group by 1, 2 order by 1, 2"
+        self.assertEqual(self.sql("native.xsp", layers), self.sql("isolated.xsp", layers))
+        self.assertEqual(self.differences("native.xsp", "isolated.xsp"), {"command", "isolation"})
+
+    def test_network_files_and_processes_are_out_of_reach(self):
+        outside = self.folder / "outside"
+        outside.write_text("mine")
+        listener = socket_listening()
+        self.addCleanup(listener.close)
+        found = self.probed(f"""
+try:
+  socket.create_connection(('127.0.0.1', {listener.getsockname()[1]}), 5); found.append('connected')
+except OSError as error: found.append(error.strerror)
+for path in ({str(outside)!r}, '/etc/xsp-test', '/sys/kernel/xsp-test', '/proc/sys/kernel/hostname'):
+  try: open(path, 'a').write('theirs'); found.append('written')
+  except OSError as error: found.append(type(error).__name__)
+found.append(len([name for name in os.listdir('/proc') if name.isdigit()]) < 6)
+found.append(os.listdir('/sys/class/net'))
+found.append(socket.gethostname())
+found.append(open('/proc/self/status').read().split('CapEff:')[1].split()[0])
+try: os.mknod('/run/disk', 0o60600, os.makedev(8, 0)); found.append('made')
+except OSError as error: found.append(type(error).__name__)""".strip())
+        self.assertEqual(found[0], "Connection refused")
+        for what in found[1:5]:
+            self.assertIn(what, ("OSError", "PermissionError", "FileNotFoundError"))
+        self.assertEqual(found[5:], ["True", "['lo']", "xsp", f"{1 << 2:016x}", "PermissionError"])
+        self.assertEqual(outside.read_text(), "mine")
+
+    def test_memory(self):
+        self.manifest()
+        model(self.folder / "net.onnx", constant_bytes=300 << 20)
+        message = self.evaluate("--memory", 150 << 20, status=3).stderr
+        self.assertIn(f"the runner was killed: it needed more than the {150 << 20} bytes of --memory", message)
+        self.evaluate("--memory", 1500 << 20)
+        self.assertEqual(float(self.facts("isolated.xsp")["limit_memory_bytes"]), 1500 << 20)
+
+    def test_memory_of_a_process_that_the_runner_started(self):
+        self.manifest(preprocess="def f(env, data):\n  return data if len(bytes([1]) * (300 << 20)) == 0 else data\n")
+        self.assertIn("it needed more than the", self.evaluate("--memory", 150 << 20, status=3).stderr)
+
+    def test_time(self):
+        self.manifest(preprocess="import time\ndef f(env, data):\n  time.sleep(60)\n  return data\n")
+        begin = time.monotonic()
+        self.assertIn("it ran longer than the 2 s of --time-limit", self.evaluate("--time-limit", 2, status=3).stderr)
+        self.assertLess(time.monotonic() - begin, 15)
+
+    def test_cpus(self):
+        """A second of CPU time takes more than three at a quarter of a CPU."""
+        code = "t = __import__('time')\nwall, begin = t.monotonic(), t.process_time()\nwhile t.process_time() - begin < 1: pass\nfound.append(t.monotonic() - wall)"
+        self.assertGreater(float(self.probed(code, "--cpus", "0.25")[0]), 3)
+
+    def test_a_timeout_ends_it(self):
+        self.manifest(preprocess="import time\ndef f(env, data):\n  time.sleep(60)\n  return data\n")
+        self.assertIn("no answer within 2 s", self.evaluate("--isolate", "--timeout", 2, status=3).stderr)
+
+    def test_nothing_is_left_when_xsp_is_killed(self):
+        self.manifest(preprocess="import time\ndef f(env, data):\n  time.sleep(60)\n  return data\n")
+        process = subprocess.Popen(self.command("--isolate"), stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(self.temporary)})
+        self.wait_for(self.left)
+        time.sleep(1)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.wait_for(lambda: not self.left())
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), end, self.left())
+            time.sleep(0.05)
+
+    def test_without_runc(self):
+        self.manifest()
+        (self.folder / "bin").mkdir()
+        if pathlib.Path("/usr/sbin/runc").exists():
+            self.skipTest("runc is found outside of PATH, too")
+        self.assertIn("apt-get install runc", self.evaluate("--isolate", status=3, PATH=str(self.folder / "bin")).stderr)
+
+    def test_a_runtime_that_fails(self):
+        self.manifest()
+        fake = self.folder / "runc"
+        fake.write_text("#!/bin/sh\necho 'no cgroups on this machine' >&2\nexit 1\n")
+        fake.chmod(0o755)
+        message = self.evaluate("--isolate", status=3, PATH=f"{self.folder}:{os.environ['PATH']}").stderr
+        self.assertRegex(message, "the runner could not be isolated: no cgroups on this machine")
+
+
+def socket_listening():
+    import socket
+    return socket.create_server(("127.0.0.1", 0))
+
+
+# ---- containers ----------------------------------------------------------------------------------------------------------
+
+
+def member(name, content=b"", kind=tarfile.REGTYPE, link="", mode=0o755):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.mode, info.size = kind, link, mode, len(content)
+    return info, content
+
+
+def layer(*members, form=tarfile.PAX_FORMAT, compressed=True):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=form) as archive:
+        for info, content in members:
+            archive.addfile(info, io.BytesIO(content))
+    return gzip.compress(out.getvalue(), 1, mtime=0) if compressed else out.getvalue()
+
+
+def layout(folder, *layers, change=None):
+    """An OCI image layout. `change` gets its manifest before that is written."""
+    blobs = folder / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+
+    def blob(content, kind, **more):
+        digest = hashlib.sha256(content).hexdigest()
+        (blobs / digest).write_bytes(content)
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}", "size": len(content), **more}
+
+    manifest = {"schemaVersion": 2, "config": blob(b"{}", "config.v1+json"), "layers": [blob(each, "layer.v1.tar+gzip") for each in layers]}
+    if change is not None:
+        change(manifest)
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+    others = [blob(b'{"layers": []}', "manifest.v1+json", platform={"os": "linux", "architecture": "other"})]
+    inner = blob(json.dumps({"manifests": [*others, blob(json.dumps(manifest).encode(), "manifest.v1+json",
+                                                         platform={"os": "linux", "architecture": machine})]}).encode(), "index.v1+json")
+    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [inner]}))
+    (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    return folder
+
+
+def libraries(*programs):
+    """The shared libraries that programs need, and the loader: paths."""
+    lines = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout
+    return sorted({path for path in re.findall(r"(/\S+) \(0x", lines) if not path.startswith(str(BUILD.resolve()))})
+
+
+def system_layer(name):
+    """A root file system with what a runner and ONNX Runtime need, and nothing else."""
+    members = [member("./etc", kind=tarfile.DIRTYPE), member("./etc/os-release", f'PRETTY_NAME="{name}"\n'.encode(), mode=0o644),
+               member("usr/lib", kind=tarfile.DIRTYPE), member("lib", kind=tarfile.SYMTYPE, link="usr/lib"),
+               member("tmp/gone", b"of the first layer")]
+    for path in (*libraries(BUILD / "xsp-runner", FRAMEWORK), *(f"/lib/x86_64-linux-gnu/{each}" for each in ("librt.so.1", "libdl.so.2"))):
+        members.append(member(path.lstrip("/"), pathlib.Path(path).read_bytes()))
+    return layer(*members)
+
+
+class InContainers(IsolationTest):
+    def framework_layer(self):
+        return layer(member("opt/framework/libonnxruntime.so.1", FRAMEWORK.read_bytes()), member("tmp/.wh.gone"), compressed=False)
+
+    def test_an_image(self):
+        """Its own system and framework, none of the host's files, and the same answers."""
+        self.manifest(container={"amd64": {"cpu": "registry.example/xsp/net:1.0-cpu"}, "arm64": {"cpu": "registry.example/xsp/net:1.0-cpu"}})
+        images = self.folder / "images"
+        image = layout(images / "registry.example_xsp_net_1.0-cpu", system_layer("A small system"), self.framework_layer())
+        library = {"XSP_LIBRARY_ONNXRUNTIME": "/opt/framework/libonnxruntime.so.1"}
+        native = json.loads(self.evaluate("--items", "--json", output="native.xsp").stdout)
+        for options, variables in ((("--container", image), library), (("--isolate",), {**library, "XSP_IMAGES": str(images)})):
+            with self.subTest(options):
+                done = self.evaluate(*options, "--items", "--json", **variables)
+                isolated = json.loads(done.stdout)
+                self.assertEqual(*([(row["file"], row["place"], row["score"]) for row in table[1]["rows"]] for table in (native, isolated)))
+                facts = self.facts("isolated.xsp")
+                self.assertEqual((facts["os"], facts["framework_library"]), ("A small system", library["XSP_LIBRARY_ONNXRUNTIME"]))
+                self.assertRegex(facts["container_digest"], "^sha256:[0-9a-f]{64}$")
+                self.assertEqual("unpacking" in done.stderr, options[0] == "--container") # once
+        root, = (path for path in (self.folder / "cache").iterdir() if path.is_dir())
+        self.assertFalse((root / "tmp" / "gone").exists())
+        self.assertEqual({path.name for path in root.iterdir()}, {"etc", "lib", "lib64", "usr", "opt", "tmp"}) # as the image has it
+        self.assertEqual(self.differences("native.xsp", "isolated.xsp") & {"os", "isolation", "container", "container_digest", "framework_library"},
+                         {"os", "isolation", "container", "container_digest", "framework_library"})
+
+    def test_a_folder(self):
+        self.manifest()
+        image = layout(self.folder / "image", system_layer("Another system"), self.framework_layer())
+        library = {"XSP_LIBRARY_ONNXRUNTIME": "/opt/framework/libonnxruntime.so.1"}
+        self.evaluate("--container", image, **library, output="image.xsp")
+        root, = (path for path in (self.folder / "cache").iterdir() if path.is_dir())
+        (root / "etc" / "os-release").write_text('PRETTY_NAME="A third system"\n')
+        self.evaluate("--container", root, **library, output="folder.xsp")
+        self.assertEqual(self.differences("image.xsp", "folder.xsp"), {"command", "os", "container", "container_digest"})
+
+    def test_a_missing_image(self):
+        self.manifest(container={each: {"cpu": "net:1"} for each in ("amd64", "arm64")})
+        self.assertRegex(self.evaluate("--isolate", status=2, XSP_IMAGES=str(self.folder)).stderr, "container: net:1: .*/net_1 is missing")
+        self.assertIn("neither oci-layout nor", self.evaluate("--container", self.folder, status=2).stderr)
+
+    def test_hostile_layers(self):
+        self.manifest()
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "kept").write_text("mine")
+        up = "../" * 40
+        cases = [
+            ("a path leads out", [member("../evil")]), ("a path leads out", [member("/evil")]), ("a path leads out", [member("a/../../evil")]),
+            ("a link leads out", [member("a", kind=tarfile.SYMTYPE, link=f"{up}{outside}")]),
+            ("a link leads out", [member("a", kind=tarfile.LNKTYPE, link="/etc/passwd")]),
+            ("a link leads out", [member("a", kind=tarfile.LNKTYPE, link="../../etc/passwd")]),
+            ("a device", [member("a", kind=tarfile.CHRTYPE)]), ("a device", [member("a", kind=tarfile.BLKTYPE)]),
+            ("a device", [member("a", kind=tarfile.FIFOTYPE)]), ("names no file", [member(".wh...")]), ("names no file", [member(".wh.")])]
+        for number, (reason, members) in enumerate(cases):
+            with self.subTest(members[0][0].name):
+                message = self.evaluate("--container", layout(self.folder / f"bad{number}", layer(*members)), status=2).stderr
+                self.assertIn(reason, message)
+        # A link of one layer, through which a later one writes and removes: it is a link inside of the image.
+        link = layer(member("link", kind=tarfile.SYMTYPE, link=str(outside)), member("usr/x"))
+        self.evaluate("--container", layout(self.folder / "through", link, layer(member("link/kept", b"theirs"), member("link/.wh.kept2"))), status=3)
+        self.evaluate("--container", layout(self.folder / "opaque", link, layer(member("link/.wh..wh..opq"))), status=2)
+        self.assertEqual([(path.name, path.read_text()) for path in outside.iterdir()], [("kept", "mine")])
+        self.assertEqual((pathlib.Path(str(self.folder / "evil")).exists(), list((self.folder / "cache").glob("*.part"))), (False, []))
+
+    def test_broken_layouts(self):
+        self.manifest()
+        good = layer(member("usr/x"))
+
+        def other_digest(manifest):
+            manifest["layers"][0]["digest"] = "sha256:" + "0" * 64
+
+        def other_size(manifest):
+            manifest["layers"][0]["size"] += 1
+
+        def climbing(manifest):
+            manifest["layers"][0]["digest"] = "sha256:" + "../" * 21 + "x"
+
+        cases = [("0{64}", good, other_digest), ("its size is another", good, other_size), ("a digest is not", good, climbing),
+                 ("cut short or not gzip", good[:60], None), ("not a tar archive", b"x" * 2048, None)]
+        for number, (reason, content, change) in enumerate(cases):
+            with self.subTest(reason):
+                message = self.evaluate("--container", layout(self.folder / f"bad{number}", content, change=change), status=2).stderr
+                self.assertRegex(message, reason)
+        image = layout(self.folder / "changed", good)
+        for path in (image / "blobs" / "sha256").iterdir():
+            if path.read_bytes() == good:
+                path.write_bytes(b"\0" * len(good))
+        self.assertIn("does not have its digest", self.evaluate("--container", image, status=2).stderr)
+        for text in ("", "[]", '{"manifests": 7}', '{"manifests": [{}]}', '{"manifests": []}', "x" * (5 << 20)):
+            (image / "index.json").write_text(text)
+            self.evaluate("--container", image, status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
