@@ -74,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct code code = {0};
   size_t batch = 1 + next() % 4;
   for (size_t i = 0; i < batch; i++) {
-    if (pictures_add(&pictures, "fuzz.png", NULL, NULL) != STATUS_OK)
+    char name[] = "fuzz.png";
+    if (pictures_add(&pictures, (char *[]){name}, 1, NULL) != STATUS_OK)
       abort();
     pictures.items.items[i].place = (struct picture_place){80, 60, 40, 30, 0, 0};
   }
