@@ -65,8 +65,9 @@ static const char *python_packages(const char *root, const char *library, struct
   const char *end = library != NULL ? strstr(library, site) : NULL;
   const char *names[PACKAGES_MOST], *text = NULL;
   size_t count = 0;
-  DIR *folder = end == NULL ? NULL
-                            : opendir(arena_format(arena, "%s%.*s", root, (int)(end - library + (int)strlen(site)), library));
+  DIR *folder = end == NULL
+                    ? NULL
+                    : opendir(arena_format(arena, "%s%.*s", root, (int)(end - library + (int)strlen(site)), library));
   if (folder == NULL)
     return NULL;
   for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < PACKAGES_MOST;)

@@ -83,7 +83,8 @@ static void put_mounts(struct json_writer *json, const struct isolation *isolati
   put_mount(json, "tmpfs", "tmpfs", "/dev", devices);
   put_mount(json, "tmpfs", "tmpfs", "/dev/shm", scratch);
   put_mount(json, "tmpfs", "tmpfs", BUNDLE_SCRATCH, scratch); // hides the sockets of the host's services, too
-  for (const char *const *path = isolation->root != NULL ? isolation->paths : NULL; path != NULL && *path != NULL; path++)
+  for (const char *const *path = isolation->root != NULL ? isolation->paths : NULL; path != NULL && *path != NULL;
+       path++)
     put_mount(json, "bind", *path, *path, (const char *const[]){"rbind", "rro", "nosuid", "nodev", NULL});
   put_mount(json, "bind", process->work_folder, process->work_folder, writable);
   put_mount(json, "bind", process->session_folder, process->session_folder, writable);
@@ -112,8 +113,8 @@ static void put_limits(struct json_writer *json, const struct isolation *isolati
 static void put_linux(struct json_writer *json, const struct isolation *isolation, const char *cgroup)
 {
   static const char *const namespaces[] = {"pid", "network", "ipc", "uts", "mount"};
-  static const char *const masked[] = {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sysrq-trigger",
-                                       "/sys/firmware", NULL};
+  static const char *const masked[] = {"/proc/kcore",         "/proc/keys",    "/proc/timer_list",
+                                       "/proc/sysrq-trigger", "/sys/firmware", NULL};
   static const char *const read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", NULL};
   json_member_object(json, "linux");
   json_member_string(json, "cgroupsPath", cgroup);

@@ -120,8 +120,8 @@ static enum status find_unpacked(const char *folder, const struct layout_blob *m
   int lock = -1;
   *ret_root = root;
   XSP_TRY(cache_make_folders(&image_cache, cache, 0700, err));
-  XSP_TRY(cache_lock(&image_cache, arena_format(arena, "%s.lock", root), message, "waiting for another xsp to unpack", &lock,
-                     err));
+  XSP_TRY(cache_lock(&image_cache, arena_format(arena, "%s.lock", root), message, "waiting for another xsp to unpack",
+                     &lock, err));
   enum status status = STATUS_OK;
   if (access(root, F_OK) == 0) {
     status = cache_check_owner(&image_cache, root, err);
@@ -163,8 +163,7 @@ enum status isolation_open_container(const char *folder, message_fn message, str
   return STATUS_OK;
 }
 
-enum status isolation_named_container(const char *name, struct arena *arena, const char **ret_folder,
-                                      struct error *err)
+enum status isolation_named_container(const char *name, struct arena *arena, const char **ret_folder, struct error *err)
 {
   const char *images = getenv("XSP_IMAGES");
   char *safe = arena_copy(arena, name, strlen(name));
@@ -176,6 +175,7 @@ enum status isolation_named_container(const char *name, struct arena *arena, con
   *ret_folder = arena_format(arena, "%s/%s", images, safe);
   if (safe[0] == '.' || access(*ret_folder, F_OK) != 0)
     return error_set(err, STATUS_INPUT, "cannot find the model's container", name,
-                     "--container FOLDER, or an OCI image layout at that place (skopeo copy makes one)", "%s is missing", *ret_folder);
+                     "--container FOLDER, or an OCI image layout at that place (skopeo copy makes one)",
+                     "%s is missing", *ret_folder);
   return STATUS_OK;
 }

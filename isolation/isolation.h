@@ -18,14 +18,15 @@
 #define ISOLATION_VALUES_FD 4
 
 struct isolation {
-  const char *runtime;      // path of runc, from isolation_find_runtime
-  const char *container;    // as the user or a manifest names it; NULL: the host's file system
-  const char *root;         // its root file system; NULL: the host's
-  const char *digest;       // "sha256:…" of its image's manifest; NULL: it is a folder
-  const char *const *paths; // with `root`: files and folders of the host that it also sees, at their places; NULL-terminated
-  double cpus;              // of time each second; 0: no limit
-  int64_t memory_bytes;     // 0: no limit
-  unsigned time_limit_s;    // from start to end; 0: no limit
+  const char *runtime;   // path of runc, from isolation_find_runtime
+  const char *container; // as the user or a manifest names it; NULL: the host's file system
+  const char *root;      // its root file system; NULL: the host's
+  const char *digest;    // "sha256:…" of its image's manifest; NULL: it is a folder
+  const char *const
+      *paths;  // with `root`: files and folders of the host that it also sees, at their places; NULL-terminated
+  double cpus; // of time each second; 0: no limit
+  int64_t memory_bytes;  // 0: no limit
+  unsigned time_limit_s; // from start to end; 0: no limit
 };
 
 // STATUS_SYSTEM, with what to do: runc is not installed, or the caller is not root.

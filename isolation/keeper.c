@@ -38,10 +38,10 @@ struct isolation_end {
 struct keeper {
   const struct isolation *isolation;
   const struct isolation_process *process;
-  char folder[200];       // the bundle
+  char folder[200]; // the bundle
   char cgroup[64];
-  pid_t init;             // the isolated process, a child by adoption; 0: none
-  bool is_orphan;         // xsp is gone
+  pid_t init;     // the isolated process, a child by adoption; 0: none
+  bool is_orphan; // xsp is gone
 };
 
 // ---- in xsp ----------------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ static bool start(struct keeper *keeper)
 {
   char pid_file[256], text[32];
   path_in(keeper, "pid", pid_file);
-  const char *const run[] = {"run",     "--detach",       "--preserve-fds", "2",  "--pid-file",
+  const char *const run[] = {"run",    "--detach", "--preserve-fds", "2",       "--pid-file",
                              pid_file, "--bundle", keeper->folder,   CONTAINER, NULL};
   if (!run_runtime(keeper, run) || !small_file_line(pid_file, text, sizeof text))
     return false;

@@ -57,7 +57,8 @@ static void remove_entry(int folder, const char *name)
 
 static enum status cannot(const char *path, struct error *err)
 {
-  return error_set_errno(err, STATUS_SYSTEM, "cannot unpack the image", path, "XSP_IMAGE_CACHE: a folder with more room");
+  return error_set_errno(err, STATUS_SYSTEM, "cannot unpack the image", path,
+                         "XSP_IMAGE_CACHE: a folder with more room");
 }
 
 // ---- entries -----------------------------------------------------------------------------------------------------------

@@ -64,8 +64,7 @@ static bool take_member(void *context, struct json_reader *json, const char *key
 
 static bool read_descriptor(struct reading *reading, struct json_reader *json, struct descriptor *descriptor)
 {
-  *descriptor = (struct descriptor){
-      .reading = reading, .blob = {.media_type = "", .size_bytes = -1}, .fits = true};
+  *descriptor = (struct descriptor){.reading = reading, .blob = {.media_type = "", .size_bytes = -1}, .fits = true};
   if (json->event != JSON_OBJECT || !json_each(json, take_member, descriptor))
     return false;
   return descriptor->blob.hex[0] != 0 || wrong(reading, "an entry has no digest");

@@ -11,7 +11,8 @@ enum status isolation_find_runtime(struct arena *arena, const char **ret_path, s
 {
   const char *path = getenv("PATH");
   // Where system programs are is often not in PATH.
-  struct slice rest = slice_of(arena_format(arena, "%s:/usr/sbin:/usr/local/sbin:/sbin", path != NULL ? path : "")), folder;
+  struct slice rest = slice_of(arena_format(arena, "%s:/usr/sbin:/usr/local/sbin:/sbin", path != NULL ? path : "")),
+               folder;
   if (geteuid() != 0)
     return error_set(err, STATUS_SYSTEM, "cannot isolate the runner", NULL, "sudo, or without --isolate",
                      "namespaces and limits need root");

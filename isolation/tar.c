@@ -25,8 +25,8 @@ struct names { // what extensions say of the next entry
 
 static enum status wrong(const struct tar *tar, const char *path, const char *why, struct error *err)
 {
-  return error_set(err, STATUS_INPUT, "cannot unpack the layer", tar->name, "an image from a trusted builder", "%s%s%.300s",
-                   why, path[0] != 0 ? ": " : "", path);
+  return error_set(err, STATUS_INPUT, "cannot unpack the layer", tar->name, "an image from a trusted builder",
+                   "%s%s%.300s", why, path[0] != 0 ? ": " : "", path);
 }
 
 enum status tar_open(struct tar *tar, int file, const char *name, struct error *err)
@@ -46,7 +46,7 @@ void tar_close(struct tar *tar)
 static enum status read_bytes(struct tar *tar, void *bytes, size_t size, struct error *err)
 {
   return gzread(tar->stream, bytes, (unsigned)size) == (int)size ? STATUS_OK
-                                                                  : wrong(tar, "", "it is cut short or not gzip", err);
+                                                                 : wrong(tar, "", "it is cut short or not gzip", err);
 }
 
 static enum status skip(struct tar *tar, struct error *err)
@@ -183,15 +183,15 @@ static enum status read_extension(struct tar *tar, char type, int64_t size, stru
 static void ustar_path(const struct header *header, char path[PATH_MAX])
 {
   bool has_prefix = memcmp(header->magic, "ustar", 6) == 0 && header->prefix[0] != 0;
-  snprintf(path, PATH_MAX, "%.*s%s%.*s", has_prefix ? (int)sizeof header->prefix : 0, header->prefix, has_prefix ? "/" : "",
-           (int)sizeof header->name, header->name);
+  snprintf(path, PATH_MAX, "%.*s%s%.*s", has_prefix ? (int)sizeof header->prefix : 0, header->prefix,
+           has_prefix ? "/" : "", (int)sizeof header->name, header->name);
 }
 
 static enum status fill_entry(struct tar *tar, const struct header *header, const struct names *names, int64_t size,
                               struct tar_entry *entry, struct error *err)
 {
-  static const char kinds[] = {['0'] = TAR_FILE + 1,      [0] = TAR_FILE + 1, ['7'] = TAR_FILE + 1, ['5'] = TAR_FOLDER + 1,
-                               ['2'] = TAR_SYMLINK + 1, ['1'] = TAR_HARD_LINK + 1};
+  static const char kinds[] = {['0'] = TAR_FILE + 1,   [0] = TAR_FILE + 1,      ['7'] = TAR_FILE + 1,
+                               ['5'] = TAR_FOLDER + 1, ['2'] = TAR_SYMLINK + 1, ['1'] = TAR_HARD_LINK + 1};
   char path[PATH_MAX], link[PATH_MAX];
   unsigned char type = (unsigned char)header->type;
   if (names->path[0] != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent's side of the runner protocol. A framework may abort, hang or be killed in the runner; here that becomes
 // an error with the framework's last lines.
-#include "launch/runner.h"
+#include "launch/runner_private.h"
 
 #include "base/clock.h"
 #include "base/folder.h"
@@ -162,8 +162,8 @@ static enum status read_line(struct runner *runner, char *line, size_t size, str
 }
 
 // Reads one answer; an `error` line becomes *err.
-static enum status read_answer(struct runner *runner, char *line, char *fields[PROTOCOL_FIELDS], size_t *ret_count,
-                               struct error *err)
+enum status runner_answer(struct runner *runner, char *line, char *fields[PROTOCOL_FIELDS], size_t *ret_count,
+                          struct error *err)
 {
   XSP_TRY(read_line(runner, line, PROTOCOL_LINE_MAXIMUM, err));
   size_t count = protocol_parse(line, fields);
@@ -181,7 +181,7 @@ static enum status read_answer(struct runner *runner, char *line, char *fields[P
                                "xsp and xsp-runner are of different versions?");
 }
 
-static enum status send_request(struct runner *runner, const char *const *fields, size_t count, struct error *err)
+enum status runner_send(struct runner *runner, const char *const *fields, size_t count, struct error *err)
 {
   struct buf line;
   buf_init(&line, PROTOCOL_LINE_MAXIMUM);
@@ -200,42 +200,25 @@ static enum status send_request(struct runner *runner, const char *const *fields
   return whole ? STATUS_OK : explain_death(runner, err);
 }
 
-static enum status something_else(const struct runner *runner, const char *answer, const char *request,
-                                  struct error *err)
+enum status runner_unexpected(const struct runner *runner, const char *answer, const char *request, struct error *err)
 {
   return error_set(err, STATUS_SYSTEM, "the runner answered something else", runner->model_path, NULL, "'%s' to '%s'",
                    answer, request);
 }
 
-static enum status wait_done(struct runner *runner, const char *request, struct error *err)
+enum status runner_wait_done(struct runner *runner, const char *request, struct error *err)
 {
   char answer[PROTOCOL_LINE_MAXIMUM];
   char *fields[PROTOCOL_FIELDS];
   size_t count = 0;
-  XSP_TRY(read_answer(runner, answer, fields, &count, err));
-  return strcmp(fields[0], "done") == 0 ? STATUS_OK : something_else(runner, fields[0], request, err);
+  XSP_TRY(runner_answer(runner, answer, fields, &count, err));
+  return strcmp(fields[0], "done") == 0 ? STATUS_OK : runner_unexpected(runner, fields[0], request, err);
 }
 
-static enum status ask(struct runner *runner, const char *const *fields, size_t count, struct error *err)
+enum status runner_ask(struct runner *runner, const char *const *fields, size_t count, struct error *err)
 {
-  XSP_TRY(send_request(runner, fields, count, err));
-  return wait_done(runner, fields[0], err);
-}
-
-enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *context, struct error *err)
-{
-  XSP_TRY(send_request(runner, (const char *const[]){"describe"}, 1, err));
-  for (;;) {
-    char answer[PROTOCOL_LINE_MAXIMUM];
-    char *fields[PROTOCOL_FIELDS];
-    size_t count = 0;
-    XSP_TRY(read_answer(runner, answer, fields, &count, err));
-    if (strcmp(fields[0], "done") == 0)
-      return STATUS_OK;
-    if (count != 4 || !text_is_one_of(fields[0], "input", "output", "layer"))
-      return something_else(runner, fields[0], "describe", err);
-    visit(context, fields[0], fields[1], (enum tensor_type)strtol(fields[2], NULL, 10), fields[3]);
-  }
+  XSP_TRY(runner_send(runner, fields, count, err));
+  return runner_wait_done(runner, fields[0], err);
 }
 
 enum status runner_wait_ready(struct runner *runner, struct error *err)
@@ -243,7 +226,7 @@ enum status runner_wait_ready(struct runner *runner, struct error *err)
   char line[PROTOCOL_LINE_MAXIMUM];
   char *fields[PROTOCOL_FIELDS];
   size_t count = 0;
-  XSP_TRY(read_answer(runner, line, fields, &count, err));
+  XSP_TRY(runner_answer(runner, line, fields, &count, err));
   if (count != 9 || strcmp(fields[0], "ready") != 0)
     return error_set(err, STATUS_SYSTEM, "the runner's greeting is malformed", runner->model_path, NULL,
                      "xsp and xsp-runner are of different versions?");
@@ -257,137 +240,6 @@ enum status runner_wait_ready(struct runner *runner, struct error *err)
   found->device_class = (enum predictor_on)strtol(fields[7], NULL, 10);
   found->cudnn_version = strtol(fields[8], NULL, 10);
   return STATUS_OK;
-}
-
-enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err)
-{
-  char number[24];
-  snprintf(number, sizeof number, "%" PRId64, batch);
-  return ask(runner, (const char *const[]){"prepare", number}, 2, err);
-}
-
-enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind, struct error *err)
-{
-  static const char *const kinds[] = {[INFERENCE_COUNTED] = "0", [INFERENCE_WARMUP] = "1", [INFERENCE_COLD] = "cold"};
-  char number[24];
-  snprintf(number, sizeof number, "%" PRId64, batch);
-  return ask(runner, (const char *const[]){"predict", number, kinds[kind]}, 3, err);
-}
-
-static enum status send_pictures(struct runner *runner, const struct runner_picture *pictures, size_t count,
-                                 struct error *err)
-{
-  for (size_t i = 0; i < count; i++) {
-    const struct runner_picture *picture = &pictures[i];
-    const uint64_t values[] = {picture->offset, picture->size, picture->crc32};
-    char numbers[3][24];
-    for (size_t k = 0; k < 3; k++)
-      snprintf(numbers[k], sizeof numbers[k], "%" PRIu64, values[k]);
-    const char *label = picture->label != NULL ? picture->label : "";
-    const char *request[] = {"picture", picture->path, label, picture->name, numbers[0], numbers[1], numbers[2]};
-    XSP_TRY(ask(runner, request, picture->name != NULL ? 7 : picture->label != NULL ? 3 : 2, err));
-  }
-  return STATUS_OK;
-}
-
-enum status runner_load(struct runner *runner, const struct runner_picture *pictures, size_t count, struct error *err)
-{
-  XSP_TRY(send_pictures(runner, pictures, count, err));
-  return ask(runner, (const char *const[]){"load"}, 1, err);
-}
-
-enum status runner_query(struct runner *runner, size_t first, size_t count, uint64_t arrival_ns,
-                         enum runner_inference kind, struct error *err)
-{
-  char arrival[24], place[24], number[24];
-  snprintf(arrival, sizeof arrival, "%" PRIu64, arrival_ns);
-  snprintf(place, sizeof place, "%zu", first);
-  snprintf(number, sizeof number, "%zu", count);
-  return ask(runner, (const char *const[]){"query", kind == INFERENCE_WARMUP ? "1" : "0", arrival, place, number}, 5,
-             err);
-}
-
-enum status runner_infer(struct runner *runner, const struct runner_picture *pictures, size_t count,
-                         enum runner_inference kind, const char *output, runner_found_fn visit, void *context,
-                         struct error *err)
-{
-  XSP_TRY(send_pictures(runner, pictures, count, err));
-  const char *request[] = {"infer", kind == INFERENCE_WARMUP ? "1" : "0", output};
-  XSP_TRY(send_request(runner, request, output != NULL ? 3 : 2, err));
-  for (;;) {
-    char answer[PROTOCOL_LINE_MAXIMUM];
-    char *fields[PROTOCOL_FIELDS];
-    size_t field_count = 0;
-    XSP_TRY(read_answer(runner, answer, fields, &field_count, err));
-    if (strcmp(fields[0], "done") == 0)
-      return STATUS_OK;
-    if (output == NULL || !visit(context, fields, field_count))
-      return something_else(runner, fields[0], "infer", err);
-  }
-}
-
-// "1,3,224,224"; "": of a scalar. Returns how many bytes the values take; 0 where the fields make no sense, too.
-static size_t read_kind(const char *type, const char *shape, struct runner_tensor *tensor)
-{
-  long number = strtol(type, NULL, 10);
-  tensor->type = number > 0 && number < TENSOR_TYPES ? (enum tensor_type)number : 0;
-  size_t bytes = tensor_type_facts(tensor->type)->bytes;
-  for (const char *at = shape; *at != 0 && tensor->rank < TENSOR_MAXIMUM_RANK;) {
-    char *end = NULL;
-    long long size = strtoll(at, &end, 10);
-    if (end == at || size < 0 || (*end != 0 && *end != ',') || __builtin_mul_overflow(bytes, (size_t)size, &bytes))
-      return 0;
-    tensor->shape[tensor->rank++] = size;
-    at = end + (*end == ',');
-  }
-  return bytes;
-}
-
-static enum status read_values(struct runner *runner, struct runner_tensor *tensor, struct error *err)
-{
-  free(runner->data);
-  runner->data = malloc(tensor->size_bytes + 1); // never NULL by chance
-  if (runner->data == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read a tensor", runner->model_path, "a smaller --batch",
-                     "%zu bytes cannot be had", tensor->size_bytes);
-  tensor->data = runner->data;
-  for (size_t done = 0; done < tensor->size_bytes;) {
-    ssize_t got = pread(runner->values, (char *)runner->data + done, tensor->size_bytes - done, (off_t)done);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return error_set(err, STATUS_SYSTEM, "cannot read a tensor", runner->model_path, NULL,
-                       "the runner wrote %zu bytes of %zu", done, tensor->size_bytes);
-    done += (size_t)got;
-  }
-  return STATUS_OK;
-}
-
-enum status runner_read(struct runner *runner, const char *kind, const char *name, struct runner_tensor *ret_tensor,
-                        struct error *err)
-{
-  *ret_tensor = (struct runner_tensor){0};
-  XSP_TRY(send_request(runner, (const char *const[]){"read", kind, name}, 3, err));
-  char answer[PROTOCOL_LINE_MAXIMUM];
-  char *fields[PROTOCOL_FIELDS];
-  size_t count = 0;
-  XSP_TRY(read_answer(runner, answer, fields, &count, err));
-  if (count == 2 && strcmp(fields[0], "unread") == 0) {
-    snprintf(ret_tensor->problem, sizeof ret_tensor->problem, "%s", fields[1]);
-  } else {
-    if (count != 4 || strcmp(fields[0], "tensor") != 0)
-      return something_else(runner, fields[0], "read", err);
-    ret_tensor->size_bytes = read_kind(fields[1], fields[2], ret_tensor);
-    if (ret_tensor->type == 0 || strtoull(fields[3], NULL, 10) != ret_tensor->size_bytes)
-      return something_else(runner, fields[2], "read", err);
-    XSP_TRY(read_values(runner, ret_tensor, err));
-  }
-  return wait_done(runner, "read", err);
-}
-
-enum status runner_flush(struct runner *runner, struct error *err)
-{
-  return ask(runner, (const char *const[]){"flush"}, 1, err);
 }
 
 void runner_close(struct runner *runner)

@@ -395,7 +395,6 @@ struct store_query_sink {
 // STATUS_INPUT: the file is broken where the query looked, or the query ran for too long.
 enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink,
                         struct error *err) MUST_CHECK;
-
 #include "store/contexts.h"
 
 #endif

@@ -20,7 +20,8 @@
        "FOLDER",                                                                                                       \
        NULL,                                                                                                           \
        false,                                                                                                          \
-       "The file system: an OCI image layout or a root file system. Default: with XSP_IMAGES the image in that folder " \
+       "The file system: an OCI image layout or a root file system. Default: with XSP_IMAGES the image in that "       \
+       "folder "                                                                                                       \
        "which the manifest names for this machine, else the host's."},                                                 \
       {"cpus", 0, "N", NULL, false, "At most N seconds of CPU time each second."},                                     \
       {"memory", 0, "BYTES", NULL, false, "Kill it when it needs more."},                                              \
