@@ -184,7 +184,8 @@ struct latency_point { // of an experiment at a batch size, as A1 has it
   struct estimate latency_ms; // the statistic, and its error
   bool has_drift;             // by more than `same_within_pct`, as in a comparison
 };
-// In the order of the files, experiments and batch sizes; experiments without latencies have none. Stores must be correlated.
+// In the order of the files, experiments and batch sizes; experiments without latencies have none. Runs of scenarios do not count.
+// Stores must be correlated.
 enum status analyze_latencies(struct store *const *stores, size_t store_count, const struct compare_request *request,
                               struct arena *arena, struct latency_point **ret_points, size_t *ret_count,
                               struct error *err) MUST_CHECK;

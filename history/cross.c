@@ -13,10 +13,14 @@ static const struct cross {
   const char *rows[4];    // facts that the records of a row have in common
   bool has_batch;         // and the batch size
   const char *column;     // the fact that columns differ in
-  const char *figures[3]; // of a column; records without the first one are left out
+  const char *figures[6]; // of a column; records without any of them are left out
   bool is_relative;       // to the figure of the first column
 } crosses[] = {
-    [HISTORY_ACCURACY] = {{"model", "model_version", "data_set"}, false, "framework", {"top1_pct", "top5_pct"}, false},
+    [HISTORY_ACCURACY] = {{"model", "model_version", "data_set"},
+                          false,
+                          "framework",
+                          {"top1_pct", "top5_pct", "map_pct", "miou_pct", "exact_pct"},
+                          false},
     [HISTORY_LATENCY] = {{"model", "model_version", "host"}, true, "framework", {"latency_ms"}, false},
     [HISTORY_SYSTEMS] = {{"model", "model_version", "framework"}, true, "host", {"latency_ms"}, true},
 };
@@ -64,6 +68,14 @@ static size_t *sorted(struct interner *texts, struct arena *arena)
   return order;
 }
 
+static bool has_figure(const struct cross *cross, const struct history_record *record)
+{
+  for (size_t i = 0; cross->figures[i] != NULL; i++)
+    if (!isnan(history_number(record, cross->figures[i])))
+      return true;
+  return false;
+}
+
 static void place_records(struct crossing *crossing, struct arena *arena)
 {
   const struct history *history = crossing->history;
@@ -74,7 +86,7 @@ static void place_records(struct crossing *crossing, struct arena *arena)
     const struct history_record *record = &history->records.items[i];
     const char *column = name_of(record, crossing->of->column);
     crossing->row_of[i] = SIZE_MAX;
-    if (isnan(history_number(record, crossing->of->figures[0])))
+    if (!has_figure(crossing->of, record))
       continue;
     put_row_key(crossing->of, record, &key);
     crossing->row_of[i] = interner_at(&crossing->rows, key.data, key.length);
@@ -125,8 +137,8 @@ static void put_cells(const struct crossing *crossing, size_t row, struct table_
       const char *label = of->figures[1] == NULL
                               ? name
                               : arena_format(table->arena, "%s %s", name, figure_label(of->figures[k], table->arena));
-      table_put(table, key, figure_unit(of->figures[k]), label,
-                cell_real(cell != NULL ? history_number(cell, of->figures[k]) : NAN));
+      (k > 0 ? table_put_optional : table_put)(table, key, figure_unit(of->figures[k]), label,
+                                               cell_real(cell != NULL ? history_number(cell, of->figures[k]) : NAN));
     }
     if (of->is_relative && i > 0)
       table_put(table, arena_format(table->arena, "%s_relative", name), "",

@@ -12,12 +12,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#define FIGURES_MOST 40 // columns of figures; tables have room for 64 columns that may be left out
+#define FIGURES_MOST 200 // columns of figures
 
 // ---- columns of figures ----------------------------------------------------------------------------------------------
 // Those that people look for come first, the others by name.
-static const char *const first_keys[] = {"top1_pct", "top5_pct", "agreement_pct",    "latency_ms",
-                                         "p90_ms",   "p99_ms",   "throughput_per_s", NULL};
+static const char *const first_keys[] = {"top1_pct",   "top5_pct",  "map_pct",   "ap50_pct",         "ap75_pct",
+                                         "miou_pct",   "pixel_pct", "exact_pct", "cer_pct",          "agreement_pct",
+                                         "latency_ms", "p90_ms",    "p99_ms",    "throughput_per_s", NULL};
 // Not shown to people: they hold for other figures.
 static const char *const detail_keys[] = {
     "n",        "latency_error_ms", "latency_degrees", "has_drift",     "data_checksum",
@@ -40,7 +41,7 @@ static const char *const own_keys[] = {
 struct unit {
   const char *ending, *unit;
 };
-static const struct unit units[] = {{"_pct", "%"}, {"_per_s", "1/s"}, {"_ms", "ms"}, {"_bytes", "bytes"}};
+static const struct unit units[] = {{"_pct", "%"}, {"_per_s", "1/s"}, {"_ms", "ms"}, {"_bytes", "bytes"}, {"_s", "s"}};
 
 static const struct unit *unit_of(const char *key)
 {
@@ -58,10 +59,13 @@ const char *figure_unit(const char *key)
 
 const char *figure_label(const char *key, struct arena *arena)
 {
+  static const char *const labels[][2] = {{"top1", "top 1"}, {"top5", "top 5"}, {"map", "mAP"}, {"ap50", "AP50"},
+                                          {"ap75", "AP75"},  {"miou", "mIoU"},  {"cer", "CER"}};
   const struct unit *unit = unit_of(key);
   char *label = arena_copy(arena, key, strlen(key) - (unit != NULL ? strlen(unit->ending) : 0));
-  if (strcmp(label, "top1") == 0 || strcmp(label, "top5") == 0)
-    return arena_format(arena, "top %s", label + 3);
+  for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+    if (strcmp(label, labels[i][0]) == 0)
+      return labels[i][1];
   for (char *at = label; *at != 0; at++)
     *at = *at == '_' ? ' ' : *at;
   return label;
@@ -82,13 +86,19 @@ static int compare_keys(const void *left, const void *right)
   return a_place != b_place ? (a_place < b_place ? -1 : 1) : strcmp(*a, *b);
 }
 
+// Of a scenario people see its figure of merit: "server.value".
+static bool is_detail(const char *key)
+{
+  return text_is_in(key, detail_keys) || (strchr(key, '.') != NULL && !text_ends_with(key, ".value"));
+}
+
 size_t figure_keys(const struct history *history, bool with_details, struct arena *arena, const char ***ret_keys)
 {
   struct interner seen = {0};
   for (size_t i = 0; i < history->records.count; i++)
     for (size_t k = 0; k < history->records.items[i].figure_count; k++) {
       const char *key = history->records.items[i].figures[k].key;
-      if (!text_is_in(key, own_keys) && (with_details || !text_is_in(key, detail_keys)))
+      if (!text_is_in(key, own_keys) && (with_details || !is_detail(key)))
         interner_at(&seen, key, strlen(key));
     }
   size_t count = interner_count(&seen);
@@ -133,8 +143,7 @@ static void put_record(struct table_builder *table, const struct history_record 
   table_put(table, "batch", "", "batch", cell_int_if(record->batch > 0, record->batch));
   table_put_optional(table, "data_set", "", "data", cell_text(record->data_set));
   for (size_t i = 0; i < key_count; i++)
-    table_put_optional(table, keys[i], figure_unit(keys[i]), figure_label(keys[i], table->arena),
-                       figure_cell(record, keys[i]));
+    table_put(table, keys[i], figure_unit(keys[i]), figure_label(keys[i], table->arena), figure_cell(record, keys[i]));
   put_judged(table, judged);
   if (!with_details)
     return;

@@ -91,20 +91,30 @@ static const struct history_record *latest_of(const struct plotting *plotting, s
   return &plotting->history->records.items[series->records[series->count - 1]];
 }
 
+// The share of right answers, by the kind of the model's outputs; NaN: it was not evaluated.
+static double accuracy_pct(const struct history_record *record)
+{
+  static const char *const keys[] = {"top1_pct", "map_pct", "miou_pct", "exact_pct"};
+  double accuracy = NAN;
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0] && isnan(accuracy); i++)
+    accuracy = history_number(record, keys[i]);
+  return accuracy;
+}
+
 static void put_accuracy(const struct plotting *plotting, struct buf *out)
 {
   struct plot plot = {.title = "Accuracy against throughput, of the latest evaluations",
                       .x_label = "inputs a second",
-                      .y_label = "top 1 (%)",
+                      .y_label = "top 1, mAP, mIoU or exact (%)",
                       .x_scale = PLOT_LOG};
   plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
   for (size_t i = 0; i < plotting->series->count; i++) {
     const struct history_record *record = latest_of(plotting, i);
-    double accuracy = history_number(record, "top1_pct"), throughput = history_number(record, "throughput_per_s");
+    double accuracy = accuracy_pct(record), throughput = history_number(record, "throughput_per_s");
     if (!isnan(accuracy) && throughput > 0)
       plot.points[plot.count++] = (struct plot_point){
           throughput, accuracy, series_name(record, plotting->with_model, plotting->arena),
-          arena_format(plotting->arena, "top 1 %.2f %%, %.4g/s, batch %" PRId64, accuracy, throughput, record->batch)};
+          arena_format(plotting->arena, "%.2f %%, %.4g/s, batch %" PRId64, accuracy, throughput, record->batch)};
   }
   plot_put(&plot, out);
 }

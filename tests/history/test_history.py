@@ -60,7 +60,7 @@ class List(HistoryTest):
         table = self.table(self.files)
         row, = table["rows"]
         self.assertEqual((row["framework"], row["file"]), ("\ufffd\x1b[31m\n", "a.xsp"))
-        self.assertLess(len(table["columns"]), 64)
+        self.assertLess(len(table["columns"]), 230)
         self.assertNotIn("\x1b", self.run_xsp("history", self.files).stdout)
 
 
@@ -180,6 +180,26 @@ class Tables(HistoryTest):
                          [(1, 2, 6, 3), (2, 4, 12, 3), (4, 8, 24, 3)])
         rows = self.rows(self.files, "--table", "systems", "--model", "resnet", "--base", "beta")
         self.assertAlmostEqual(rows[0]["alpha_relative"], 1 / 3)
+
+    def test_outputs_of_other_kinds_and_scenarios(self):
+        write(self.files / "a.xsp", [3.0] * 9, name="boxes", evaluation={"batch": 1, "map_pct": 40.5, "latency_ms": 3, "offline.value": 300, "offline.p99_ms": 5})
+        write(self.files / "b.xsp", [3.0] * 9, name="masks", framework="openvino", evaluation={"batch": 1, "miou_pct": 60.5, "latency_ms": 3})
+        rows = self.rows(self.files, "--table", "accuracy")
+        self.assertEqual([(row["model"], row.get("onnxruntime_map_pct"), row.get("openvino_miou_pct")) for row in rows],
+                         [("boxes", 40.5, None), ("masks", None, 60.5)])
+        self.assertEqual(self.rows(self.files)[0]["offline.p99_ms"], 5)
+        text = self.run_xsp("history", self.files).stdout
+        self.assertEqual([word in text for word in ("mAP", "offline.value", "offline.p99")], [True, True, False])
+
+    def test_runs_of_scenarios_do_not_count(self):
+        path = write(self.files / "a.xsp", [3.0, 3.1, 3.2] * 3, evaluation=evaluated(50, 3.1))
+        expected, = self.rows(path)
+        with sqlite3.connect(path) as database:
+            database.execute("insert into run select 2, experiment_id, levels, batch_size, dropped_count, epoch, layer, misused_count, own_pct from run")
+            database.execute("insert into observation select 2, observation, span_id, start_ns, duration_ns * 10, warmup from observation")
+            database.execute("insert into note values (2, 'scenario', 'server')")
+        row, = self.rows(path)
+        self.assertEqual((row["n"], row["latency_error_ms"]), (expected["n"], expected["latency_error_ms"]))
 
     def test_a_model_that_was_not_evaluated_has_no_accuracy(self):
         write(self.files / "a.xsp", [3.0] * 9)
