@@ -148,10 +148,10 @@ void agent_stop(struct agent *agent)
 {
   if (agent == NULL)
     return;
-  struct registration *registration = __atomic_exchange_n(&agent->registration, NULL, __ATOMIC_ACQ_REL);
-  http_server_stop(agent->http); // nobody asks the queue any more
+  registration_end(agent->registration); // it reads what follows
+  http_server_stop(agent->http);         // nobody asks the queue any more
   queue_stop(agent->queue);
-  registration_stop(registration);
+  registration_free(agent->registration); // agent_changed uses it until here
   models_close(agent->models);
   if (agent->folder[0] != 0)
     folder_remove_tree(agent->folder);

@@ -20,7 +20,7 @@ struct agent {
   struct models *models;
   struct queue *queue;
   struct http_server *http;
-  struct registration *registration; // atomic; NULL: not yet, or no more
+  struct registration *registration; // atomic; NULL: not yet
 };
 
 static inline struct agent *agent_of(const struct exchange *exchange)

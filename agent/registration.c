@@ -164,15 +164,21 @@ void registration_changed(struct registration *registration)
     wake(registration, &registration->is_changed);
 }
 
-void registration_stop(struct registration *registration)
+void registration_end(struct registration *registration)
+{
+  if (registration == NULL || !registration->has_thread)
+    return;
+  wake(registration, &registration->is_ending);
+  pthread_join(registration->thread, NULL);
+  registration->has_thread = false;
+  if (registration->lease != 0)
+    etcd_revoke(registration->etcd, registration->lease);
+}
+
+void registration_free(struct registration *registration)
 {
   if (registration == NULL)
     return;
-  wake(registration, &registration->is_ending);
-  if (registration->has_thread)
-    pthread_join(registration->thread, NULL);
-  if (registration->lease != 0)
-    etcd_revoke(registration->etcd, registration->lease);
   etcd_close(registration->etcd);
   pthread_cond_destroy(&registration->changed);
   pthread_mutex_destroy(&registration->lock);

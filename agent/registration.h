@@ -24,8 +24,10 @@ struct registration;
 // The registry may be away: the thread tries on. STATUS_USE: not an address.
 enum status registration_start(const struct registration_options *options, struct registration **ret_registration,
                                struct error *err) MUST_CHECK;
-void registration_changed(
-    struct registration *registration);                    // the record is written again now. Any thread; NULL: nothing
-void registration_stop(struct registration *registration); // takes the record away; NULL: nothing
+// The record is written again now. Any thread; NULL: nothing.
+void registration_changed(struct registration *registration);
+// Takes the record away; nothing is described any more. registration_free frees. Both: NULL is nothing.
+void registration_end(struct registration *registration);
+void registration_free(struct registration *registration);
 
 #endif
