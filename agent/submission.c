@@ -8,13 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+// No option that names a file or a folder: of the agent's machine, a client names data and models only.
+// clang-format off
 const struct submission_option submission_options[SUBMISSION_OPTIONS] = {
-    {"batch", SUBMISSION_INTEGER},     {"limit", SUBMISSION_INTEGER},  {"warmup", SUBMISSION_INTEGER},
-    {"threads", SUBMISSION_INTEGER},   {"scenario", SUBMISSION_TEXTS}, {"duration", SUBMISSION_NUMBER},
-    {"queries", SUBMISSION_INTEGER},   {"qps", SUBMISSION_NUMBER},     {"latency-bound", SUBMISSION_NUMBER},
-    {"samples", SUBMISSION_INTEGER},   {"levels", SUBMISSION_TEXT},    {"items", SUBMISSION_FLAG},
-    {"keep-outputs", SUBMISSION_FLAG}, {"publish", SUBMISSION_URL},
+    {"batch", SUBMISSION_INTEGER},
+    {"limit", SUBMISSION_INTEGER},
+    {"warmup", SUBMISSION_INTEGER},
+    {"threads", SUBMISSION_INTEGER},
+    {"scenario", SUBMISSION_TEXTS},
+    {"duration", SUBMISSION_NUMBER},
+    {"queries", SUBMISSION_INTEGER},
+    {"qps", SUBMISSION_NUMBER},
+    {"latency-bound", SUBMISSION_NUMBER},
+    {"samples", SUBMISSION_INTEGER},
+    {"levels", SUBMISSION_TEXT},
+    {"items", SUBMISSION_FLAG},
+    {"keep-outputs", SUBMISSION_FLAG},
+    {"data-sha256", SUBMISSION_TEXT},
+    {"isolate", SUBMISSION_FLAG},
+    {"cpus", SUBMISSION_NUMBER},
+    {"memory", SUBMISSION_INTEGER},
+    {"time-limit", SUBMISSION_INTEGER},
+    {"publish", SUBMISSION_URL},
 };
+// clang-format on
 
 static void write_value(enum submission_kind kind, const char *value, struct json_writer *json)
 {

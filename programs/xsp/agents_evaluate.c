@@ -56,7 +56,7 @@ static enum status fill_option(const struct invocation *invocation, const struct
                : option->kind == SUBMISSION_TEXTS ? joined(invocation, option->name, arena)
                                                   : invocation_value(invocation, option->name);
   if (option->kind == SUBMISSION_INTEGER)
-    return invocation_int64(invocation, option->name, 0, INT32_MAX, &integer, err);
+    return invocation_int64(invocation, option->name, 0, INT64_MAX, &integer, err);
   return option->kind == SUBMISSION_NUMBER ? invocation_double(invocation, option->name, 0, 1e9, &number, err)
                                            : STATUS_OK;
 }

@@ -72,7 +72,7 @@ class Choice(DispatchTest):
         self.evaluate("--token-file", "token")
         self.assertIn("no data set", self.evaluate("--token-file", "token", data="../models", status=3).stderr)
         self.assertIn("5000", self.evaluate("--token-file", "token", "--batch", 5000, status=3).stderr)
-        for options in (("--any", "--all"), ("--library", "a=b"), ("--timeout", "3"), ("--spool", "x"), ("--first-difference",), ("--qps", "x"), ("--batch", "x")):
+        for options in (("--any", "--all"), ("--library", "a=b"), ("--timeout", "3"), ("--spool", "x"), ("--first-difference",), ("--container", "/"), ("--qps", "x"), ("--batch", "x")):
             self.evaluate(*options, status=2)
         self.assertIn("--registry", xsp("evaluate", "net", "--data", "set", "--on", "name=one", check=2).stderr.decode())
 
@@ -83,6 +83,12 @@ class Choice(DispatchTest):
         scenarios = json.loads(done.stdout)[1]["rows"]
         self.assertEqual([(row["agent"], row["scenario"]) for row in scenarios], [("one", "offline"), ("one", "server")])
         self.assertEqual(xsp_json("sql", self.folder / "scenarios.xsp", "select count(*) > 0 as n from output", "--json"), [{"n": 1}])
+
+    def test_limits_are_handed_on(self):
+        self.agents("one")
+        for options, word in ((("--memory", 1000), "--memory"), (("--cpus", 5000), "--cpus"), (("--time-limit", 10**9), "--time-limit"),
+                              (("--data-sha256", "0" * 64), "checksum")):
+            self.assertIn(word, self.evaluate(*options, status=3, data="many.csv").stderr.lower())
 
     def test_spans_go_to_a_server(self):
         self.agents("one")
