@@ -300,6 +300,16 @@ class Evaluate(DataCase):
                          [str(pathlib.Path(row.pop("file")).relative_to(self.folder / "set")) for row in of_folder["rows"]])
         self.assertEqual(of_file["rows"], of_folder["rows"])
 
+    def test_in_scenarios_and_differences(self):
+        self.pictures(9)
+        self.data("make", self.file, self.folder / "set", "-q")
+        found = self.evaluate(self.file, "--scenario", "offline", "--queries", 4, "--samples", 8, "--duration", 0)
+        self.assertIn("offline", json.dumps(found))
+        other = self.folder / "other.yml"
+        other.write_text(self.manifest.read_text().replace("name: net", "name: other"))
+        for data in (self.file, self.folder / "set"):
+            self.xsp("evaluate", self.manifest, other, "--data", data, "--first-difference", "--batch", 2)
+
     def test_by_http(self):
         self.pictures(4)
         self.data("make", self.file, self.folder / "set", "-q")
