@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading small pictures: 10,000 files in folders of classes against one .xspd file, cold (the page cache dropped for these files) and
-warm, without decoding. The floor is the same bytes from one file by one sequential read. Prints one JSON line per case."""
+warm, without decoding. The floor is the same bytes from one file by one sequential read. Prints one JSON line per case.
+XSP_BENCH_FOLDER: where the files are made; default: the folder of temporary files."""
 import json
 import os
 import pathlib

@@ -59,18 +59,24 @@ static enum status make(struct making *making, const struct data_call *call, fil
 }
 
 // ---- of folders and tables -------------------------------------------------------------------------------------------
-// An item's path below its folder or table, without parts that lead elsewhere.
-static const char *name_of(const struct data_item *item, const char *source, struct arena *arena)
+// The folder that names of items begin after: the source, or that of a table.
+static struct slice folder_of(const char *source)
 {
   struct stat facts;
+  const char *slash = strrchr(source, '/');
+  if (stat(source, &facts) == 0 && S_ISDIR(facts.st_mode))
+    return slice_of(source);
+  return (struct slice){source, slash != NULL ? (size_t)(slash - source) : 0};
+}
+
+// An item's path below `folder`, without parts that lead elsewhere.
+static const char *name_of(const struct data_item *item, struct slice folder, struct arena *arena)
+{
   if (item->part != NULL)
     return item->part->name;
-  size_t length = strlen(source);
-  if (stat(source, &facts) == 0 && !S_ISDIR(facts.st_mode))
-    length = strrchr(source, '/') != NULL ? (size_t)(strrchr(source, '/') - source) : 0;
   struct slice rest = slice_of(item->path), part;
-  if (length > 0 && strncmp(item->path, source, length) == 0)
-    rest = slice_after(rest, length);
+  if (strncmp(item->path, folder.data, folder.length) == 0)
+    rest = slice_after(rest, folder.length);
   char *name = arena_alloc(arena, rest.length + 1), *to = name;
   while (slice_cut(&rest, '/', &part))
     if (part.length > 0 && !slice_is(part, ".") && !slice_is(part, ".."))
@@ -93,6 +99,7 @@ static enum status add_set(struct making *making, const char *source, struct are
 {
   struct data_set set;
   struct data_file file = {.file = -1};
+  const struct slice folder = folder_of(source);
   struct buf bytes;
   buf_init(&bytes, DATA_ITEM_BYTES_MOST);
   enum status status = data_set_read(source, arena, &set, err);
@@ -102,7 +109,7 @@ static enum status add_set(struct making *making, const char *source, struct are
   for (size_t i = 0; status == STATUS_OK && i < set.count; i++) {
     status = read_item(&set.items[i], &file, arena, &bytes, err);
     if (status == STATUS_OK)
-      status = add(making, name_of(&set.items[i], source, arena), set.items[i].label, &bytes, err);
+      status = add(making, name_of(&set.items[i], folder, arena), set.items[i].label, &bytes, err);
   }
   data_file_close(&file);
   buf_done(&bytes);
