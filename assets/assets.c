@@ -13,12 +13,13 @@
 #include <strings.h>
 #include <unistd.h>
 
+static const char not_wanted[] = "not the file that is wanted";
+
 // ---- files that are here ---------------------------------------------------------------------------------------------
-static enum status other_file(const struct asset_request *request, const char *wanted, const char *found,
-                              const char *advice, struct error *err)
+static enum status other_file(const struct asset_request *request, const char *what, const char *wanted,
+                              const char *found, const char *advice, struct error *err)
 {
-  return error_set(err, STATUS_INPUT, "not the file that is wanted", request->url, advice, "sha256 is %s, wanted is %s",
-                   found, wanted);
+  return error_set(err, STATUS_INPUT, what, request->url, advice, "sha256 is %s, wanted is %s", found, wanted);
 }
 
 static enum status use_file(const struct asset_request *request, const char *path, const char **ret_path,
@@ -33,7 +34,7 @@ static enum status use_file(const struct asset_request *request, const char *pat
   XSP_TRY(checksum_of_file(path, found, err));
   return strcasecmp(found, request->sha256) == 0
              ? STATUS_OK
-             : other_file(request, request->sha256, found, "the right file, or the right checksum", err);
+             : other_file(request, not_wanted, request->sha256, found, "the right file, or the right checksum", err);
 }
 
 static enum status find_in_package(const struct asset_request *request, const struct asset_address *address,
@@ -63,10 +64,10 @@ static enum status settle(const struct asset_request *request, const struct asse
   if (wanted == NULL || strcasecmp(wanted, fetched->sha256) == 0)
     return entry_complete(entry, fetched, err);
   entry_drop_part(entry);
-  return other_file(request, wanted, fetched->sha256,
-                    request->sha256 != NULL ? "the right URL, or the right checksum"
-                                            : "its checksum, or an update, if the server's new file is wanted",
-                    err);
+  if (request->sha256 != NULL)
+    return other_file(request, not_wanted, wanted, fetched->sha256, "the right URL, or the right checksum", err);
+  return other_file(request, "the server has another file than before", wanted, fetched->sha256,
+                    "a checksum, which says which of them is wanted", err);
 }
 
 // What the cache has is used where the server does not answer.

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SHOW_EVERY_NS UINT64_C(200000000)
+#define SHOW_EVERY_NS UINT64_C(500000000)
 
 static void show_progress(void *context, const char *url, uint64_t done_bytes, uint64_t total_bytes)
 {
@@ -19,15 +19,16 @@ static void show_progress(void *context, const char *url, uint64_t done_bytes, u
     return;
   *shown_ns = now_ns;
   if (total_bytes > 0)
-    snprintf(line, sizeof line, "%.400s: %.0f of %.0f MB", url, (double)done_bytes / 1e6, (double)total_bytes / 1e6);
+    snprintf(line, sizeof line, "%.400s: %.1f of %.1f MB", url, (double)done_bytes / 1e6, (double)total_bytes / 1e6);
   else
-    snprintf(line, sizeof line, "%.400s: %.0f MB", url, (double)done_bytes / 1e6);
+    snprintf(line, sizeof line, "%.400s: %.1f MB", url, (double)done_bytes / 1e6);
   output_progress(line, false);
 }
 
 enum status data_request(const struct invocation *invocation, struct asset_request *ret_request, struct error *err)
 {
-  static uint64_t shown_ns;
+  static uint64_t shown_ns; // nothing is shown of a fetch that ends soon
+  shown_ns = clock_now_ns(CLOCK_MONOTONIC);
   *ret_request = (struct asset_request){.repository = invocation_value(invocation, "repository"),
                                         .is_offline = invocation_has(invocation, "offline"),
                                         .may_change = invocation_has(invocation, "update"),
