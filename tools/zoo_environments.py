@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python environments that make and run the zoo's models: one per framework, made once by pip, in build/zoo or
-XSP_ZOO_CACHE. Used by tools/zoo only; nothing else of the machine changes."""
+XSP_ZOO_CACHE. Used by tools/zoo and tools/accuracy; nothing else of the machine changes."""
 import fcntl
 import os
 import pathlib
@@ -20,6 +20,11 @@ PACKAGES = {
     "mxnet": (["mxnet==1.9.1", "numpy<1.24"], []),
     "openvino": (["openvino==2026.4.1"], []),
     "litert": (["ai-edge-litert==2.3.0"], []),
+    # of tools/accuracy
+    "digits": (["scikit-learn==1.7.2", "onnx==1.23.2", "pillow==12.0.0"], []),
+    "onnxruntime-1.20.1": ([], ["onnxruntime==1.20.1"]),
+    "onnxruntime-1.25.1": ([], ["onnxruntime==1.25.1"]),
+    "onnxruntime-1.31.1": ([], ["onnxruntime==1.31.1"]),
 }
 # Per framework: the environment that makes or has its models, and the one with its library, with the library's path.
 FRAMEWORKS = {
@@ -38,7 +43,9 @@ class Missing(Exception):
 def make(folder, packages, bare):
     shutil.rmtree(folder, ignore_errors=True)
     pip = [folder / "bin/python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
-    steps = [[sys.executable, "-m", "venv", folder], [*pip, *packages]]
+    steps = [[sys.executable, "-m", "venv", folder]]
+    if packages:
+        steps.append([*pip, *packages])
     if bare:
         steps.append([*pip, "--no-deps", *bare])
     for step in steps:
