@@ -61,6 +61,12 @@ static const char *manifest_differences(const struct manifest *const *manifests,
   for (size_t i = 0; i < 8; i++)
     if (strcmp(texts[0][i], texts[1][i]) != 0)
       all = arena_format(arena, "%s%s%s (%s; %s)", all, all[0] != 0 ? ", " : "", keys[i], texts[0][i], texts[1][i]);
+  const char *first = manifests[0]->preprocess, *second = manifests[1]->preprocess;
+  if ((first == NULL) != (second == NULL) || (first != NULL && strcmp(first, second) != 0))
+    all = arena_format(arena, "%s%spreprocess (%s; %s)", all, all[0] != 0 ? ", " : "", first != NULL ? "code" : "none",
+                       second == NULL  ? "none"
+                       : first == NULL ? "code"
+                                       : "other code");
   return all;
 }
 

@@ -80,6 +80,7 @@ static void scenarios_table(const struct evaluation_options *options, const stru
         continue;
       table_row(&table);
       table_put(&table, "model", "", "model", cell_text(options->models[i].profile.name));
+      table_put(&table, "framework", "", "framework", cell_text(evaluation->results[i].found.framework));
       table_put(&table, "scenario", "", "scenario", cell_text(scenario_name(options->scenarios[k].kind)));
       evaluation_put_scenario(&table, &options->scenarios[k], result);
     }
