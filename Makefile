@@ -13,7 +13,7 @@ export ORT_DISABLE_TELEMETRY = 1
 SHELL = /bin/sh
 .SUFFIXES:
 .NOTPARALLEL:
-.PHONY: all setup demo zoo test test-all bench dist install editor clean gpu-check help
+.PHONY: all setup demo zoo accuracy test test-all bench dist install editor clean gpu-check help
 
 all: ## build xsp: build/xsp, and what `make install` installs
 	@tools/build --programs "$(BUILD)"
@@ -28,6 +28,11 @@ demo: ## install what it needs, build, profile real models, print their tables; 
 
 zoo: setup all ## measure the models of models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
 	@.venv/bin/python3 tools/zoo $(ZOO)
+
+accuracy: setup all ## repeat MLModelScope's evaluation with handwritten digits into accuracy/, and write docs/evaluation-accuracy.md
+	@.venv/bin/python3 tools/accuracy/measure accuracy
+	@.venv/bin/python3 tools/accuracy/page accuracy >accuracy/page.md
+	@mv accuracy/page.md docs/evaluation-accuracy.md
 
 test: setup ## set up, build, run the quick tests (under 10 minutes on 2 cores); TEST=name: only these, slow or not
 	@tools/build "$(BUILD)"
