@@ -113,7 +113,7 @@ class AccuracyTest(unittest.TestCase):
             lost = float(figures[1, "top1_pct"]) - float(figures[2, "top1_pct"])
             self.assertAlmostEqual(float(rows[title][3]), lost, delta=0.01)
         for note in ("the channels are in the opposite order, as RGB and BGR are", "the second's values are the first's × 0.5",
-                     "the manifests differ in filter (bilinear; nearest)", "the manifests differ in preprocess (none; code)",
+                     "| filter (bilinear; nearest) |", "| preprocess (none; code) |",
                      "input data is of type float32 in the model, here it is uint8", "dimension 1 of input data is 3 in the model"):
             self.assertIn(note, self.page)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """make_digits.py FOLDER: labelled colour pictures of scikit-learn's handwritten digits, and two models trained on half of them.
 
-A picture is 64 by 32: the digit in the middle in red, another digit over it in blue, halves of others on both sides, and noise. So each usual
-mistake in preparing pictures costs accuracy. FOLDER/pictures has the half that no model was trained on; train.npz the other half, prepared by
-Pillow as the manifests have it; NAME.npz the weights of a model, layer by layer: a kernel (output, input, height, width) or a matrix (input,
-output), then its bias.
+A picture is 64 by 32: the digit in the middle in red, another digit over it in blue, halves of others on both sides, and noise. So each
+usual mistake in preparing pictures costs accuracy. FOLDER/pictures has the half that no model was trained on; train.npz the other half,
+prepared by Pillow as the manifests have it; NAME.npz the weights of a model, layer by layer: a kernel (output, input, height, width) or a
+matrix (input, output), then its bias.
 """
 import pathlib
 import sys
