@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the answers of a predictor program: the first byte chooses the request (o open, d prepare, p a prediction with
-// layers, l one whose layers have durations only, m one without layers, k one without layers and with outputs).
+// layers, l one whose layers have durations only, m one without layers, k one without layers and with outputs, s one with layers in simulated time).
 #include "frameworks/program/messages.h"
 
 #include <stdlib.h>
@@ -70,8 +70,9 @@ static enum status read_one(char kind, const char *line, size_t length, struct a
   struct program_prediction prediction;
   struct program_question question = {.wants_layers = kind != 'm' && kind != 'k',
                                       .wants_outputs = kind == 'k',
+                                      .is_simulated = kind == 's',
                                       .sent_ns = 1000,
-                                      .received_ns = 1000000};
+                                      .received_ns = kind == 's' ? INT64_MAX : 1000000};
   enum status status = STATUS_OK;
   if (kind == 'l')
     question.untold = PROGRAM_NO_START | PROGRAM_NO_THREAD | PROGRAM_NO_NAME;

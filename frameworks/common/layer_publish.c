@@ -4,6 +4,7 @@
 #include "frameworks/common/layer_publish.h"
 
 #include "base/hash.h"
+#include "frameworks/common/predictor.h"
 #include "frameworks/common/sites.h"
 
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #define LANES_MAXIMUM 64u
 #define DEPTH_MAXIMUM 32u
 #define THREADS_MAXIMUM 256u // layers of further threads are on lanes
+#define UNITS_MAXIMUM 64u    // work of further units, too
 
 struct lane { // a track on which spans nest, and the ends of those that are open there
   uint16_t track;
@@ -29,6 +31,11 @@ struct thread_track {
   uint16_t track;
 };
 
+struct unit_track {
+  uint64_t hash; // of its name
+  uint16_t track;
+};
+
 struct layer_publisher {
   struct layer_publisher_options options;
   struct site_table sites;
@@ -36,6 +43,8 @@ struct layer_publisher {
   struct lane *lanes;
   struct thread_track threads[THREADS_MAXIMUM];
   size_t thread_count;
+  struct unit_track units[UNITS_MAXIMUM];
+  size_t unit_count;
 };
 
 struct placed { // a layer of this inference with its final times
@@ -93,7 +102,7 @@ static uint64_t add_text(uint64_t hash, const char *text)
 
 uint64_t layer_hash(const struct layer_report *layer, uint64_t seed)
 {
-  const char *const texts[] = {span_name(layer), layer->type, layer->category, layer->shape};
+  const char *const texts[] = {span_name(layer), layer->type, layer->category, layer->shape, layer->unit};
   uint64_t hash = hash_number((uint64_t)layer->index, seed);
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     hash = add_text(hash, texts[i]);
@@ -135,8 +144,8 @@ static struct xsp_site *site_of(struct layer_publisher *publisher, const struct 
   if (!sites_have_room(&publisher->sites))
     return common_site(publisher);
   // One name has a site for every shape it is computed in: counted, so that the same run gives the same sites.
-  site = xsp_site_create_variant(publisher->options.tracer, XSP_LEVEL_LAYER, span_name(layer), layer->category,
-                                 (uint32_t)publisher->sites.count + 1);
+  site = xsp_site_create_variant(publisher->options.tracer, layer->unit != NULL ? XSP_LEVEL_KERNEL : XSP_LEVEL_LAYER,
+                                 span_name(layer), layer->category, (uint32_t)publisher->sites.count + 1);
   if (site == NULL)
     return NULL;
   layer_tag_site(layer, site);
@@ -176,6 +185,11 @@ static void lay_out(const struct layer_report *layers, size_t count, uint64_t mo
   }
 }
 
+static const char *clock_name(const struct layer_publisher *publisher) // NULL: wall time
+{
+  return publisher->options.times == LAYER_TIMES_SIMULATED ? PREDICTOR_CLOCK_SIMULATED : NULL;
+}
+
 // The first lane on which the span follows or nests; the last one takes what fits nowhere.
 static uint16_t lane_for(struct layer_publisher *publisher, const struct placed *span)
 {
@@ -191,7 +205,8 @@ static uint16_t lane_for(struct layer_publisher *publisher, const struct placed 
     if (!lane->has_track) {
       char name[64];
       snprintf(name, sizeof name, i == 0 ? "%s layers" : "%s layers %u", publisher->options.tracer, i + 1);
-      const struct xsp_track_options options = {.size = sizeof options, .name = name, .device_id = -1, .stream_id = -1};
+      const struct xsp_track_options options = {
+          .size = sizeof options, .name = name, .clock = clock_name(publisher), .device_id = -1, .stream_id = -1};
       lane->track = xsp_track_create(&options);
       lane->has_track = true;
     }
@@ -214,18 +229,40 @@ static uint16_t track_of_thread(struct layer_publisher *publisher, uint32_t id)
   return track;
 }
 
+// Units are streams of one device. 0: there are too many.
+static uint16_t track_of_unit(struct layer_publisher *publisher, const char *unit)
+{
+  uint64_t hash = add_text(publisher->seed, unit);
+  for (size_t i = 0; i < publisher->unit_count; i++)
+    if (publisher->units[i].hash == hash)
+      return publisher->units[i].track;
+  if (publisher->unit_count == UNITS_MAXIMUM)
+    return 0;
+  const struct xsp_track_options options = {.size = sizeof options,
+                                            .name = unit,
+                                            .clock = clock_name(publisher),
+                                            .stream_id = (int64_t)publisher->unit_count};
+  uint16_t track = xsp_track_create(&options);
+  publisher->units[publisher->unit_count++] = (struct unit_track){hash, track};
+  return track;
+}
+
 // ---- publishing ------------------------------------------------------------------------------------------------------
 
 static struct xsp_context publish_one(struct layer_publisher *publisher, const struct layer_report *layer,
                                       const struct placed *placed, struct xsp_context parent)
 {
-  bool is_realtime = publisher->options.times == LAYER_TIMES_REALTIME;
-  uint16_t track = track_of_thread(publisher, layer->thread_id);
+  static const enum xsp_clock clocks[] = {[LAYER_TIMES_REALTIME] = XSP_CLOCK_REALTIME,
+                                          [LAYER_TIMES_MONOTONIC] = XSP_CLOCK_MONOTONIC,
+                                          [LAYER_TIMES_SIMULATED] = XSP_CLOCK_FOREIGN,
+                                          [LAYER_TIMES_LAID_OUT] = XSP_CLOCK_MONOTONIC};
+  uint16_t track =
+      layer->unit != NULL ? track_of_unit(publisher, layer->unit) : track_of_thread(publisher, layer->thread_id);
   const struct xsp_interval interval = {
       .size = sizeof interval,
       .track = track != 0 ? track : lane_for(publisher, placed),
-      .kind = XSP_KIND_SYNC,
-      .clock = is_realtime ? XSP_CLOCK_REALTIME : XSP_CLOCK_MONOTONIC,
+      .kind = layer->unit != NULL ? XSP_KIND_EXECUTION : XSP_KIND_SYNC,
+      .clock = (uint8_t)clocks[publisher->options.times],
       .start = placed->start_ns,
       .end = placed->end_ns,
       .parent = parent,

@@ -16,6 +16,7 @@
 enum layer_times {
   LAYER_TIMES_REALTIME,  // start_ns is CLOCK_REALTIME
   LAYER_TIMES_MONOTONIC, // start_ns is CLOCK_MONOTONIC
+  LAYER_TIMES_SIMULATED, // start_ns is of a clock of its own: spans are on tracks of the clock PREDICTOR_CLOCK_SIMULATED
   LAYER_TIMES_LAID_OUT,  // only durations are reported: one after the other from the start of the inference
 };
 
@@ -48,6 +49,7 @@ struct layer_report { // strings are read during the call only; NULL where not r
   const char *name;   // NULL: the type is the name
   const char *type;   // tag layer_type
   const char *category;
+  const char *unit;    // not a layer, but work of this unit of a device: a span of kernel level on the unit's track
   const char *shape;   // tag layer_shape, "[1,64,112,112]"
   int64_t index;       // tag layer_index, the same in every inference; negative: none, its place in time counts
   int64_t alloc_bytes; // negative: not reported

@@ -87,14 +87,16 @@ struct predictor_options {
   struct named_file *inputs;    // files with values of inputs (--input), for models that do not describe theirs
   size_t input_count;
 };
-struct predictor_interval { // on the clock of reported_times; end_ns 0: there is none
+#define PREDICTOR_CLOCK_SIMULATED "simulated" // name of the foreign clock
+struct predictor_interval {                   // on the clock of reported_times; end_ns 0: there is none
   uint64_t start_ns, end_ns;
 };
 // When an inference took place that another process makes (predictor.tells_times).
 struct reported_times {
-  bool is_realtime; // CLOCK_REALTIME, else CLOCK_MONOTONIC
+  enum xsp_clock clock; // XSP_CLOCK_FOREIGN: simulated time, PREDICTOR_CLOCK_SIMULATED
   struct predictor_interval model, preprocess, postprocess;
-  uint64_t transport_ns; // what asking and answering took beyond these; in none of them
+  uint64_t transport_ns; // what asking and answering took beyond these; in none of them. 0 of simulated time
+  uint64_t wall_ns;      // of simulated time: from request to answer, on the wall clock
 };
 enum predictor_on { PREDICTOR_ON_UNKNOWN, PREDICTOR_ON_CPU, PREDICTOR_ON_CUDA, PREDICTOR_ON_OTHER };
 struct predictor_model { // filled by open; strings and arrays live in `arena` of the caller
@@ -165,6 +167,7 @@ struct predictor {
   const char *untold;
   // Another process makes the inference: predict fills model->reported, from which the runner makes the spans.
   bool tells_times;
+  bool tells_units; // its layers may have parts on units of a device: the kernel level without a tracer
   // Another process makes the inference and publishes its model span itself, with the tags of format/protocol.h.
   bool publishes_model;
   bool executes_model; // the model is a program: who runs it must trust it

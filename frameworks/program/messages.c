@@ -59,9 +59,12 @@ static bool read_clock(struct program_reader *reader, void *target)
   const char *name = NULL;
   if (!program_read_text(reader, &name))
     return false;
-  *(bool *)target = strcmp(name, "realtime") == 0;
-  return *(bool *)target || strcmp(name, "monotonic") == 0 ||
-         program_wrong(reader, "is neither \"monotonic\" nor \"realtime\"");
+  enum xsp_clock *clock = target;
+  *clock = strcmp(name, "realtime") == 0    ? XSP_CLOCK_REALTIME
+           : strcmp(name, "monotonic") == 0 ? XSP_CLOCK_MONOTONIC
+                                            : XSP_CLOCK_FOREIGN;
+  return *clock != XSP_CLOCK_FOREIGN || strcmp(name, "simulated") == 0 ||
+         program_wrong(reader, "is none of \"monotonic\", \"realtime\", \"simulated\"");
 }
 
 static bool read_untold_one(struct program_reader *reader, void *target, size_t at)
@@ -134,6 +137,14 @@ static bool read_inputs(struct program_reader *reader, void *target)
   return program_read_array(reader, PROGRAM_INPUTS_MOST, read_input, facts);
 }
 
+static bool check_simulated(struct program_reader *reader, const struct program_facts *facts)
+{
+  program_path_push(reader, "%s", "clock", 0);
+  if (facts->version < PROGRAM_SIMULATED_VERSION)
+    return program_wrong(reader, "is \"simulated\", which version %d does not have", (int)facts->version);
+  return !(facts->untold & PROGRAM_NO_START) || program_wrong(reader, "is \"simulated\", and \"untold\" has start");
+}
+
 enum status program_read_open(const char *line, size_t length, const char *program, struct arena *arena,
                               struct program_facts *ret_facts, struct error *err)
 {
@@ -146,10 +157,13 @@ enum status program_read_open(const char *line, size_t length, const char *progr
        .read = program_read_name,
        .target = &ret_facts->framework_version,
        .is_required = true},
-      {.name = "clock", .read = read_clock, .target = &ret_facts->is_realtime, .is_required = true},
+      {.name = "clock", .read = read_clock, .target = &ret_facts->clock, .is_required = true},
       {.name = "inputs", .read = read_inputs, .target = ret_facts, .is_required = true},
       {.name = "untold", .read = read_untold, .target = &ret_facts->untold},
       {.name = "note", .read = program_read_name, .target = &ret_facts->note},
   };
-  return program_read_answer(&reader, line, length, fields, sizeof fields / sizeof fields[0]);
+  XSP_TRY(program_read_answer(&reader, line, length, fields, sizeof fields / sizeof fields[0]));
+  if (ret_facts->clock == XSP_CLOCK_FOREIGN)
+    (void)check_simulated(&reader, ret_facts);
+  return reader.status;
 }

@@ -9,8 +9,9 @@
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/common/predictor.h"
 
-#define PROGRAM_VERSION 2
+#define PROGRAM_VERSION 3
 #define PROGRAM_OUTPUTS_VERSION 2            // has outputs
+#define PROGRAM_SIMULATED_VERSION 3          // has simulated time and units
 #define PROGRAM_LINE_MOST ((size_t)16 << 20) // bytes of an answer
 #define PROGRAM_TEXT_MOST 1024               // of any text in it
 #define PROGRAM_NAME_MOST 31                 // of the framework's name: it is the spans' tracer
@@ -30,17 +31,19 @@ enum program_untold { // what the program does not report of a layer
 struct program_facts { // the answer to `open`; what it points to lies in the arena
   int64_t version;
   const char *framework, *framework_version;
-  const char *note; // NULL: none
-  bool is_realtime; // its times are CLOCK_REALTIME, else CLOCK_MONOTONIC
-  unsigned untold;  // of enum program_untold
+  const char *note;     // NULL: none
+  enum xsp_clock clock; // of its times; XSP_CLOCK_FOREIGN: simulated time
+  unsigned untold;      // of enum program_untold
   struct tensor_info *inputs;
   size_t input_count;
 };
 
 struct program_question { // what a prediction's answer is held against
   bool wants_layers, wants_outputs;
+  bool is_simulated;
   unsigned untold;
-  uint64_t sent_ns, received_ns; // on the program's clock: all its times lie between
+  // On the program's clock: all its times lie between. Of simulated time: the end of the last prediction, INT64_MAX.
+  uint64_t sent_ns, received_ns;
 };
 
 struct program_output {

@@ -50,7 +50,7 @@ static void test_open(void **state)
   assert_string_equal(facts.framework, "testing");
   assert_string_equal(facts.framework_version, "7.5");
   assert_string_equal(facts.note, "bfloat16");
-  assert_true(facts.is_realtime);
+  assert_int_equal(facts.clock, XSP_CLOCK_REALTIME);
   assert_int_equal(facts.untold, PROGRAM_NO_START | PROGRAM_NO_THREAD);
   assert_string_equal(program_untold_text(facts.untold, &arena), "start,thread");
   assert_null(program_untold_text(0, &arena));
@@ -149,7 +149,7 @@ static void test_wrong_answers_to_open(void **state)
       {"{" HEAD ",\"inputs\":[{\"name\":\"x\",\"type\":\"bool\",\"shape\":[-2]}]}", "\"inputs[0].shape[0]\" is -2"},
       {"{" HEAD ",\"inputs\":[{\"name\":\"x\",\"type\":\"bool\",\"shape\":[\"\"]}]}",
        "\"inputs[0].shape[0]\" is empty"},
-      {"{\"version\":0}", "open: \"version\" is 0, not 1 to 2"},
+      {"{\"version\":0}", "open: \"version\" is 0, not 1 to 3"},
       {"{\"framework\":\"a-name-of-more-than-thirty-one-bytes\"}", "open: \"framework\" is longer than 31 bytes"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

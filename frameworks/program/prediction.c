@@ -19,6 +19,9 @@ static bool read_time(struct program_reader *reader, void *target)
   int64_t time = 0;
   if (!program_read_number(reader, 0, INT64_MAX, &time))
     return false;
+  if ((uint64_t)time < question->sent_ns && question->is_simulated)
+    return program_wrong(reader, "is %" PRIu64 " ns before the end of the last prediction",
+                         question->sent_ns - (uint64_t)time);
   if ((uint64_t)time < question->sent_ns)
     return program_wrong(reader, "is %" PRIu64 " ns before the request was sent: another clock, or another unit?",
                          question->sent_ns - (uint64_t)time);
@@ -139,7 +142,7 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_report
   struct layer_tags *tags = arena_alloc(reader->arena, sizeof *tags);
   int64_t duration = 0, parent = 0, thread = 0;
   *layer = (struct layer_report){.index = -1, .alloc_bytes = -1, .parent = LAYER_PARENT_MODEL, .tags = tags};
-  enum { START, END, DURATION, NAME, TYPE, THREAD, PARENT };
+  enum { START, END, DURATION, NAME, TYPE, THREAD, PARENT, UNIT = 11 };
   struct program_field fields[] = {
       [START] = {.name = "start", .read = read_time, .target = &times.start_ns},
       [END] = {.name = "end", .read = read_time, .target = &times.end_ns},
@@ -152,6 +155,7 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_report
       {.name = "shape", .read = read_layer_shape, .target = &layer->shape},
       {.name = "alloc_bytes", .read = program_read_count, .target = &layer->alloc_bytes},
       {.name = "tags", .read = read_tags, .target = tags},
+      [UNIT] = {.name = "unit", .read = program_read_name, .target = &layer->unit},
   };
   if (!program_read_object(reader, fields, sizeof fields / sizeof fields[0]) ||
       !check_presence(reader, "start", fields[START].is_present, question->untold & PROGRAM_NO_START) ||
@@ -162,6 +166,14 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_report
       !check_presence(reader, "thread", fields[THREAD].is_present, question->untold & PROGRAM_NO_THREAD) ||
       !check_order(reader, &times))
     return false;
+  if (fields[UNIT].is_present && !question->is_simulated) {
+    program_path_push(reader, ".%s", "unit", 0);
+    return program_wrong(reader, "is told, though the clock is not \"simulated\"");
+  }
+  if (fields[UNIT].is_present) { // a kernel or a copy, as analyses count it
+    layer->category = layer->type;
+    layer->type = NULL;
+  }
   if (fields[PARENT].is_present && (uint64_t)parent >= at) {
     program_path_push(reader, ".%s", "parent", 0);
     return program_wrong(reader, "is %" PRId64 ", not the place of an earlier layer", parent);

@@ -40,6 +40,7 @@ const struct predictor predictor_program = {
     .summary = "any program that speaks the predictor protocol",
     .extensions = ".py .predictor",
     .tells_times = true,
+    .tells_units = true,
     .executes_model = true,
     .state_bytes = sizeof(struct program_state),
     .probe = program_probe,

@@ -64,9 +64,10 @@ static void make_publisher(struct program_state *state, struct arena *arena)
   const struct layer_publisher_options options = {
       .tracer = state->facts.framework,
       .untold = program_untold_text(state->facts.untold, arena),
-      .times = laid_out                   ? LAYER_TIMES_LAID_OUT
-               : state->facts.is_realtime ? LAYER_TIMES_REALTIME
-                                          : LAYER_TIMES_MONOTONIC,
+      .times = laid_out                                   ? LAYER_TIMES_LAID_OUT
+               : state->facts.clock == XSP_CLOCK_FOREIGN  ? LAYER_TIMES_SIMULATED
+               : state->facts.clock == XSP_CLOCK_REALTIME ? LAYER_TIMES_REALTIME
+                                                          : LAYER_TIMES_MONOTONIC,
   };
   state->publisher = layer_publisher_create(&options);
 }
@@ -88,7 +89,10 @@ enum status program_open(struct predictor_model *model, const struct program_com
   model->input_count = state->facts.input_count;
   model->layer_source = state->common.has_layers ? "program" : "none";
   model->note = state->facts.note;
-  model->reported.is_realtime = state->facts.is_realtime;
+  model->reported.clock = state->facts.clock;
+  if (state->facts.clock == XSP_CLOCK_FOREIGN)
+    model->note = arena_format(arena, "times are simulated%s%s", state->facts.note != NULL ? ": " : "",
+                               state->facts.note != NULL ? state->facts.note : "");
   make_publisher(state, arena);
   return STATUS_OK;
 }
@@ -179,7 +183,8 @@ enum status program_predict(struct predictor_model *model, const struct tensor *
   struct program_state *state = model->state;
   struct program_question question = {.wants_layers = state->common.has_layers && !state->is_guest,
                                       .wants_outputs = model->keep_outputs,
-                                      .untold = state->facts.untold};
+                                      .untold = state->facts.untold,
+                                      .is_simulated = state->facts.clock == XSP_CLOCK_FOREIGN};
   if (model->keep_outputs && state->facts.version < PROGRAM_OUTPUTS_VERSION)
     return error_set(err, STATUS_INPUT, "cannot read outputs", state->path, "docs/predictor_protocol.md",
                      "the program speaks version %d of the protocol, which has no outputs", (int)state->facts.version);
@@ -191,10 +196,10 @@ enum status program_predict(struct predictor_model *model, const struct tensor *
     json_member_bool(&json, "outputs", true);
   end_request(state, &json);
   uint64_t begin_ns = clock_now_ns(CLOCK_MONOTONIC);
-  clockid_t clock = state->facts.is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-  question.sent_ns = clock_now_ns(clock);
+  clockid_t clock = state->facts.clock == XSP_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+  question.sent_ns = question.is_simulated ? state->simulated_ns : clock_now_ns(clock);
   XSP_TRY(program_ask(&state->program, "predict", &state->request, err));
-  question.received_ns = clock_now_ns(clock);
+  question.received_ns = question.is_simulated ? INT64_MAX : clock_now_ns(clock);
   arena_done(&state->arena);
   struct program_prediction *prediction = &state->prediction;
   enum status status = program_read_prediction(state->program.line.data, state->program.line.length, state->path,
@@ -209,7 +214,11 @@ enum status program_predict(struct predictor_model *model, const struct tensor *
   model->reported.model = prediction->model;
   model->reported.preprocess = prediction->preprocess;
   model->reported.postprocess = prediction->postprocess;
-  model->reported.transport_ns = transport_ns(&question, prediction);
+  if (question.is_simulated)
+    model->reported.wall_ns = clock_now_ns(CLOCK_MONOTONIC) - begin_ns;
+  else
+    model->reported.transport_ns = transport_ns(&question, prediction);
+  state->simulated_ns = prediction->postprocess.end_ns != 0 ? prediction->postprocess.end_ns : prediction->model.end_ns;
   return STATUS_OK;
 }
 

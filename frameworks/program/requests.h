@@ -19,8 +19,9 @@ struct program_state {
   // The inference whose layers are still to be published
   struct arena arena;
   struct program_prediction prediction;
-  uint64_t start_ns; // when it began, CLOCK_MONOTONIC
-  void *output;      // values of the one that was read last; owned
+  uint64_t start_ns;     // when it began, CLOCK_MONOTONIC
+  uint64_t simulated_ns; // of simulated time: where the last prediction ended
+  void *output;          // values of the one that was read last; owned
   struct layer_publisher *publisher;
 };
 

@@ -72,14 +72,18 @@ static struct xsp_span emit_interval(struct runner *runner, struct xsp_site *sit
 {
   if (runner->interval_track == 0) {
     const struct xsp_track_options options = {
-        .size = sizeof options, .name = runner->model.framework, .device_id = -1, .stream_id = -1};
+        .size = sizeof options,
+        .name = runner->model.framework,
+        .clock = runner->model.reported.clock == XSP_CLOCK_FOREIGN ? PREDICTOR_CLOCK_SIMULATED : NULL,
+        .device_id = -1,
+        .stream_id = -1};
     runner->interval_track = xsp_track_create(&options);
   }
   const struct xsp_interval emitted = {
       .size = sizeof emitted,
       .track = runner->interval_track,
       .kind = XSP_KIND_SYNC,
-      .clock = runner->model.reported.is_realtime ? XSP_CLOCK_REALTIME : XSP_CLOCK_MONOTONIC,
+      .clock = (uint8_t)runner->model.reported.clock,
       .start = interval->start_ns,
       .end = interval->end_ns,
   };
@@ -106,11 +110,14 @@ static enum status predict_elsewhere(struct runner *runner, struct error *err)
   if (model->reported.preprocess.end_ns != 0)
     emit_interval(runner, &preprocess_site, &model->reported.preprocess);
   struct xsp_span span = emit_interval(runner, runner->site, &model->reported.model);
-  if (model->reported.is_realtime) // another clock than that of the arrival
+  if (model->reported.clock != XSP_CLOCK_MONOTONIC) // another clock than that of the arrival
     runner->arrival_ns = 0;
   tag_model(&span, runner, model->reported.model.start_ns);
   xsp_span_tag_int(&span, "own_ns", 0);
-  xsp_span_tag_int(&span, "transport_ns", (int64_t)model->reported.transport_ns);
+  if (model->reported.clock == XSP_CLOCK_FOREIGN)
+    xsp_span_tag_int(&span, "wall_ns", (int64_t)model->reported.wall_ns);
+  else
+    xsp_span_tag_int(&span, "transport_ns", (int64_t)model->reported.transport_ns);
   model->model_span = xsp_span_context(&span);
   if (model->reported.postprocess.end_ns != 0)
     emit_interval(runner, &postprocess_site, &model->reported.postprocess);

@@ -111,13 +111,16 @@ static enum status level_sets(const struct invocation *invocation, struct profil
   profile->runner.cuda = invocation_value(invocation, "cuda");
   XSP_TRY(option_metric_sets(profile->runner.cuda, has_metrics, profile->sets, PROFILE_SETS_MAXIMUM,
                              &profile->set_count, err));
+  bool has_kernels = profile->tracers != NULL;
+  for (size_t i = 0; i < profile->variant_count; i++)
+    has_kernels |= predictor_find(profile->variants[i].predictor)->tells_units;
   for (size_t i = 0; i < profile->set_count; i++) {
     char set[LEVEL_SET_TEXT_SIZE];
     level_set_format(profile->sets[i], set);
     if (!(profile->sets[i].mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
       return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M in every set",
                        "'%s' would have nothing to compare with", set);
-    if (profile->sets[i].mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) && profile->tracers == NULL)
+    if (profile->sets[i].mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) && !has_kernels)
       return error_set(err, STATUS_USE, "no tracer for the kernel level", "--levels",
                        "--tracer cuda, or sets without K", "'%s' needs one", set);
   }
