@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/message.h"
 
+#include <stdbool.h>
+
 struct agent_options {
   const char *registry; // "http://127.0.0.1:2379"
   const char *listen;   // "127.0.0.1:0"
@@ -17,6 +19,7 @@ struct agent_options {
   const char *token;    // clients have to send it; NULL: none, for loopback only
   unsigned ttl_s;       // of its record, after its end
   unsigned jobs;        // evaluations at a time
+  bool isolates;        // each of them with --isolate
   const char *library;  // of libmicrohttpd; NULL: to be looked for
   message_fn message;   // any thread
 };

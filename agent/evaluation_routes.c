@@ -70,6 +70,8 @@ static bool put_arguments(struct exchange *exchange, const struct submission *su
   for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
     if (submission->values[i] != NULL)
       put_option(&submission_options[i], submission->values[i], arena, arguments);
+  if (agent->options.isolates)
+    *vector_add(&arguments->list) = "--isolate";
   *vector_add(&arguments->list) = NULL;
   return true;
 }

@@ -15,7 +15,8 @@ static void read_json(const char *text, size_t length)
   struct arena arena = {0};
   struct layout layout;
   if (layout_read(text, length, "amd64", &arena, &layout) == NULL) {
-    if (layout.layer_count > LAYOUT_LAYERS_MOST || (layout.chosen.hex[0] != 0 && strlen(layout.chosen.hex) != LAYOUT_HEX))
+    if (layout.layer_count > LAYOUT_LAYERS_MOST ||
+        (layout.chosen.hex[0] != 0 && strlen(layout.chosen.hex) != LAYOUT_HEX))
       abort();
     for (size_t i = 0; i < layout.layer_count; i++)
       if (strspn(layout.layers[i].hex, "0123456789abcdef") != LAYOUT_HEX)

@@ -75,8 +75,10 @@ static enum status find_paths(const struct evaluation_model *model, const struct
     const char *equals = strchr(*input, '=');
     XSP_TRY(add_folder(paths, equals != NULL ? equals + 1 : NULL, err));
   }
-  for (size_t i = 0; i < set->count; i++)
+  for (size_t i = 0; i < set->count; i++) {
     XSP_TRY(add_folder(paths, set->items[i].path, err));
+    XSP_TRY(add_folder(paths, data_label_path(set, &set->items[i], paths->arena), err)); // pictures of masks
+  }
   return STATUS_OK;
 }
 

@@ -34,6 +34,7 @@ static enum status read_options(const struct invocation *invocation, struct agen
                                     .name = invocation_value(invocation, "name"),
                                     .models = invocation_value(invocation, "models"),
                                     .data = invocation_value(invocation, "data"),
+                                    .isolates = invocation_has(invocation, "isolate"),
                                     .library = invocation_library(invocation, "microhttpd"),
                                     .message = output_message};
   if (options->registry == NULL)
@@ -87,6 +88,9 @@ static const struct option_description options[] = {
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
     {"ttl", 0, "SECONDS", "10", false, "An agent that was killed is out of the registry after so long."},
     {"jobs", 0, "N", "1", false, "Run N evaluations at a time. More than one disturb each other's latencies."},
+    {"isolate", 0, NULL, NULL, false,
+     "Run the models in namespaces of their own, as xsp evaluate --isolate: in containers of XSP_IMAGES, else on the "
+     "host's files, read-only."},
     {"library", 0, "NAME=PATH", NULL, true, "With NAME microhttpd: take this libmicrohttpd."},
     {0},
 };

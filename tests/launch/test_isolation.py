@@ -203,11 +203,20 @@ except OSError as error: found.append(type(error).__name__)""".strip())
             time.sleep(0.05)
 
     def test_without_runc(self):
+        """In a mount namespace in which the places of runc are no programs."""
         self.manifest()
-        (self.folder / "bin").mkdir()
-        if pathlib.Path("/usr/sbin/runc").exists():
-            self.skipTest("runc is found outside of PATH, too")
-        self.assertIn("apt-get install runc", self.evaluate("--isolate", status=3, PATH=str(self.folder / "bin")).stderr)
+        found = {str(path) for path in (shutil.which("runc", path=each) for each in (*os.environ["PATH"].split(":"), "/usr/sbin", "/usr/local/sbin")) if path}
+        hide = "".join(f"mount --bind /dev/null {path} && " for path in sorted(found))
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", f'{hide}exec "$@"', "sh", *self.command("--isolate")], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("try: apt-get install runc", done.stderr)
+
+    def test_without_root(self):
+        self.manifest()
+        self.folder.chmod(0o755)
+        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", *self.command("--isolate")], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("namespaces and limits need root", done.stderr)
 
     def test_a_runtime_that_fails(self):
         self.manifest()
