@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent's side of the runner protocol. A framework may abort, hang or be killed in the runner; here that becomes
 // an error with the framework's last lines.
+#include "launch/runner_end.h"
 #include "launch/runner_private.h"
 
 #include "base/clock.h"
@@ -12,16 +13,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define QUIT_WAIT_MS 5000
 #define LOOK_EVERY_MS 500           // while an answer is awaited
 #define OUTPUT_BYTES_MOST (4 << 20) // of what the runner wrote, kept in memory
 #define OUTPUT_BYTES_KEPT (64 << 10)
@@ -40,77 +38,6 @@ static void trim_output(const struct runner *runner)
     (void)fallocate(runner->output, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, status.st_size - OUTPUT_BYTES_KEPT);
 }
 
-// The last lines of what the runner wrote, on one line, newest last.
-static void output_tail(const struct runner *runner, char *text, size_t size)
-{
-  text[0] = 0;
-  if (runner->output < 0)
-    return;
-  off_t end = lseek(runner->output, 0, SEEK_END);
-  off_t from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-  ssize_t got = pread(runner->output, text, size - 1, from);
-  text[got > 0 ? got : 0] = 0;
-  while (got > 0 && (text[got - 1] == '\n' || text[got - 1] == ' '))
-    text[--got] = 0;
-}
-
-// The keeper of an isolated one kills it, and then has something to remove.
-static void kill_process(const struct runner *runner)
-{
-  kill(runner->process, runner->end != NULL ? SIGTERM : SIGKILL);
-}
-
-// Waits for the process to end, at most QUIT_WAIT_MS: a framework's destructors may hang, and it may have closed the socket
-// without meaning to. Returns its wait status.
-static int reap(struct runner *runner, bool *ret_was_killed)
-{
-  int64_t deadline = now_ms() + QUIT_WAIT_MS;
-  int how = 0;
-  *ret_was_killed = false;
-  while (waitpid(runner->process, &how, WNOHANG) == 0) {
-    if (now_ms() >= deadline) {
-      kill_process(runner);
-      *ret_was_killed = true;
-    }
-    poll(NULL, 0, 1);
-  }
-  runner->process = 0;
-  return how;
-}
-
-// The runner closed its end, or ended: reaps it; the error is how it died.
-static enum status explain_death(struct runner *runner, struct error *err)
-{
-  bool was_killed = false;
-  int how = reap(runner, &was_killed);
-  char tail[320];
-  output_tail(runner, tail, sizeof tail);
-  const char *separator = tail[0] != 0 ? "; it last wrote: " : "";
-  if (runner->end != NULL && isolation_explain(runner->isolation, runner->end, tail, err))
-    return STATUS_SYSTEM;
-  if (was_killed)
-    return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, NULL,
-                     "it closed its connection and went on; it was killed%s%s", separator, tail);
-  if (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL)
-    return error_set(
-        err, STATUS_SYSTEM, "the runner was killed", runner->model_path,
-        "a smaller --batch, more memory (the kernel's log says whether it ran out), or --sequential for variants",
-        "signal 9, as the kernel sends when memory runs out%s%s", separator, tail);
-  if (WIFSIGNALED(how))
-    return error_set(err, STATUS_INPUT, "the framework crashed in the runner", runner->model_path,
-                     "the model in the framework's own tools; xsp itself is unharmed", "signal %d (%s)%s%s",
-                     WTERMSIG(how), strsignal(WTERMSIG(how)), separator, tail);
-  return error_set(err, WEXITSTATUS(how) == 127 ? STATUS_SYSTEM : STATUS_INPUT, "the runner ended by itself",
-                   runner->model_path, "xsp check", "exit status %d%s%s", WEXITSTATUS(how), separator, tail);
-}
-
-// Ended, though not yet reaped. The socket stays open where a child of the runner holds the other end.
-static bool has_ended(const struct runner *runner)
-{
-  siginfo_t info = {0};
-  return waitid(P_PID, (id_t)runner->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-}
-
 // Waits until there are bytes in `received`.
 static enum status receive(struct runner *runner, int64_t deadline, struct error *err)
 {
@@ -119,18 +46,18 @@ static enum status receive(struct runner *runner, int64_t deadline, struct error
     struct pollfd wait = {.fd = runner->control, .events = POLLIN};
     int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
     if (runner->interrupted != NULL && *runner->interrupted > 1) {
-      kill_process(runner);
+      runner_kill(runner);
       return error_set(err, STATUS_SYSTEM, "interrupted", runner->model_path, NULL, "the runner was killed unanswered");
     }
     if (ready < 0 && errno == EINTR)
       continue;
     trim_output(runner);
-    if (ready == 0 && left > 0 && !has_ended(runner))
+    if (ready == 0 && left > 0 && !runner_has_ended(runner))
       continue;
     if (ready == 0 && left > 0)
-      return explain_death(runner, err);
+      return runner_explain_end(runner, err);
     if (ready <= 0) {
-      kill_process(runner);
+      runner_kill(runner);
       return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, "a larger --timeout",
                        "no answer within %u s; it was killed", runner->timeout_s);
     }
@@ -138,7 +65,7 @@ static enum status receive(struct runner *runner, int64_t deadline, struct error
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
-      return explain_death(runner, err);
+      return runner_explain_end(runner, err);
     runner->received_bytes = (size_t)got;
     runner->taken = 0;
     return STATUS_OK;
@@ -197,7 +124,7 @@ enum status runner_send(struct runner *runner, const char *const *fields, size_t
   }
   bool whole = sent == line.length && !line.failed;
   buf_done(&line);
-  return whole ? STATUS_OK : explain_death(runner, err);
+  return whole ? STATUS_OK : runner_explain_end(runner, err);
 }
 
 enum status runner_unexpected(const struct runner *runner, const char *answer, const char *request, struct error *err)
@@ -247,7 +174,7 @@ void runner_close(struct runner *runner)
   if (runner->process > 0) {
     send(runner->control, "quit\n", 5, MSG_NOSIGNAL);
     bool was_killed;
-    (void)reap(runner, &was_killed);
+    (void)runner_reap(runner, &was_killed);
   }
   if (runner->control > 0)
     close(runner->control);

@@ -73,8 +73,8 @@ enum status runner_query(struct runner *runner, size_t first, size_t count, uint
   snprintf(arrival, sizeof arrival, "%" PRIu64, arrival_ns);
   snprintf(place, sizeof place, "%zu", first);
   snprintf(number, sizeof number, "%zu", count);
-  return runner_ask(runner, (const char *const[]){"query", kind == INFERENCE_WARMUP ? "1" : "0", arrival, place, number}, 5,
-             err);
+  return runner_ask(
+      runner, (const char *const[]){"query", kind == INFERENCE_WARMUP ? "1" : "0", arrival, place, number}, 5, err);
 }
 
 enum status runner_infer(struct runner *runner, const struct runner_picture *pictures, size_t count,
