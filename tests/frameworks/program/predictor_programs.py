@@ -86,7 +86,8 @@ class Fault:
 FAULTS = {
     # open
     "no-version": Fault("fields", "open", 'del answer["version"]', 'open: "version" .*missing'),
-    "newer-version": Fault("version", "open", 'answer["version"] = 3', 'open: "version" is 3'),
+    "newer-version": Fault("version", "open", 'answer["version"] = 4', 'open: "version" is 4'),
+    "early-simulation": Fault("fields", "open", 'answer["clock"] = "simulated"', 'open: "clock" is "simulated"'),
     "unknown-field": Fault("fields", "open", 'answer["frame_work"] = "x"', 'open: "frame_work" .*field'),
     "wrong-type": Fault("types", "open", 'answer["framework"] = 5', 'open: "framework" .*text'),
     "framework-name": Fault("types", "open", 'answer["framework"] = "a b"', 'open: "framework" .*characters'),

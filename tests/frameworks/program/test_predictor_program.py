@@ -144,7 +144,7 @@ class ToldTest(ProgramTest):
     def test_in_a_manifest(self):
         program = predictor_programs.program(self.folder)
         manifest = self.folder / "net.yml"
-        manifest.write_text("name: Net\nversion: '1'\ntask: other\nframework: {name: program, version: '==2'}\n"
+        manifest.write_text("name: Net\nversion: '1'\ntask: other\nframework: {name: program, version: '==3'}\n"
                             f"model: {{path: {program.name}}}\ninputs:\n- {{name: x, type: float32, shape: [N, 4]}}\n"
                             "- {name: mask, type: bool, shape: [N, 5, 2]}\n")
         self.profile(manifest, "--runs", 1)
