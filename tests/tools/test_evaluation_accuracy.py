@@ -53,7 +53,7 @@ class AccuracyTest(unittest.TestCase):
         measure = load("measure")
         measure.XSP, measure.MODELS, measure.VERSIONS, measure.BATCHES = str(XSP), ("digits_cnn",), ("a", "b"), "1,4"
         measure.FRAMEWORKS = {"onnxruntime": measure.FRAMEWORKS["onnxruntime"]}
-        measure.RUNS, measure.WARMUP, measure.COLD, measure.SCENARIO_S = 5, 1, 2, 0.05
+        measure.RUNS, measure.WARMUP, measure.COLD, measure.SCENARIO_S, measure.VERSION_RUNS = 5, 1, 2, 0.05, 20
         measure.SCENARIOS = ("single-stream", "offline")
         measure.zoo_environments.environment = lambda cache, name: pathlib.Path(sys.prefix)
         cls.measure = measure
