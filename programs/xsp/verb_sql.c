@@ -216,6 +216,7 @@ const struct verb verb_sql = {
                    "  system(system_id, key, value)\n"
                    "  workload(experiment_id, key, value)\n"
                    "  evaluation(experiment_id, key, value)\n"
+                   "  output(experiment_id, item, file, type, shape, data)\n"
                    "  run(run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer)\n"
                    "  observation(run_id, observation, span_id, start_ns, duration_ns, warmup)\n"
                    "  track(run_id, track_id, name, host, process_id, thread_id, device_id, stream_id)\n"
