@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes experiment/coco.c: any bytes become pictures with boxes that refer to what there is, in order, or one error.
-#include "experiment/coco.h"
+// Fuzzes experiment/evaluation/coco.c: any bytes become pictures with boxes that refer to what there is, in order, or one error.
+#include "experiment/evaluation/coco.h"
 
 #include <math.h>
 #include <stdint.h>

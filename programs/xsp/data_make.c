@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp data make and generate: data sets in one file, of folders and tables, or made up.
 #include "base/input_file.h"
-#include "experiment/data_set.h"
+#include "experiment/evaluation/data_set.h"
 #include "processing/image.h"
 #include "programs/xsp/data.h"
 #include "programs/xsp/output.h"
