@@ -158,7 +158,7 @@ class ZooTest(unittest.TestCase):
         self.assertIn("3 not ", result.stderr)
 
     def test_a_wrong_manifest_is_a_failure(self):
-        (self.models / "wrong_script.yml").write_text("name: wrong\nversion: 1.0\n")
+        (self.models / "wrong_script.yml").write_text("name: wrong\nversion: -1\n")
         self.zoo("--only", "wrong*", status=1)
         self.assertIn("wrong_script.yml:2", self.failures()["unknown-wrong"]["error"])
 

@@ -8,7 +8,7 @@ import unittest
 
 from scripted import leveled, temporary_folder, xsp
 
-TABLES = ("experiment", "system", "workload", "output", "run", "observation", "track", "log", "trace", "note", "string", "chunk",
+TABLES = ("experiment", "system", "workload", "evaluation", "output", "run", "observation", "track", "log", "trace", "note", "string", "chunk",
           "frame", "context")
 READERS = [("info", "x.xsp"), ("info", "x.xsp", "--json"), ("analyze", "L0", "A1", "A2", "A5", "x.xsp", "--json"),
            ("check", "--links=x.xsp"), ("sql", "x.xsp", "select * from span"), ("sql", "x.xsp", "select * from tag"),
@@ -45,6 +45,7 @@ class LaterFiles(unittest.TestCase):
             data.execute("insert into frame values(1, 'python', 'main', 'a.py', 7, null, null)")
             data.execute("insert into context values(1, null, 1)")
             data.execute("insert into output values(1, 0, 'a.png', 'float32', '2', x'0000803f00000040')")
+            data.execute("insert into evaluation values(1, 'top1_pct', 92.5)")
             data.execute("insert into note values(1, 'a key', 'a value')")
         data.close()
         shutil.copy(cls.original, cls.trace)
