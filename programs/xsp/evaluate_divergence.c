@@ -14,12 +14,14 @@ static const char *distributions(const struct divergence *divergence)
                                           : "as they are";
 }
 
-static void put_divergence(struct table_builder *table, const struct evaluation_options *options, size_t number,
-                           const struct divergence *divergence)
+static void put_divergence(struct table_builder *table, const struct evaluation_options *options,
+                           const struct evaluation *evaluation, size_t number)
 {
+  const struct divergence *divergence = &evaluation->results[number].divergence;
   bool has_items = divergence->items > 0;
   table_row(table);
   table_put(table, "model", "", "model", cell_text(options->models[number].profile.name));
+  table_put(table, "framework", "", "framework", cell_text(evaluation->results[number].found.framework));
   table_put(table, "inputs", "", "inputs", cell_int((int64_t)divergence->items));
   table_put(table, "largest_difference", "", "largest", cell_real(divergence->largest));
   table_put(table, "largest_item", "", "of input",
@@ -55,7 +57,7 @@ void evaluate_divergence(const struct evaluation_options *options, const struct 
   const char *first = options->models[0].profile.name;
   table_start(&table, arena);
   for (size_t i = 1; i < options->model_count; i++)
-    put_divergence(&table, options, i, &evaluation->results[i].divergence);
+    put_divergence(&table, options, evaluation, i);
   for (size_t i = 1; i < options->model_count; i++)
     put_notes(&table, options->models[i].profile.name, &evaluation->results[i].divergence);
   *ret_table = (struct table){.id = "divergence", .title = arena_format(arena, "outputs against those of %s", first)};
