@@ -316,6 +316,8 @@ _Noreturn void isolation_keep(const struct isolation *isolation, const struct is
   signal(SIGCHLD, SIG_DFL);
   sigprocmask(SIG_BLOCK, &signals, NULL);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != process->owner) // gone before that
+    _exit(127);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   place_descriptors(process);
   int how = 0;

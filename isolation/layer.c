@@ -28,22 +28,39 @@ static int open_inside(int root, const char *path)
   return (int)syscall(SYS_openat2, root, path[0] != 0 ? path : ".", &how, sizeof how);
 }
 
-// Opens the folder that has the path's last part, which *ret_name gets. Makes missing folders. -1 with errno.
+// A folder whose parent is there; `path` is as before afterwards. Failures show when it is opened.
+static void make_folder_at(int root, char *path)
+{
+  char *slash = strrchr(path, '/');
+  if (slash != NULL)
+    *slash = 0;
+  int above = open_inside(root, slash != NULL ? path : "");
+  if (slash != NULL)
+    *slash = '/';
+  if (above < 0)
+    return;
+  (void)!mkdirat(above, slash != NULL ? slash + 1 : path, 0755);
+  close(above);
+}
+
+// Opens the folder that has the path's last part, which *ret_name gets. Makes missing folders, from the root on: a path may have
+// thousands. -1 with errno.
 static int open_parent(int root, const char *path, bool makes, const char **ret_name)
 {
   char parent[PATH_MAX];
-  const char *slash = strrchr(path, '/'), *name = NULL;
+  const char *slash = strrchr(path, '/');
   snprintf(parent, sizeof parent, "%.*s", slash != NULL ? (int)(slash - path) : 0, path);
   *ret_name = slash != NULL ? slash + 1 : path;
   int folder = open_inside(root, parent);
-  if (folder >= 0 || errno != ENOENT || !makes || parent[0] == 0)
+  if (folder >= 0 || errno != ENOENT || !makes)
     return folder;
-  int above = open_parent(root, parent, true, &name);
-  if (above < 0)
-    return -1;
-  bool made = mkdirat(above, name, 0755) == 0;
-  close(above);
-  return made ? open_inside(root, parent) : -1;
+  for (char *end = strchr(parent, '/'); end != NULL; end = strchr(end + 1, '/')) {
+    *end = 0;
+    make_folder_at(root, parent);
+    *end = '/';
+  }
+  make_folder_at(root, parent);
+  return open_inside(root, parent);
 }
 
 static void remove_entry(int folder, const char *name)

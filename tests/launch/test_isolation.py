@@ -345,6 +345,9 @@ class InContainers(IsolationTest):
             with self.subTest(members[0][0].name):
                 message = self.evaluate("--container", layout(self.folder / f"bad{number}", layer(*members)), status=2).stderr
                 self.assertIn(reason, message)
+        deep = layer(member("a/" * 2000 + "b", b"x"), member("usr/x"))
+        self.assertIn("the runner ended by itself", self.evaluate("--container", layout(self.folder / "deep", deep), status=2).stderr) # has no C library
+        subprocess.run(["rm", "-rf", self.folder / "cache"], check=True) # deeper than Python removes
         # A link of one layer, through which a later one writes and removes: it is a link inside of the image.
         link = layer(member("link", kind=tarfile.SYMTYPE, link=str(outside)), member("usr/x"))
         self.evaluate("--container", layout(self.folder / "through", link, layer(member("link/kept", b"theirs"), member("link/.wh.kept2"))), status=3)
