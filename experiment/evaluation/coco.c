@@ -259,7 +259,7 @@ enum status coco_parse(const char *text, size_t length, const char *path, struct
 {
   struct coco coco = {.path = path, .arena = arena, .err = err};
   const char *slash = strrchr(path, '/');
-  *ret_set = (struct data_set){.path = path};
+  *ret_set = (struct data_set){.path = path, .place = path};
   json_read_start(&coco.json, text, length);
   enum status status = read_document(&coco);
   json_read_done(&coco.json);

@@ -181,10 +181,10 @@ const char *data_label_path(const struct data_set *set, const struct data_item *
   struct stat facts;
   if (item->label == NULL || item->label[0] == '/')
     return item->label;
-  if (stat(set->path, &facts) == 0 && S_ISDIR(facts.st_mode))
-    return arena_format(arena, "%s/%s", set->path, item->label);
-  const char *slash = strrchr(set->path, '/');
-  return arena_format(arena, "%.*s%s", slash != NULL ? (int)(slash + 1 - set->path) : 0, set->path, item->label);
+  if (stat(set->place, &facts) == 0 && S_ISDIR(facts.st_mode))
+    return arena_format(arena, "%s/%s", set->place, item->label);
+  const char *slash = strrchr(set->place, '/');
+  return arena_format(arena, "%.*s%s", slash != NULL ? (int)(slash + 1 - set->place) : 0, set->place, item->label);
 }
 
 struct runner_picture data_item_picture(const struct data_item *item)
@@ -203,7 +203,7 @@ enum status data_set_read(const char *path, struct arena *arena, struct data_set
 {
   struct stat facts;
   struct reading reading = {.arena = arena, .path = path, .err = err};
-  *ret_set = (struct data_set){.path = path};
+  *ret_set = (struct data_set){.path = path, .place = path};
   if (stat(path, &facts) != 0)
     return error_set_errno(err, STATUS_INPUT, what, path, "a folder, a .csv, .json or .xspd file");
   if (!S_ISDIR(facts.st_mode) && is_json(path))

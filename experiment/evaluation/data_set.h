@@ -37,6 +37,7 @@ struct data_box { // in pixels of the picture
 };
 struct data_set {
   const char *path;   // as given
+  const char *place;  // of what is read: `path`, or what was fetched from there
   const char *sha256; // of the file, where it was compared; NULL
   struct data_item *items;
   size_t count;
@@ -58,7 +59,7 @@ enum status data_set_read(const char *path, struct arena *arena, struct data_set
                           struct error *err) MUST_CHECK;
 // What the runner is asked for; without a label.
 struct runner_picture data_item_picture(const struct data_item *item);
-// The label of an item as a file: relative to the data set's folder, or to that of its table. In `arena`; NULL: not labelled.
+// The label of an item as a file: relative to the data set's folder, or to that of its file. In `arena`; NULL: not labelled.
 const char *data_label_path(const struct data_set *set, const struct data_item *item, struct arena *arena);
 // A line for each class, in the model's order; empty lines count. In `arena`.
 enum status data_labels_read(const char *path, struct arena *arena, const char ***ret_labels, size_t *ret_count,

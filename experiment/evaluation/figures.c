@@ -150,7 +150,7 @@ static uint64_t add_text(uint64_t hash, const char *text) // FNV-1a, with the te
 static const char *data_checksum(const struct data_set *set, size_t count, struct arena *arena)
 {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  size_t prefix = strlen(set->path);
+  size_t prefix = strlen(set->place);
   for (size_t i = 0; i < count; i++) {
     const struct data_item *item = &set->items[i];
     struct stat facts;
@@ -160,7 +160,7 @@ static const char *data_checksum(const struct data_set *set, size_t count, struc
     else if (stat(item->path, &facts) == 0)
       snprintf(size, sizeof size, "%jd", (intmax_t)facts.st_size);
     const char *name = data_item_name(item);
-    hash = add_text(hash, strncmp(name, set->path, prefix) == 0 ? name + prefix : name);
+    hash = add_text(hash, strncmp(name, set->place, prefix) == 0 ? name + prefix : name);
     hash = add_text(add_text(hash, item->label != NULL ? item->label : ""), size);
   }
   for (size_t i = 0; i < set->box_count && set->boxes[i].item < count; i++) {
