@@ -83,7 +83,7 @@ static const struct option_description options[] = {
     {"name", 0, "NAME", NULL, false, "The agent's name in the registry. Default: the host's name and the port."},
     {"models", 0, "DIR", NULL, false,
      "Serve the models whose manifests (*.yml) are in DIR. Files may come and go while the agent runs."},
-    {"data", 0, "DIR", NULL, false, "Data sets are named below DIR: folders of pictures, and .csv files."},
+    {"data", 0, "DIR", NULL, false, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
     {"token-file", 0, "FILE", NULL, false,
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
     {"ttl", 0, "SECONDS", "10", false, "An agent that was killed is out of the registry after so long."},
