@@ -113,6 +113,14 @@ class Make(DataCase):
         self.assertEqual([row["label"] for row in self.info(self.folder / "two.xspd")["items"]],
                          [row["label"] for row in rows] + [name.split("/")[0] for name in sorted(names)])
 
+    def test_boxes_are_refused(self):
+        name, *_ = self.pictures(1)
+        table = self.folder / "set" / "boxes.json"
+        table.write_text(json.dumps({"images": [{"id": 1, "file_name": name}], "categories": [{"id": 1, "name": "cat"}],
+                                     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5]}]}))
+        self.assertIn(b"no boxes", self.data("make", self.file, table, status=2).stderr)
+        self.assertFalse(self.file.exists())
+
     def test_refused(self):
         self.pictures()
         self.data("make", self.file, self.folder / "set")
@@ -300,15 +308,54 @@ class Evaluate(DataCase):
                          [str(pathlib.Path(row.pop("file")).relative_to(self.folder / "set")) for row in of_folder["rows"]])
         self.assertEqual(of_file["rows"], of_folder["rows"])
 
-    def test_in_scenarios_and_differences(self):
+    def test_scenario(self):
         self.pictures(9)
         self.data("make", self.file, self.folder / "set", "-q")
-        found = self.evaluate(self.file, "--scenario", "offline", "--queries", 4, "--samples", 8, "--duration", 0)
-        self.assertIn("offline", json.dumps(found))
-        other = self.folder / "other.yml"
-        other.write_text(self.manifest.read_text().replace("name: net", "name: other"))
-        for data in (self.file, self.folder / "set"):
-            self.xsp("evaluate", self.manifest, other, "--data", data, "--first-difference", "--batch", 2)
+        tables = self.evaluate(self.file, "--scenario", "offline", "--duration", "0", "--queries", 3)
+        row, = next(table["rows"] for table in tables if table["analysis"] == "scenarios")
+        self.assertEqual((row["scenario"], row["queries"]), ("offline", 3))
+        self.assertGreater(row["samples_per_s"], 0)
+
+    def test_first_difference(self):
+        self.pictures(9)
+        self.data("make", self.file, self.folder / "set", "-q")
+        other = self.folder / "bgr.yml"
+        manifest = yaml.safe_load(self.manifest.read_text())
+        manifest["inputs"][0]["parameters"]["color_mode"] = "BGR"
+        other.write_text(yaml.safe_dump({**manifest, "name": "bgr"}))
+
+        def rows(data):
+            done = self.xsp("evaluate", self.manifest, other, "--data", data, "--first-difference", "--json", "--batch", 4)
+            return json.loads(done.stdout)["rows"]
+        self.assertTrue(next(row for row in rows(self.file) if row["part"] == "input")["differs"])
+        self.assertEqual(rows(self.file), rows(self.folder / "set"))
+
+    def test_names_in_what_is_kept_and_given_to_code(self):
+        names = sorted(self.pictures(3))
+        self.data("make", self.file, self.folder / "set", "-q")
+        self.manifest.write_text(self.manifest.read_text() + yaml.safe_dump({
+            "postprocess": f"def keep(env, data):\n  open({str(self.folder / 'files')!r}, 'a').write(''.join(env['files']))\n  return data"}))
+        self.evaluate(self.file, "--keep-outputs", "--batch", 3, "--warmup", 0)
+        self.assertEqual((self.folder / "files").read_text(), "".join(names))
+        kept = json.loads(self.xsp("sql", self.output, "select file from output order by item", "--json").stdout)
+        self.assertEqual([row["file"] for row in kept], names)
+
+    def test_labels_of_masks_lie_next_to_it(self):
+        graph = helper.make_graph([helper.make_node("Identity", ["data"], ["classes"])], "mask",
+                                  [helper.make_tensor_value_info("data", TensorProto.FLOAT, ["N", 1, 4, 6])],
+                                  [helper.make_tensor_value_info("classes", TensorProto.FLOAT, ["N", 1, 4, 6])])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), self.folder / "net.onnx")
+        self.manifest.write_text(yaml.safe_dump({
+            "name": "net", "version": "1.0", "framework": {"name": "onnxruntime"}, "model": {"path": "net.onnx"},
+            "inputs": [{"type": "image", "parameters": {"dimensions": [1, 4, 6], "color_mode": "GRAY"}}], "outputs": [{"type": "mask"}]}))
+        picture = Image.fromarray(numpy.arange(24, dtype=numpy.uint8).reshape(4, 6) // 12)
+        picture.save(self.folder / "label.png")
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG")
+        write(self.file, [("a.png", "label.png", buffer.getvalue()), ("b.png", None, buffer.getvalue())])
+        for data in (self.file, f"file://{self.file}"):
+            row = self.evaluate(data)[0]["rows"][0]
+            self.assertEqual((row["inputs"], row["labelled"], row["pixel_pct"]), (2, 1, 100))
 
     def test_by_http(self):
         self.pictures(4)
