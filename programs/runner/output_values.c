@@ -51,8 +51,7 @@ static enum status read_tensor(const struct sending *sending, const char *name, 
   XSP_TRY(sending->predictor->read_output(sending->model, number, ret_tensor, err));
   *ret_info = *ret_tensor->info;
   if (sending->code->runs_after && name == sending->expectation->info.name) {
-    XSP_TRY(
-        code_after(sending->code, (const char *const *)pictures->paths.items, pictures->paths.count, ret_tensor, err));
+    XSP_TRY(code_after(sending->code, pictures->names.items, pictures->paths.count, ret_tensor, err));
     ret_info->type = TENSOR_FLOAT;
     ret_info->rank = sending->code->rank;
   }

@@ -38,6 +38,8 @@ enum status pictures_add(struct pictures *pictures, char *const *fields, size_t 
                             .offset = (uint64_t)numbers[0],
                             .size = (uint64_t)numbers[1],
                             .crc32 = (uint32_t)numbers[2]};
+  *vector_add(&pictures->names) = count > 2 ? pictures->items.items[pictures->items.count - 1].name
+                                            : pictures->paths.items[pictures->paths.count - 1];
   return STATUS_OK;
 }
 
@@ -49,6 +51,7 @@ void pictures_clear(struct pictures *pictures)
     free(pictures->items.items[i].name);
   }
   vector_done(&pictures->paths);
+  vector_done(&pictures->names);
   vector_done(&pictures->items);
 }
 
@@ -119,7 +122,7 @@ static enum status put_picture(struct pictures *pictures, size_t number, const s
 {
   struct image image = {0};
   struct picture_item *item = &pictures->items.items[number];
-  const char *name = item->name != NULL ? item->name : pictures->paths.items[number];
+  const char *name = pictures->names.items[number];
   enum status status = decode(pictures, number, name, picture, &image, err);
   unsigned width = image.width, height = image.height;
   if (status == STATUS_OK) {
@@ -196,7 +199,7 @@ enum status pictures_fill(struct pictures *pictures, const struct runner_argumen
     status =
         put_picture(pictures, i, &expectation->picture, tensor->info->type, (char *)tensor->data + i * item_bytes, err);
   if (status == STATUS_OK && code->runs_before)
-    status = code_before(code, (const char *const *)pictures->paths.items, count, tensor, err);
+    status = code_before(code, pictures->names.items, count, tensor, err);
   xsp_span_finish(&span);
   return status;
 }

@@ -18,6 +18,7 @@ struct picture_item {         // texts are owned
 };
 struct pictures {                    // of the coming inference; starts as {0}
   VECTOR(char *) paths;              // owned
+  VECTOR(const char *) names;        // as many, for messages and a manifest's code: that of the part, else the path
   VECTOR(struct picture_item) items; // as many
   char *open_path;                   // of the last file with parts, which stays open; NULL: none
   int open_file;

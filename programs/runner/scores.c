@@ -43,7 +43,7 @@ enum status scores_send(const struct predictor *predictor, struct predictor_mode
   XSP_TRY(output_find(model, name, &number, err));
   XSP_TRY(predictor->read_output(model, number, &output, err));
   if (code->runs_after)
-    XSP_TRY(code_after(code, (const char *const *)pictures->paths.items, pictures->paths.count, &output, err));
+    XSP_TRY(code_after(code, pictures->names.items, pictures->paths.count, &output, err));
   XSP_TRY(check_output(&output, code->runs_after, batch, &classes, err));
   for (int64_t item = 0; item < batch; item++)
     send_best(lines, fd, (size_t)item, (const float *)output.data + (size_t)item * classes, classes);
