@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS_MOST 64 // bits of `optional`
-
 // `items` with room for one more element.
 static void *grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
 {
@@ -35,7 +33,7 @@ void table_row(struct table_builder *table)
 
 static void add_column(struct table_builder *table, const struct table_column *column)
 {
-  assert(table->column_count < COLUMNS_MOST);
+  assert(table->column_count < TABLE_COLUMNS_MOST);
   table->columns =
       grow(table->arena, table->columns, table->column_count, &table->column_capacity, sizeof *table->columns);
   table->columns[table->column_count++] = *column;
@@ -57,7 +55,7 @@ void table_put_optional(struct table_builder *table, const char *key, const char
 {
   table_put(table, key, unit, label, value);
   size_t at = table->cell_count - (table->row_count - 1) * table->column_count - 1;
-  table->optional |= UINT64_C(1) << at;
+  table->optional[at] = true;
 }
 
 void table_declared(struct table_builder *table, size_t rows)
@@ -104,19 +102,20 @@ static bool is_empty(const struct table_builder *table, size_t column)
 // Moves cells and columns together over those that are left out.
 static void drop_empty(const struct table_builder *table, struct table *answer)
 {
-  uint64_t dropped = 0;
-  for (size_t i = 0; i < table->column_count; i++)
-    if (table->optional >> i & 1 && is_empty(table, i))
-      dropped |= UINT64_C(1) << i;
-  if (dropped == 0)
+  bool dropped[TABLE_COLUMNS_MOST] = {false}, is_any = false;
+  for (size_t i = 0; i < table->column_count; i++) {
+    dropped[i] = table->optional[i] && is_empty(table, i);
+    is_any |= dropped[i];
+  }
+  if (!is_any)
     return;
   size_t kept = 0;
   for (size_t i = 0; i < table->cell_count; i++)
-    if (!(dropped >> i % table->column_count & 1))
+    if (!dropped[i % table->column_count])
       table->cells[kept++] = table->cells[i];
   answer->column_count = 0;
   for (size_t i = 0; i < table->column_count; i++)
-    if (!(dropped >> i & 1))
+    if (!dropped[i])
       table->columns[answer->column_count++] = table->columns[i];
 }
 

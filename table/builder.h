@@ -15,6 +15,9 @@
 
 #include "table/table.h"
 
+#include <stdbool.h>
+
+#define TABLE_COLUMNS_MOST 256
 struct table_builder {
   struct arena *arena;
   struct table_column *columns;
@@ -22,7 +25,7 @@ struct table_builder {
   struct table_cell *cells; // row-major
   size_t cell_count, cell_capacity;
   size_t row_count;
-  uint64_t optional; // a bit per column
+  bool optional[TABLE_COLUMNS_MOST]; // by column
   struct table_entry *summary;
   size_t summary_count, summary_capacity;
   const char **notes;
