@@ -170,7 +170,7 @@ static bool write_config(const struct keeper *keeper)
 // Nothing below a mount is ever removed: only files and empty folders of the keeper's own.
 static void remove_folders(const struct keeper *keeper)
 {
-  static const char *const names[] = {"rootfs", "scratch", "state/" CONTAINER, "state"};
+  static const char *const names[] = {"rootfs", "scratch", ("state/" CONTAINER), "state"};
   char path[256];
   if (keeper->folder[0] == 0)
     return;

@@ -23,7 +23,7 @@ static void send_text_of_item(const struct sending *sending, const struct output
   struct xsp_span span = xsp_span_start(form->is_ctc ? &ctc_site : &decode_text_site);
   if (output_values_are_integers(values)) {
     for (size_t i = 0; i < steps; i++)
-      if (numbers[i] >= 0 && numbers[i] < INT32_MAX) // padding may be negative
+      if (numbers[i] >= 0 && numbers[i] < 0x1p31f) // padding may be negative
         tokens[count++] = (size_t)numbers[i];
   } else {
     text_best(numbers, steps, classes, tokens);
