@@ -43,14 +43,7 @@ static bool read_output(struct program_reader *reader, void *target, size_t at)
 {
   struct output_list *list = target;
   struct program_prediction *prediction = list->prediction;
-  if (at == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 16 : list->capacity * 2;
-    struct program_output *outputs = arena_alloc_array(reader->arena, capacity, sizeof *outputs);
-    if (at > 0)
-      memcpy(outputs, prediction->outputs, at * sizeof *outputs);
-    prediction->outputs = outputs;
-    list->capacity = capacity;
-  }
+  prediction->outputs = program_grow(reader, prediction->outputs, at, &list->capacity, sizeof *prediction->outputs);
   struct program_output *output = &prediction->outputs[at];
   struct program_field fields[] = {
       {.name = "name", .read = program_read_name, .target = &output->info.name, .is_required = true},

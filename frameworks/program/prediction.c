@@ -190,14 +190,7 @@ static bool read_layer(struct program_reader *reader, void *target, size_t at)
 {
   struct layer_list *list = target;
   struct program_prediction *prediction = list->prediction;
-  if (at == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
-    struct layer_report *layers = arena_alloc_array(reader->arena, capacity, sizeof *layers);
-    if (at > 0)
-      memcpy(layers, prediction->layers, at * sizeof *layers);
-    prediction->layers = layers;
-    list->capacity = capacity;
-  }
+  prediction->layers = program_grow(reader, prediction->layers, at, &list->capacity, sizeof *prediction->layers);
   prediction->layer_count = at + 1;
   return read_layer_fields(reader, &prediction->layers[at], at);
 }

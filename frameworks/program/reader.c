@@ -199,3 +199,14 @@ enum status program_read_answer(struct program_reader *reader, const char *line,
   }
   return reader->status;
 }
+
+void *program_grow(struct program_reader *reader, void *items, size_t at, size_t *capacity, size_t item_bytes)
+{
+  if (at < *capacity)
+    return items;
+  *capacity = *capacity == 0 ? 64 : *capacity * 2;
+  void *larger = arena_alloc_array(reader->arena, *capacity, item_bytes);
+  if (at > 0)
+    memcpy(larger, items, at * item_bytes);
+  return larger;
+}

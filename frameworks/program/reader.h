@@ -43,6 +43,8 @@ bool program_read_type(struct program_reader *reader, void *target);  // enum te
 // Calls `read` at each value of an array; at most `most` of them.
 bool program_read_array(struct program_reader *reader, size_t most,
                         bool (*read)(struct program_reader *reader, void *target, size_t at), void *target);
+// `items`, of which there are `at`, with room for one more, in the reader's arena. `capacity` starts as 0.
+void *program_grow(struct program_reader *reader, void *items, size_t at, size_t *capacity, size_t item_bytes);
 bool program_read_object(struct program_reader *reader, struct program_field *fields, size_t count);
 // The whole line: an object of these fields, or a refusal, which becomes the error.
 bool program_read_outputs(struct program_reader *reader, void *target); // outputs.c; struct program_prediction
