@@ -4,7 +4,7 @@
 
 #include "base/library.h"
 
-#include <dlfcn.h>
+#include <stddef.h>
 
 enum status curl_open(const char *what, struct curl_functions *curl, struct error *err)
 {
@@ -12,14 +12,13 @@ enum status curl_open(const char *what, struct curl_functions *curl, struct erro
   static const struct library_names names = {"curl", sonames, NULL, "apt-get install libcurl4"};
   struct library library;
   XSP_TRY(library_open(&names, NULL, &library, err));
-#define X(name) curl->name = (__typeof__(curl->name))dlsym(library.handle, "curl_" #name);
-  CURL_FUNCTIONS(X)
+  static const struct library_function wanted[] = {
+#define X(name) {"curl_" #name, offsetof(struct curl_functions, name), false},
+      CURL_FUNCTIONS(X)
 #undef X
-#define X(name) || curl->name == NULL
-  if (false CURL_FUNCTIONS(X))
-    return error_set(err, STATUS_SYSTEM, what, library.path, names.advice, "not a libcurl: functions are missing");
-#undef X
-  return STATUS_OK;
+  };
+  return library_functions(&library, what, "a libcurl", names.advice, wanted, sizeof wanted / sizeof *wanted, curl,
+                           err);
 }
 
 bool curl_is_lost(CURLcode result)

@@ -172,3 +172,16 @@ enum status library_open(const struct library_names *names, const char *given, s
   snprintf(advice, sizeof advice, "%s; or %s=PATH", names->advice, variable);
   return error_set(err, STATUS_SYSTEM, "cannot find library", names->name, advice, "looked into %s", search.looked);
 }
+
+enum status library_functions(const struct library *library, const char *what, const char *expected, const char *advice,
+                              const struct library_function *wanted, size_t count, void *functions, struct error *err)
+{
+  for (size_t i = 0; i < count; i++) {
+    void *symbol = dlsym(library->handle, wanted[i].name);
+    if (symbol == NULL && !wanted[i].is_optional)
+      return error_set(err, STATUS_SYSTEM, what, library->path, advice, "not %s: %s is missing", expected,
+                       wanted[i].name);
+    memcpy((char *)functions + wanted[i].offset, &symbol, sizeof symbol);
+  }
+  return STATUS_OK;
+}

@@ -12,6 +12,7 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct library_names {
   const char *name;           // "onnxruntime": for XSP_LIBRARY_ONNXRUNTIME and for errors
@@ -33,5 +34,16 @@ const char *library_variable(const char *name, char variable[LIBRARY_VARIABLE_SI
 // `given` is the option's path or NULL. Errors: STATUS_SYSTEM, with every place that was looked into.
 enum status library_open(const struct library_names *names, const char *given, struct library *ret_library,
                          struct error *err) MUST_CHECK;
+
+struct library_function {
+  const char *name;
+  size_t offset;    // of the pointer to it, in `functions` of library_functions
+  bool is_optional; // NULL where this version has none
+};
+// Finds them in a library that is open. STATUS_SYSTEM: one is missing; the message begins with `what`, "cannot use library", and calls
+// what was `expected`: "a libpq".
+enum status library_functions(const struct library *library, const char *what, const char *expected, const char *advice,
+                              const struct library_function *wanted, size_t count, void *functions,
+                              struct error *err) MUST_CHECK;
 
 #endif

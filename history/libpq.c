@@ -4,7 +4,7 @@
 
 #include "base/library.h"
 
-#include <dlfcn.h>
+#include <stddef.h>
 
 enum status libpq_open(struct libpq *pq, struct error *err)
 {
@@ -12,13 +12,11 @@ enum status libpq_open(struct libpq *pq, struct error *err)
   static const struct library_names names = {"pq", sonames, NULL, "apt-get install libpq5"};
   struct library library;
   XSP_TRY(library_open(&names, NULL, &library, err));
-#define X(name) pq->name = (__typeof__(pq->name))dlsym(library.handle, "PQ" #name);
-  LIBPQ_FUNCTIONS(X)
+  static const struct library_function wanted[] = {
+#define X(name) {"PQ" #name, offsetof(struct libpq, name), false},
+      LIBPQ_FUNCTIONS(X)
 #undef X
-#define X(name) || pq->name == NULL
-  if (false LIBPQ_FUNCTIONS(X))
-    return error_set(err, STATUS_SYSTEM, "cannot use library", library.path, names.advice,
-                     "not a libpq: functions are missing");
-#undef X
-  return STATUS_OK;
+  };
+  return library_functions(&library, "cannot use library", "a libpq", names.advice, wanted,
+                           sizeof wanted / sizeof *wanted, pq, err);
 }

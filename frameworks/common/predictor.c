@@ -6,7 +6,6 @@
 #include "base/slice.h"
 #include "frameworks/common/table.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,14 +66,8 @@ static enum status load_library(const struct predictor_library *from, struct pre
   if (from->set_environment != NULL)
     from->set_environment(state);
   XSP_TRY(library_open(&from->names, state->options.library_path, &state->library, err));
-  for (size_t i = 0; i < from->function_count; i++) {
-    const struct predictor_function *function = &from->functions[i];
-    void *symbol = dlsym(state->library.handle, function->name);
-    if (symbol == NULL && !function->is_optional)
-      return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, from->names.advice,
-                       "not %s: %s is missing", from->expected, function->name);
-    memcpy((char *)state + function->offset, &symbol, sizeof symbol);
-  }
+  XSP_TRY(library_functions(&state->library, "cannot use library", from->expected, from->names.advice, from->functions,
+                            from->function_count, state, err));
   return from->load(state, err);
 }
 

@@ -133,15 +133,10 @@ struct predictor_state {
   struct library library;
   char version[64]; // of the library, by `load`
 };
-struct predictor_function { // of a library
-  const char *name;
-  size_t offset;    // in the predictor's state, of the pointer to it
-  bool is_optional; // NULL where this version has none
-};
 struct predictor_library {
   struct library_names names;
-  const char *expected; // for the error where a function is missing: "MXNet 1.9"
-  const struct predictor_function *functions;
+  const char *expected;                     // for the error where a function is missing: "MXNet 1.9"
+  const struct library_function *functions; // into the predictor's state
   size_t function_count;
   void (*set_environment)(const struct predictor_state *state); // what the library reads when it is loaded; may be NULL
   // Once its functions are filled: the version, and whether it can be used.

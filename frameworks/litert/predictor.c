@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct predictor_function functions[] = {
+static const struct library_function functions[] = {
 #define X(name, arguments) {"LiteRt" #name, offsetof(struct litert_state, api.name), false},
     LITERT_FUNCTIONS(X)
 #undef X

@@ -14,7 +14,7 @@
 
 #define LIBRARY_ADVICE "pip install mxnet==1.9.1, or --library mxnet=PATH"
 
-static const struct predictor_function functions[] = {
+static const struct library_function functions[] = {
     {"MXGetLastError", offsetof(struct mxnet_state, api.GetLastError), false},
 #define X(name, arguments) {"MX" #name, offsetof(struct mxnet_state, api.name), false},
     MXNET_FUNCTIONS(X)

@@ -48,7 +48,7 @@ static enum status load(struct predictor_state *common, struct error *err)
   return STATUS_OK;
 }
 
-static const struct predictor_function functions[] = {
+static const struct library_function functions[] = {
     {ORT_GET_API_BASE, offsetof(struct onnxruntime_state, get_base), false}};
 static const struct predictor_library library = {
     .names = {.name = "onnxruntime",

@@ -21,7 +21,7 @@
 
 // ---- the library ----------------------------------------------------------------------------------------------------
 
-static const struct predictor_function functions[] = {
+static const struct library_function functions[] = {
 #define X(type, name, arguments) {"ov_" #name, offsetof(struct openvino_state, api.name), false},
     OPENVINO_FUNCTIONS(X)
 #undef X

@@ -24,7 +24,7 @@ static enum status load(struct predictor_state *state, struct error *err)
   return STATUS_OK;
 }
 
-static const struct predictor_function functions[] = {
+static const struct library_function functions[] = {
 #define X(result, name, parameters) {"TF_" #name, offsetof(struct tensorflow_state, tf.name), false},
     TENSORFLOW_FUNCTIONS(X)
 #undef X
