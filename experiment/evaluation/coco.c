@@ -50,13 +50,13 @@ static enum status read_id(struct coco *coco, int64_t *ret_id)
 {
   return json_next(&coco->json) == JSON_NUMBER && json_int64(&coco->json, ret_id)
              ? STATUS_OK
-             : wrong(coco, "an id is no whole number");
+             : wrong(coco, "an id is not a whole number");
 }
 
 static enum status read_text(struct coco *coco, const char **ret_text)
 {
   if (json_next(&coco->json) != JSON_STRING || coco->json.length == 0 || strlen(coco->json.text) != coco->json.length)
-    return wrong(coco, "a name is no text");
+    return wrong(coco, "a name is not a text");
   *ret_text = arena_copy(coco->arena, coco->json.text, coco->json.length);
   return STATUS_OK;
 }
@@ -149,20 +149,20 @@ static enum status read_category(struct coco *coco)
 static enum status read_list(struct coco *coco, enum status (*read_entry)(struct coco *))
 {
   if (json_next(&coco->json) != JSON_ARRAY)
-    return wrong(coco, "images, annotations or categories is no list");
+    return wrong(coco, "images, annotations or categories is not a list");
   while (json_next(&coco->json) == JSON_OBJECT) {
     XSP_TRY(read_entry(coco));
     if (coco->images.count > DATA_ITEMS_MOST || coco->boxes.count > DATA_ITEMS_MOST ||
         coco->categories.count > COCO_CATEGORIES_MOST)
       return wrong(coco, "a list has too many entries");
   }
-  return coco->json.event == JSON_ARRAY_END ? STATUS_OK : wrong(coco, "an entry of a list is no object");
+  return coco->json.event == JSON_ARRAY_END ? STATUS_OK : wrong(coco, "an entry of a list is not an object");
 }
 
 static enum status read_document(struct coco *coco)
 {
   if (json_next(&coco->json) != JSON_OBJECT)
-    return wrong(coco, "it is no object with images, annotations and categories");
+    return wrong(coco, "it is not an object with images, annotations and categories");
   while (json_next(&coco->json) == JSON_KEY) {
     bool are_boxes = strcmp(coco->json.text, "annotations") == 0;
     coco->has_boxes |= are_boxes;
@@ -172,7 +172,7 @@ static enum status read_document(struct coco *coco)
                                                          : skip(coco));
   }
   return coco->json.event == JSON_OBJECT_END && json_next(&coco->json) == JSON_END ? STATUS_OK
-                                                                                   : wrong(coco, "it is no JSON");
+                                                                                   : wrong(coco, "it is not JSON");
 }
 
 // ---- all of it -------------------------------------------------------------------------------------------------------

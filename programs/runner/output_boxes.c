@@ -36,7 +36,7 @@ static enum status separate_source(const struct boxes_form *form, const struct b
   *ret_source = (struct boxes_source){0};
   if (boxes->item_count % 4 != 0)
     return output_values_wrong(boxes, "an output with four values for each box", err,
-                               "its size is no multiple of four");
+                               "its size is not a multiple of four");
   if (rows == 0)
     return STATUS_OK;
   size_t score_count = scores->item_count / rows;

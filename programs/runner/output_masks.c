@@ -68,7 +68,7 @@ static enum status send_mask_of_item(const struct sending *sending, const struct
   xsp_span_finish(&span);
   if (!is_mask)
     return output_values_wrong(values, "threshold: 0.5, for one channel of scores", err,
-                               "a value is no class from 0 to 255");
+                               "a value is not a class from 0 to 255");
   send_found(sending, item, &mask);
   enum status status = STATUS_OK;
   if (sending->pictures->items.items[item].label != NULL) {

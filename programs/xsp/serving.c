@@ -31,7 +31,7 @@ enum status serving_text(const struct invocation *invocation, const char *option
   if (count < 0)
     status = error_set_errno(err, STATUS_INPUT, "cannot read", path, NULL);
   else if (count > 0 || memchr(buf->data, 0, buf->length) != NULL)
-    status = error_set(err, STATUS_INPUT, "cannot read", path, NULL, "it is no text of at most 1 MiB");
+    status = error_set(err, STATUS_INPUT, "cannot read", path, NULL, "it is not a text of at most 1 MiB");
   else
     buf_put(buf, "", 1); // a zero
   close(file);

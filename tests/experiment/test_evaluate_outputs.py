@@ -232,8 +232,8 @@ class Boxes(OutputTest):
         manifest = self.manifest((ROWS, 9), {"type": "boxes", "parameters": {"format": "xyxy"}})
         image, category = {"id": 1, "file_name": "a.png"}, {"id": 2, "name": "a"}
         box = {"image_id": 1, "category_id": 2, "bbox": [0, 0, 1, 1]}
-        for reason, content in (("no object", []), ("no images", {}), ("no images", {"images": []}), ("no list", {"images": 1}), ("lacks id", {"images": [{}]}),
-                                ("no whole number", {"images": [{"id": "a"}]}), ("two images", {"images": [image, image]}),
+        for reason, content in (("not an object", []), ("no images", {}), ("no images", {"images": []}), ("not a list", {"images": 1}), ("lacks id", {"images": [{}]}),
+                                ("not a whole number", {"images": [{"id": "a"}]}), ("two images", {"images": [image, image]}),
                                 ("two categories", {"images": [image], "categories": [category, category]}),
                                 ("of image 1", {"images": [{**image, "id": 3}], "categories": [category], "annotations": [box]}),
                                 ("of category 2", {"images": [image], "categories": [], "annotations": [box]}),
@@ -331,7 +331,7 @@ class Masks(OutputTest):
         Image.new("L", (5, 6)).save(self.folder / "b.jpg")
         for reason, label in (("5 x 6", "large.png"), ("more than one number", "rgb.png"), ("PNG", "b.jpg"), ("missing.png", "missing.png")):
             self.refused(reason, mask, "--data", self.table("a.csv", [["a.png", label]]))
-        self.refused("no class from 0 to 255", other, "--data", self.table("a.csv", [["a.png", ""]]))
+        self.refused("not a class from 0 to 255", other, "--data", self.table("a.csv", [["a.png", ""]]))
 
 
 class Texts(OutputTest):
