@@ -23,7 +23,7 @@ void agent_describe(struct agent *agent, struct buf *out)
   struct arena arena = {0};
   struct agent_record record = agent->record;
   record.busy = (int64_t)queue_busy(agent->queue);
-  models_list(agent->models, &arena, &record.models, &record.model_count);
+  models_list(agent->models, "", &arena, &record.models, &record.model_count);
   json_start(&json, out);
   record_write(&record, &json);
   arena_done(&arena);
@@ -102,6 +102,7 @@ static enum status start(struct agent *agent, struct error *err)
                                            .context = agent,
                                            .listen = options->listen,
                                            .token = options->token,
+                                           .users = options->users,
                                            .limit_body_bytes = BODY_BYTES_MOST,
                                            .limit_connections = CONNECTIONS_MOST,
                                            .timeout_s = REQUEST_WITHIN_S,

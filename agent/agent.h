@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/message.h"
+#include "http/guard.h"
 
 #include <stdbool.h>
 
@@ -17,11 +18,13 @@ struct agent_options {
   const char *models;   // folder of manifests; NULL: none
   const char *data;     // folder of data sets; NULL: none
   const char *token;    // clients have to send it; NULL: none, for loopback only
-  unsigned ttl_s;       // of its record, after its end
-  unsigned jobs;        // evaluations at a time
-  bool isolates;        // each of them with --isolate
-  const char *library;  // of libmicrohttpd; NULL: to be looked for
-  message_fn message;   // any thread
+  const struct guard_user
+      *users;          // with a token: who else may ask, within the models' permissions; ends with {0}; NULL: nobody
+  unsigned ttl_s;      // of its record, after its end
+  unsigned jobs;       // evaluations at a time
+  bool isolates;       // each of them with --isolate
+  const char *library; // of libmicrohttpd; NULL: to be looked for
+  message_fn message;  // any thread
 };
 
 struct agent;

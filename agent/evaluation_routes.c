@@ -53,14 +53,19 @@ static bool put_arguments(struct exchange *exchange, const struct submission *su
   struct agent *agent = agent_of(exchange);
   const char *data = find_data(agent, submission->data, arena);
   for (size_t i = 0; i < submission->model_count; i++) {
-    const char *path = models_find(agent->models, submission->models[i], submission->framework, arena);
+    bool may_use;
+    const char *path =
+        models_find(agent->models, submission->models[i], submission->framework, exchange->user, arena, &may_use);
     *vector_add(&arguments->list) = path;
-    if (path == NULL) {
+    if (path == NULL)
       exchange_refuse(exchange, 404, "there is no model %s%s%s; /models lists all", submission->models[i],
                       submission->framework != NULL ? " for " : "",
                       submission->framework != NULL ? submission->framework : "");
+    else if (!may_use)
+      exchange_refuse(exchange, 403, "%s may not use %s: its manifest has permissions", exchange->user,
+                      submission->models[i]);
+    if (!may_use)
       return false;
-    }
   }
   if (data == NULL) {
     exchange_refuse(exchange, 404, "there is no data set %s", submission->data);
@@ -97,7 +102,7 @@ void evaluation_add(struct exchange *exchange)
     exchange_refuse(exchange, 400, "not an evaluation: %s", problem);
   } else if (!put_arguments(exchange, &submission, &arena, &arguments)) {
     // refused
-  } else if (!queue_add(agent_of(exchange)->queue, arguments.list.items, &job)) {
+  } else if (!queue_add(agent_of(exchange)->queue, exchange->user, arguments.list.items, &job)) {
     exchange_refuse_for_now(exchange, RETRY_FULL_S, "%u evaluations wait already", QUEUE_WAITING_MOST);
   } else {
     struct json_writer json;
@@ -114,10 +119,19 @@ void evaluation_add(struct exchange *exchange)
 }
 
 // ---- looking ---------------------------------------------------------------------------------------------------------
-static void refuse_unknown(struct exchange *exchange)
+static bool may_see(const struct exchange *exchange, const struct job_view *job)
 {
+  return exchange->user == NULL || strcmp(exchange->user, job->user) == 0;
+}
+
+// False: refused. Others' evaluations are as none to a user.
+static bool find_job(struct exchange *exchange, struct job_view *ret_job)
+{
+  if (queue_find(agent_of(exchange)->queue, exchange->parts[0], ret_job) && may_see(exchange, ret_job))
+    return true;
   exchange_refuse(exchange, 404, "there is no evaluation %s: the agent was started again, or it has been removed",
                   exchange->parts[0]);
+  return false;
 }
 
 // The table that xsp evaluate printed, as it is.
@@ -143,10 +157,8 @@ static void put_table(struct exchange *exchange, struct json_writer *json, const
 void evaluation_show(struct exchange *exchange)
 {
   struct job_view job;
-  if (!queue_find(agent_of(exchange)->queue, exchange->parts[0], &job)) {
-    refuse_unknown(exchange);
+  if (!find_job(exchange, &job))
     return;
-  }
   struct json_writer json;
   struct buf *text = exchange_reply(exchange, 200, json_type);
   json_start(&json, text);
@@ -169,6 +181,8 @@ void evaluations_show(struct exchange *exchange)
   json_object(&json);
   json_member_array(&json, "evaluations");
   for (size_t i = 0; i < count; i++) {
+    if (!may_see(exchange, &jobs[i]))
+      continue;
     json_object(&json);
     put_job(&json, &jobs[i]);
     json_object_end(&json);
@@ -183,10 +197,8 @@ void evaluation_file(struct exchange *exchange)
 {
   struct job_view job;
   uint64_t bytes;
-  if (!queue_find(agent_of(exchange)->queue, exchange->parts[0], &job)) {
-    refuse_unknown(exchange);
+  if (!find_job(exchange, &job))
     return;
-  }
   int file = job.state == JOB_DONE ? queue_open(agent_of(exchange)->queue, job.id, QUEUE_OUTPUT, &bytes) : -1;
   if (file < 0)
     exchange_refuse(exchange, 409, "the evaluation has no file: it is %s", job_state_names[job.state]);
@@ -196,8 +208,9 @@ void evaluation_file(struct exchange *exchange)
 
 void evaluation_remove(struct exchange *exchange)
 {
-  if (queue_remove(agent_of(exchange)->queue, exchange->parts[0]))
-    exchange_reply(exchange, 204, json_type);
-  else
-    refuse_unknown(exchange);
+  struct job_view job;
+  if (!find_job(exchange, &job))
+    return;
+  queue_remove(agent_of(exchange)->queue, job.id); // it may be gone by now
+  exchange_reply(exchange, 204, json_type);
 }

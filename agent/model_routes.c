@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists, publishes and removes models; describes the agent. A manifest may run code of its publisher, so only who has the
-// token publishes. Called through agent/routes.c.
+// owner's token publishes. Called through agent/routes.c.
 #include "agent/model_routes.h"
 
 #include "agent/agent_private.h"
@@ -16,7 +16,7 @@ void models_show(struct exchange *exchange)
   struct json_writer json;
   struct agent_model *models;
   size_t count;
-  models_list(agent_of(exchange)->models, &arena, &models, &count);
+  models_list(agent_of(exchange)->models, exchange->user, &arena, &models, &count);
   struct buf *text = exchange_reply(exchange, 200, json_type);
   json_start(&json, text);
   json_object(&json);
@@ -52,9 +52,9 @@ void data_show(struct exchange *exchange)
 // True: refused.
 static bool lacks_token(struct exchange *exchange)
 {
-  if (agent_of(exchange)->options.token != NULL)
+  if (agent_of(exchange)->options.token != NULL && exchange->user == NULL)
     return false;
-  exchange_refuse(exchange, 403, "models are changed with a token only: start the agent with --token-file FILE");
+  exchange_refuse(exchange, 403, "models are changed with the owner's token only: that of xsp agent --token-file FILE");
   return true;
 }
 

@@ -147,6 +147,8 @@ static void read_all(struct models *models, const struct names *names)
         .task = manifest.task,
         .framework = manifest.framework,
         .framework_version = manifest.framework_version,
+        .viewers = manifest.viewers,
+        .users = manifest.users,
     };
   }
 }
@@ -156,7 +158,27 @@ static const char *copy(struct arena *arena, const char *text)
   return text != NULL ? arena_copy(arena, text, strlen(text)) : NULL;
 }
 
-void models_list(struct models *models, struct arena *arena, struct agent_model **ret_models, size_t *ret_count)
+static bool has_name(const char *names, const char *user)
+{
+  struct slice rest = slice_of(names), name;
+  while (slice_cut(&rest, ',', &name))
+    if (slice_is(name, user))
+      return true;
+  return false;
+}
+
+static bool may_view(const struct agent_model *model, const char *user)
+{
+  return user == NULL || model->viewers == NULL || has_name(model->viewers, user) || has_name(model->users, user);
+}
+
+static bool may_use(const struct agent_model *model, const char *user)
+{
+  return user == NULL || (model->users != NULL ? has_name(model->users, user) : may_view(model, user));
+}
+
+void models_list(struct models *models, const char *user, struct arena *arena, struct agent_model **ret_models,
+                 size_t *ret_count)
 {
   struct names names = {0};
   struct buf state = {0};
@@ -168,26 +190,28 @@ void models_list(struct models *models, struct arena *arena, struct agent_model 
     read_all(models, &names);
   buf_done(&models->state);
   models->state = state;
-  *ret_count = models->count;
+  *ret_count = 0;
   *ret_models = arena_alloc_array(arena, models->count + 1, sizeof **ret_models);
-  for (size_t i = 0; i < models->count; i++) {
-    const struct agent_model *one = &models->list[i];
-    (*ret_models)[i] =
-        (struct agent_model){copy(arena, one->file), copy(arena, one->name),      copy(arena, one->version),
-                             copy(arena, one->task), copy(arena, one->framework), copy(arena, one->framework_version)};
-  }
+  for (const struct agent_model *one = models->list; one < models->list + models->count; one++)
+    if (may_view(one, user))
+      (*ret_models)[(*ret_count)++] = (struct agent_model){
+          copy(arena, one->file),    copy(arena, one->name),      copy(arena, one->version),
+          copy(arena, one->task),    copy(arena, one->framework), copy(arena, one->framework_version),
+          copy(arena, one->viewers), copy(arena, one->users)};
   pthread_mutex_unlock(&models->lock);
   vector_done(&names.list);
 }
 
-const char *models_find(struct models *models, const char *requirement, const char *framework, struct arena *arena)
+const char *models_find(struct models *models, const char *requirement, const char *framework, const char *user,
+                        struct arena *arena, bool *ret_may_use)
 {
   struct agent_record found = {0};
   struct constraints constraints = {0};
-  models_list(models, arena, &found.models, &found.model_count);
+  models_list(models, user, arena, &found.models, &found.model_count);
   if (framework != NULL)
     constraints = (struct constraints){.count = 1, .items = {{.kind = CONSTRAINT_FRAMEWORK, .value = framework}}};
   const struct agent_model *model = constraints_model(&constraints, &found, requirement);
+  *ret_may_use = model != NULL && may_use(model, user);
   if (model == NULL)
     return NULL;
   const char *path = arena_format(arena, "%s/%s.yml", models->folder, model->file);

@@ -14,10 +14,13 @@ enum status models_open(const char *folder, const struct agent_record *record, m
                         struct models **ret_models, struct error *err) MUST_CHECK;
 void models_close(struct models *models); // NULL: nothing
 
-// In `arena`, by the names of files. A manifest that is wrong is left out, and reported once.
-void models_list(struct models *models, struct arena *arena, struct agent_model **ret_models, size_t *ret_count);
-// The manifest of the newest one that fits "net" or "net==1.0", and is for `framework` unless that is NULL. NULL: there is none.
-const char *models_find(struct models *models, const char *requirement, const char *framework, struct arena *arena);
+// Those that `user` may know of, in `arena`, by the names of files. NULL is the owner, who may do everything; "" is anybody. A manifest
+// that is wrong is left out, and reported once.
+void models_list(struct models *models, const char *user, struct arena *arena, struct agent_model **ret_models,
+                 size_t *ret_count);
+// The manifest of the newest of these that fits "net" or "net==1.0", and is for `framework` unless that is NULL. NULL: there is none.
+const char *models_find(struct models *models, const char *requirement, const char *framework, const char *user,
+                        struct arena *arena, bool *ret_may_use);
 // Writes FOLDER/FILE.yml, over an earlier one. STATUS_INPUT: it is not a manifest, or for a framework that is not here.
 enum status models_publish(struct models *models, const char *file, struct slice text, struct error *err) MUST_CHECK;
 bool models_delete(struct models *models, const char *file); // false: there is none

@@ -30,6 +30,7 @@ const char *const job_state_names[] = {"queued", "running", "done", "failed", "c
 
 struct job {
   char id[QUEUE_ID_DIGITS + 1];
+  char user[QUEUE_USER_BYTES];
   char **arguments; // owned; NULL once it has begun
   enum job_state state;
   bool is_unwanted;                              // cancelled, or the agent ends
@@ -271,6 +272,7 @@ static void view(const struct queue *queue, const struct job *job, struct job_vi
 {
   *ret_job = (struct job_view){.state = job->state};
   memcpy(ret_job->id, job->id, sizeof ret_job->id);
+  memcpy(ret_job->user, job->user, sizeof ret_job->user);
   memcpy(ret_job->line, job->line, sizeof ret_job->line);
   for (const struct job *one = queue->first; job->state == JOB_QUEUED && one != NULL; one = one->next) {
     ret_job->place += one->state == JOB_QUEUED;
@@ -279,7 +281,7 @@ static void view(const struct queue *queue, const struct job *job, struct job_vi
   }
 }
 
-bool queue_add(struct queue *queue, const char *const *arguments, struct job_view *ret_job)
+bool queue_add(struct queue *queue, const char *user, const char *const *arguments, struct job_view *ret_job)
 {
   uint8_t number[QUEUE_ID_DIGITS / 2];
   struct job *job = memory_new(1, sizeof *job), **last = &queue->first;
@@ -287,6 +289,7 @@ bool queue_add(struct queue *queue, const char *const *arguments, struct job_vie
   if (getrandom(number, sizeof number, 0) != (ssize_t)sizeof number)
     memset(number, 0, sizeof number);
   hex_encode(job->id, number, sizeof number);
+  snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
   pthread_mutex_lock(&queue->lock);
   for (; *last != NULL; last = &(*last)->next)
     waiting += (*last)->state == JOB_QUEUED;

@@ -13,6 +13,7 @@
 
 #define QUEUE_ID_DIGITS 32u
 #define QUEUE_WAITING_MOST 64u
+#define QUEUE_USER_BYTES 65u
 #define QUEUE_FINISHED_MOST 100u // results that are kept; the oldest are removed
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELLED };
@@ -23,6 +24,7 @@ extern const char *const job_state_names[]; // "queued" …
 
 struct job_view { // of a moment
   char id[QUEUE_ID_DIGITS + 1];
+  char user[QUEUE_USER_BYTES]; // who gave it; "": the owner
   enum job_state state;
   size_t place;    // in the queue, from 1; 0: does not wait
   char line[1024]; // of its stderr: the newest one, which shows its progress or what failed
@@ -34,8 +36,8 @@ enum status queue_start(const char *folder, unsigned workers, void (*changed)(vo
                         struct queue **ret_queue, struct error *err) MUST_CHECK;
 void queue_stop(struct queue *queue); // ends what runs; NULL: nothing
 
-// `arguments`: of xsp evaluate, without those for its output; ends with NULL; copied. False: too many wait.
-bool queue_add(struct queue *queue, const char *const *arguments, struct job_view *ret_job);
+// `arguments`: of xsp evaluate, without those for its output; ends with NULL; copied. `user`: NULL is the owner. False: too many wait.
+bool queue_add(struct queue *queue, const char *user, const char *const *arguments, struct job_view *ret_job);
 bool queue_find(struct queue *queue, const char *id, struct job_view *ret_job); // false: there is none
 // All of them, the oldest first, in `arena`.
 void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_jobs, size_t *ret_count);

@@ -37,6 +37,7 @@ struct exchange {
   enum target_result target_result;
   struct target target;
   const char *parts[ROUTE_PARTS_MOST]; // the path's segments that are in braces in the route
+  const char *user;                    // whose token was sent, of options.users; NULL: the owner's, or none is needed
   const char *used_file;               // the site's own: a file that the request is about; NULL: none
   struct buf body;                     // ROUTE_BODY_IN_MEMORY, as it was sent; the handler may change it
   int body_file;                       // ROUTE_BODY_IN_FILE: made by the route's `begin`, closed with the exchange

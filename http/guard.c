@@ -6,6 +6,7 @@
 #include "base/slice.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -35,6 +36,57 @@ bool guard_is_token(const char *authorization, const char *token)
          is_secret(password, token); // the user's name is any
 }
 
+// ---- users -----------------------------------------------------------------------------------------------------------
+bool guard_is_name(struct slice name)
+{
+  bool is_good = name.length > 0 && name.length <= 64;
+  for (size_t i = 0; is_good && i < name.length; i++)
+    is_good = isalnum((unsigned char)name.data[i]) || strchr("._-", name.data[i]) != NULL;
+  return is_good;
+}
+
+static const char *read_user(struct slice line, const char *owners, struct arena *arena, struct guard_user *users,
+                             size_t count)
+{
+  struct slice name = {line.data, 0}, token;
+  while (name.length < line.length && !isspace((unsigned char)line.data[name.length]))
+    name.length++;
+  token = slice_trim(slice_after(line, name.length));
+  if (!guard_is_name(name))
+    return "a name has letters, digits, \".\", \"_\" and \"-\", at most 64";
+  if (token.length == 0)
+    return "there is no token after the name";
+  for (size_t i = 0; i < token.length; i++)
+    if (token.data[i] <= ' ' || token.data[i] > '~')
+      return "the token has white space or bytes that are not ASCII";
+  if (slice_is(token, owners))
+    return "this token is the owner's";
+  for (size_t i = 0; i < count; i++)
+    if (slice_is(name, users[i].name) || slice_is(token, users[i].token))
+      return "an earlier line has the same name or token";
+  users[count] =
+      (struct guard_user){arena_copy(arena, name.data, name.length), arena_copy(arena, token.data, token.length)};
+  return NULL;
+}
+
+const char *guard_read_users(struct slice text, const char *owners, struct arena *arena, struct guard_user **ret_users,
+                             unsigned *ret_line)
+{
+  struct slice rest = text, line;
+  size_t most = 2, count = 0;
+  for (size_t i = 0; i < text.length; i++)
+    most += text.data[i] == '\n';
+  struct guard_user *users = *ret_users = arena_alloc_array(arena, most, sizeof *users);
+  const char *problem = NULL;
+  for (*ret_line = 1; problem == NULL && slice_cut(&rest, '\n', &line); *ret_line += problem == NULL) {
+    line = slice_trim(line);
+    if (line.length > 0 && (problem = read_user(line, owners, arena, users, count)) == NULL)
+      count++;
+  }
+  return problem;
+}
+
+// ---- this machine, other sites -----------------------------------------------------------------------------------------
 // The host of "host:port", "[host]:port" or "host". False: what follows the host is no port.
 static bool cut_port(const char *text, char *host, size_t size)
 {

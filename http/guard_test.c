@@ -74,13 +74,46 @@ static void test_fetches(void **state)
   assert_false(guard_is_own_fetch(""));
 }
 
+static void test_users(void **state)
+{
+  static const struct {
+    const char *text, *problem;
+    unsigned line;
+  } bad[] = {{"ann", "no token", 1},
+             {"ann t1\n\nbob\n", "no token", 3},
+             {"a/b t1", "a name has", 1},
+             {"ann\x80 t1", "a name has", 1},
+             {"ann t1 t2", "white space", 1},
+             {"ann t\xc3\xa4", "white space", 1},
+             {"ann t1\nann t2", "earlier line", 2},
+             {"ann t1\nbob t1", "earlier line", 2},
+             {"ann owners", "the owner's", 1}};
+  struct arena arena = {0};
+  struct guard_user *users;
+  unsigned line;
+  (void)state;
+  assert_null(guard_read_users(slice_of("\n ann\tt1 \r\n\nbob  t:2"), "owners", &arena, &users, &line));
+  assert_string_equal(users[0].name, "ann");
+  assert_string_equal(users[0].token, "t1");
+  assert_string_equal(users[1].name, "bob");
+  assert_string_equal(users[1].token, "t:2");
+  assert_null(users[2].name);
+  assert_null(guard_read_users(slice_of(""), "owners", &arena, &users, &line));
+  assert_null(users[0].name);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    const char *problem = guard_read_users(slice_of(bad[i].text), "owners", &arena, &users, &line);
+    assert_non_null(problem);
+    assert_non_null(strstr(problem, bad[i].problem));
+    assert_int_equal(line, bad[i].line);
+  }
+  arena_done(&arena);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tokens),
-      cmocka_unit_test(test_hosts),
-      cmocka_unit_test(test_origins),
-      cmocka_unit_test(test_fetches),
+      cmocka_unit_test(test_tokens),  cmocka_unit_test(test_users),   cmocka_unit_test(test_hosts),
+      cmocka_unit_test(test_origins), cmocka_unit_test(test_fetches),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #define XSP_HTTP_SERVER_H
 
 #include "base/error.h"
+#include "http/guard.h"
 #include "http/route.h"
 
 #include <stdbool.h>
@@ -27,9 +28,11 @@ struct http_site {
 
 struct http_server_options {
   const struct http_site *site;
-  void *context;                 // of handlers
-  const char *listen;            // "127.0.0.1:4318", "[::1]:0", "localhost:4318"
-  const char *token;             // clients have to send it; NULL: none, for loopback only
+  void *context;      // of handlers
+  const char *listen; // "127.0.0.1:4318", "[::1]:0", "localhost:4318"
+  const char *token;  // clients have to send it; NULL: none, for loopback only
+  // With a token: others who may ask, each by a token of their own; ends with {0}. NULL: nobody.
+  const struct guard_user *users;
   const char *certificate, *key; // PEM texts of both; NULL: no TLS
   uint64_t limit_body_bytes;     // of a body in memory
   uint64_t limit_upload_bytes;   // of a body in a file

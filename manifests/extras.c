@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a manifest about what is around the model: images of containers, code around a prediction, attributes. For the table in
+// Keys of a manifest about what is around the model: images of containers, who may use it, code around a prediction, attributes. For the table in
 // manifest.c.
 #include "manifests/fields.h"
 
 #include <string.h>
 
 // ---- container -------------------------------------------------------------------------------------------------------
+#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+#define NAME_BYTES_MAXIMUM 64u
 #define IMAGE_PATTERN "^[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,511}$"
 
 static enum status read_image(const struct fields *fields, const struct field *field, const struct document_node *node,
@@ -60,6 +62,38 @@ const char *manifest_image(const struct manifest *manifest, const char *machine,
     if (strcmp(manifest->images[i].architecture, machine) == 0 && strcmp(manifest->images[i].device, device) == 0)
       return manifest->images[i].name;
   return NULL;
+}
+
+// ---- permissions -----------------------------------------------------------------------------------------------------
+static enum status read_names(const struct fields *fields, const struct field *field, const struct document_node *node,
+                              void *target)
+{
+  struct manifest_texts names = {0};
+  const char **joined = (const char **)((char *)target + field->offset);
+  XSP_TRY(field_texts(fields, &(struct field){.key = field->key, .example = field->example}, node, &names));
+  *joined = "";
+  for (size_t i = 0; i < names.count; i++) {
+    size_t length = strspn(names.items[i], NAME_LETTERS);
+    if (names.items[i][length] != 0 || length == 0 || length > NAME_BYTES_MAXIMUM)
+      return fields_wrong(fields, node, field->example,
+                          "\"%s\" is not a name of letters, digits, \".\", \"_\" and \"-\"", names.items[i]);
+    *joined = arena_format(fields->arena, "%s%s%s", *joined, i > 0 ? "," : "", names.items[i]);
+  }
+  return STATUS_OK;
+}
+
+static const struct field permission_keys[] = {
+    {"view", false, read_names, offsetof(struct manifest, viewers), NULL, "[ann, bob]"},
+    {"use", false, read_names, offsetof(struct manifest, users), NULL, "[ann]"},
+    {0},
+};
+
+enum status field_permissions(const struct fields *fields, const struct field *field, const struct document_node *node,
+                              void *target)
+{
+  if (node->kind == NODE_MAP && node->count == 0)
+    return fields_wrong(fields, node, "{use: [ann]}", "%s gives none", field->key);
+  return fields_read(fields, permission_keys, node, field->key, target);
 }
 
 // ---- code ------------------------------------------------------------------------------------------------------------

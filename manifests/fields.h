@@ -38,6 +38,7 @@ field_read_fn field_text, field_word;            // const char * at the offset
 field_read_fn field_plain;                       // the same; also a number, as it is written
 field_read_fn field_model;                       // where struct manifest's model comes from (origin.c)
 field_read_fn field_container, field_attributes; // lists of struct manifest (extras.c)
+field_read_fn field_permissions;                 // viewers and users of struct manifest (extras.c)
 field_read_fn field_code;                        // const char * at the offset: a Python function (extras.c)
 field_read_fn field_tensor_type;                 // enum tensor_type at the offset (tensors.c)
 field_read_fn field_texts;                       // struct manifest_texts at the offset: a list of texts, not empty

@@ -152,6 +152,7 @@ static const struct field manifest_keys[] = {
     {"hardware", false, read_hardware, offsetof(struct manifest, hardware), NULL, "\"memory>=8GiB,gpus>=1\""},
     {"element_type", false, read_element_type, 0, NULL, "float32"},
     {"container", false, field_container, 0, NULL, "{amd64: {cpu: IMAGE}}"},
+    {"permissions", false, field_permissions, 0, NULL, "{use: [ann]}"},
     {"preprocess", false, field_code, offsetof(struct manifest, preprocess), NULL, "|"},
     {"postprocess", false, field_code, offsetof(struct manifest, postprocess), NULL, "|"},
     {"attributes", false, field_attributes, 0, NULL, "{training_dataset: ImageNet}"},

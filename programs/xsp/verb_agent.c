@@ -25,7 +25,31 @@ static enum status print_address(const struct agent *agent, enum report_format f
   return output_finish(err); // now: a script waits for it
 }
 
-static enum status read_options(const struct invocation *invocation, struct agent_options *options, struct buf *token,
+struct texts { // what the options are read into
+  struct buf token, users;
+  struct arena arena;
+};
+
+static enum status read_users(const struct invocation *invocation, struct agent_options *options, struct texts *texts,
+                              struct error *err)
+{
+  const char *text = NULL, *path = invocation_value(invocation, "users");
+  struct guard_user *users = NULL;
+  unsigned line = 0;
+  XSP_TRY(serving_text(invocation, "users", &texts->users, &text, err));
+  if (text == NULL)
+    return STATUS_OK;
+  if (options->token == NULL)
+    return error_set(err, STATUS_USE, "wrong use", "--users", "--token-file FILE",
+                     "the agent's owner needs a token, too");
+  const char *problem = guard_read_users(slice_of(text), options->token, &texts->arena, &users, &line);
+  options->users = users;
+  return problem == NULL
+             ? STATUS_OK
+             : error_set(err, STATUS_INPUT, "cannot use the users", path, "NAME TOKEN", "line %u: %s", line, problem);
+}
+
+static enum status read_options(const struct invocation *invocation, struct agent_options *options, struct texts *texts,
                                 struct error *err)
 {
   *options = (struct agent_options){.registry = invocation_value(invocation, "registry"),
@@ -42,24 +66,27 @@ static enum status read_options(const struct invocation *invocation, struct agen
                      "an agent needs a registry");
   XSP_TRY(invocation_unsigned(invocation, "ttl", 1, 3600, &options->ttl_s, err));
   XSP_TRY(invocation_unsigned(invocation, "jobs", 1, 64, &options->jobs, err));
-  return serving_token(invocation, token, &options->token, err);
+  XSP_TRY(serving_token(invocation, &texts->token, &options->token, err));
+  return read_users(invocation, options, texts, err);
 }
 
 static enum status serve(const struct invocation *invocation, enum report_format format, struct error *err)
 {
   struct agent_options options;
   struct agent *agent = NULL;
-  struct buf token = {0};
+  struct texts texts = {0};
   sigset_t signals;
   serving_block_signals(&signals);
-  enum status status = read_options(invocation, &options, &token, err);
+  enum status status = read_options(invocation, &options, &texts, err);
   if (status == STATUS_OK)
     status = agent_start(&options, &agent, err);
   if (status == STATUS_OK)
     status = print_address(agent, format, err);
   serving_wait(&signals, status == STATUS_OK || (agent != NULL && output_reader_left()));
   agent_stop(agent);
-  buf_done(&token);
+  buf_done(&texts.token);
+  buf_done(&texts.users);
+  arena_done(&texts.arena);
   return status;
 }
 
@@ -86,6 +113,8 @@ static const struct option_description options[] = {
     {"data", 0, "DIR", NULL, false, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
     {"token-file", 0, "FILE", NULL, false,
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
+    {"users", 0, "FILE", NULL, false,
+     "With --token-file: others who may evaluate, within the permissions of manifests. Lines of FILE are NAME TOKEN."},
     {"ttl", 0, "SECONDS", "10", false, "An agent that was killed is out of the registry after so long."},
     {"jobs", 0, "N", "1", false, "Run N evaluations at a time. More than one disturb each other's latencies."},
     {"isolate", 0, NULL, NULL, false,
@@ -112,7 +141,7 @@ const struct verb verb_agent = {
         "It prints its name and address, and stops at Ctrl-C or SIGTERM. Where the registry goes away, the agent goes "
         "on and registers again.\n\n"
         "Without a token only requests from this machine are taken, and none that a web page of another site sends. "
-        "Who has the token may publish models, whose manifests may run code here.",
+        "Who has the token of --token-file may publish models, whose manifests may run code here.",
     .least_arguments = 0,
     .most_arguments = 0,
     .options = options,

@@ -174,5 +174,68 @@ class Requests(AgentTest):
         connection.close()
         self.assertEqual(self.agent_of_all.ask("GET", "/system")[0], 200)
 
+
+class Users(AgentTest):
+    """Tokens of others than the owner, and manifests with permissions."""
+
+    def setUp(self):
+        (self.folder / "token").write_text("secret\n")
+        (self.folder / "users").write_text("ann token-of-ann\nbob token-of-bob\n")
+        for name, permissions in (("shown", {"use": ["ann"]}), ("hidden", {"view": ["ann", "bob"]}), ("both", {"view": ["bob"], "use": ["ann"]})):
+            (self.folder / "models" / f"{name}.yml").write_text(manifest(name, permissions=permissions))
+            self.addCleanup((self.folder / "models" / f"{name}.yml").unlink)
+        self.served = self.agent("--token-file", self.folder / "token", "--users", self.folder / "users")
+
+    def ask(self, who, method, path, body=None):
+        self.served.token = {"owner": "secret", "ann": "token-of-ann", "bob": "token-of-bob"}.get(who, who)
+        return self.served.ask(method, path, body)
+
+    def test_models(self):
+        self.wait_for_models("net", "shown")  # in the registry
+        seen = {who: [model["name"] for model in self.ask(who, "GET", "/models")[2]["models"]] for who in ("owner", "ann", "bob")}
+        self.assertEqual(seen, {who: ["both", "hidden", "net", "shown"] for who in seen})
+        may = {who: [name for name in ("both", "hidden", "net", "shown") if self.ask(who, "POST", "/evaluations", {"models": [name], "data": "set"})[0] == 202]
+               for who in ("owner", "ann", "bob")}
+        self.assertEqual(may, {"owner": ["both", "hidden", "net", "shown"], "ann": ["both", "hidden", "net", "shown"], "bob": ["hidden", "net"]})
+        status, _, reply = self.ask("bob", "POST", "/evaluations", {"models": ["net", "shown"], "data": "set"})
+        self.assertEqual((status, reply["error"]["message"]), (403, "bob may not use shown: its manifest has permissions"))
+        (self.folder / "models" / "shown.yml").write_text(manifest("shown", permissions={"view": ["ann"]}))
+        status, _, reply = self.ask("bob", "POST", "/evaluations", {"models": ["shown"], "data": "set"})
+        self.assertEqual((status, reply["error"]["message"]), (404, "there is no model shown; /models lists all"))
+        self.assertEqual([model["name"] for model in self.ask("bob", "GET", "/system")[2]["models"]], ["net"])
+
+    def test_users_see_their_own_evaluations(self):
+        number = self.ask("ann", "POST", "/evaluations", {"models": ["net"], "data": "set"})[2]["id"]
+        for who, there in (("ann", True), ("owner", True), ("bob", False)):
+            self.assertEqual(self.ask(who, "GET", f"/evaluations/{number}")[0], 200 if there else 404)
+            self.assertEqual([job["id"] for job in self.ask(who, "GET", "/evaluations")[2]["evaluations"]], [number] if there else [])
+        self.assertEqual(self.ask("bob", "GET", f"/evaluations/{number}/file")[0], 404)
+        self.assertEqual(self.ask("bob", "DELETE", f"/evaluations/{number}")[0], 404)
+        self.served.token = "token-of-ann"
+        self.wait_for_state(self.served, number, "done")
+        self.assertEqual(self.ask("ann", "GET", f"/evaluations/{number}/file")[0], 200)
+        self.assertEqual(self.ask("ann", "DELETE", f"/evaluations/{number}")[0], 204)
+
+    def test_only_the_owner_changes_models(self):
+        for who, status in (("ann", 403), ("token-of-nobody", 401), ("owner", 204)):
+            self.assertEqual(self.ask(who, "PUT", "/models/new", manifest("new"))[0], status)
+        for who, status in (("bob", 403), ("owner", 204)):
+            self.assertEqual(self.ask(who, "DELETE", "/models/new")[0], status)
+
+    def test_through_the_registry(self):
+        (self.folder / "bob").write_text("token-of-bob")
+        self.wait_for_models("net", "shown")
+        done = xsp("evaluate", "shown", "--data", "set", "--registry", self.registry.url, "--token-file", self.folder / "bob", "-o", self.folder / "bob.xsp", check=3,
+                   environment=ENVIRONMENT)
+        self.assertIn("bob may not use shown", done.stderr.decode())
+
+    def test_files_of_users_that_are_none(self):
+        for text, why in (("ann", "line 1: there is no token"), ("ann secret", "line 1: this token is the owner's")):
+            (self.folder / "none").write_text(text)
+            done = xsp("agent", "--registry", self.registry.url, "--token-file", self.folder / "token", "--users", self.folder / "none", check=2)
+            self.assertIn(why, done.stderr.decode())
+        self.assertIn("--token-file", xsp("agent", "--registry", self.registry.url, "--users", self.folder / "users", check=2).stderr.decode())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -128,6 +128,7 @@ class FormatTest(ManifestCase):
                 *({"framework": {"name": "script", "version": version}} for version in
                   (">=2.14", ">= 1.2, != 1.3,<2", "~=1.2", "==2.0rc1", "<3.0.dev1", "^1.x", "\u02c61.x", "~1.2", "1.0", "1.x.*", "*", "^0.1,<1",
                    1, 1.25)),
+                *({"permissions": value} for value in ({"view": ["ann"]}, {"use": ["a.b-c_1", "bob"], "view": ["c" * 64]})),
                 {"hardware": "gpus>=1"}, {"task": None}, {"version": 1}, {"version": 1.5}, {"framework": {"name": "Script"}}, {"framework": {"name": "MXNet"}},
                 *({"element_type": kind, "inputs": [{"name": "a"}]} for kind in ("float32", "int8")),
                 {"container": {"amd64": {"cpu": "mlmodelscope/mxnet:1-4-0_amd64-cpu", "gpu": "a@sha256:0f"}, "ppc64le": {"gpu": "b"}}},
@@ -184,6 +185,8 @@ class FormatTest(ManifestCase):
                   ({}, [], "a", {"amd64": {}}, {"x86_64": {"cpu": "a"}}, {"amd64": {"tpu": "a"}}, {"amd64": {"cpu": ""}}, {"amd64": {"cpu": "-v"}},
                    {"amd64": {"cpu": "a b"}}, {"amd64": {"cpu": 1}})),
                 *({key: value} for key in ("preprocess", "postprocess") for value in (1, [["code"]], "", "data * 2", "def f(): pass\n" + "#" * 65536)),
+                *({"permissions": value} for value in ({}, [], "ann", {"run": ["ann"]}, {"use": []}, {"use": "ann"}, {"use": [1]}, {"view": [""]},
+                                                       {"view": ["a b"]}, {"view": ["a,b"]}, {"use": ["c" * 65]})),
                 {"hardware": 8}, {"hardware": ""}, {"attributes": "ImageNet"}, {"attributes": [1]},
                 {"model": {"weights_path": "a"}}, {"model": {"graph_path": "a", "path": "b"}}, {"model": {"graph_path": "a", "graph_sha256": "ab"}},
                 {"outputs": [{"type": "feature", "parameters": {"url": "a", "labels": "b"}}]},
