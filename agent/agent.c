@@ -51,8 +51,9 @@ static enum status name_agent(struct agent *agent, struct error *err)
   bool is_any = strstr(http_server_url(agent->http), "//0.0.0.0:") != NULL ||
                 strstr(http_server_url(agent->http), "//[::]:") != NULL;
   record->url = options->address != NULL ? options->address
-                : is_any                 ? arena_format(&agent->arena, "http://%s:%u", host, port)
-                                         : http_server_url(agent->http);
+                : is_any
+                    ? arena_format(&agent->arena, "http%s://%s:%u", options->certificate != NULL ? "s" : "", host, port)
+                    : http_server_url(agent->http);
   if (!agent_name_is_valid(record->name))
     return error_set(err, STATUS_USE, "wrong use", "--name", "--name gpu-7",
                      "\"%s\" is not a name of letters, digits, \".\", \"_\" and \"-\"", record->name);
@@ -103,6 +104,8 @@ static enum status start(struct agent *agent, struct error *err)
                                            .listen = options->listen,
                                            .token = options->token,
                                            .users = options->users,
+                                           .certificate = options->certificate,
+                                           .key = options->key,
                                            .limit_body_bytes = BODY_BYTES_MOST,
                                            .limit_connections = CONNECTIONS_MOST,
                                            .timeout_s = REQUEST_WITHIN_S,

@@ -19,12 +19,13 @@ struct agent_options {
   const char *data;     // folder of data sets; NULL: none
   const char *token;    // clients have to send it; NULL: none, for loopback only
   const struct guard_user
-      *users;          // with a token: who else may ask, within the models' permissions; ends with {0}; NULL: nobody
-  unsigned ttl_s;      // of its record, after its end
-  unsigned jobs;       // evaluations at a time
-  bool isolates;       // each of them with --isolate
-  const char *library; // of libmicrohttpd; NULL: to be looked for
-  message_fn message;  // any thread
+      *users; // with a token: who else may ask, within the models' permissions; ends with {0}; NULL: nobody
+  const char *certificate, *key; // PEM texts of both; NULL: no TLS
+  unsigned ttl_s;                // of its record, after its end
+  unsigned jobs;                 // evaluations at a time
+  bool isolates;                 // each of them with --isolate
+  const char *library;           // of libmicrohttpd; NULL: to be looked for
+  message_fn message;            // any thread
 };
 
 struct agent;

@@ -249,7 +249,7 @@ static void ask(struct fetch *fetch)
 static enum status set_up(struct fetch *fetch)
 {
   struct curl_functions *curl = &fetch->curl;
-  const char *authorities = getenv("SSL_CERT_FILE"), *url = fetch->request->url;
+  const char *url = fetch->request->url;
   long stall_s = fetch->request->stall_s != 0 ? (long)fetch->request->stall_s : ASSET_STALL_S;
   XSP_TRY(curl_open(what, curl, fetch->err));
   CURL *handle = fetch->handle = curl->easy_init();
@@ -272,8 +272,7 @@ static enum status set_up(struct fetch *fetch)
   curl->easy_setopt(handle, CURLOPT_HEADERDATA, fetch);
   curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
   curl->easy_setopt(handle, CURLOPT_WRITEDATA, fetch);
-  if (authorities != NULL && authorities[0] != 0)
-    curl->easy_setopt(handle, CURLOPT_CAINFO, authorities);
+  curl_trust(curl, handle, NULL);
   return STATUS_OK;
 }
 

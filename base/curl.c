@@ -5,6 +5,7 @@
 #include "base/library.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 enum status curl_open(const char *what, struct curl_functions *curl, struct error *err)
 {
@@ -19,6 +20,13 @@ enum status curl_open(const char *what, struct curl_functions *curl, struct erro
   };
   return library_functions(&library, what, "a libcurl", names.advice, wanted, sizeof wanted / sizeof *wanted, curl,
                            err);
+}
+
+void curl_trust(const struct curl_functions *curl, CURL *handle, const char *own)
+{
+  const char *file = own != NULL ? own : getenv("SSL_CERT_FILE");
+  if (file != NULL && file[0] != 0)
+    curl->easy_setopt(handle, CURLOPT_CAINFO, file);
 }
 
 bool curl_is_lost(CURLcode result)

@@ -21,6 +21,8 @@ struct curl_functions {
 
 // Errors: STATUS_SYSTEM where there is no libcurl; the message begins with `what`, such as "cannot publish".
 enum status curl_open(const char *what, struct curl_functions *ret_curl, struct error *err) MUST_CHECK;
+// Requests trust the authorities in the file `own`, else in that of SSL_CERT_FILE, as curl's own program, else the system's.
+void curl_trust(const struct curl_functions *curl, CURL *handle, const char *own);
 // Whether the same request may succeed later: the server is down or went away. Not where a certificate is wrong.
 bool curl_is_lost(CURLcode result);
 

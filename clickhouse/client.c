@@ -110,6 +110,7 @@ static void set_up(struct client *client)
   curl->easy_setopt(handle, CURLOPT_HTTPHEADER, client->headers);
   curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
   curl->easy_setopt(handle, CURLOPT_WRITEDATA, client);
+  curl_trust(curl, handle, NULL);
 }
 
 enum status client_open(const struct clickhouse_address *address, struct client **ret_client, struct error *err)

@@ -87,8 +87,7 @@ static void set_up(struct http *http, const struct http_options *options)
   curl->easy_setopt(handle, CURLOPT_USERAGENT, "xsp/" XSP_VERSION);
   curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
   curl->easy_setopt(handle, CURLOPT_WRITEDATA, http);
-  if (options->certificate != NULL)
-    curl->easy_setopt(handle, CURLOPT_CAINFO, options->certificate);
+  curl_trust(curl, handle, options->certificate);
 }
 
 enum status http_open(const struct http_options *options, struct http **ret_http, struct error *err)

@@ -11,7 +11,7 @@
 
 struct http_options {
   const char *what;           // begins messages: "cannot publish"
-  const char *certificate;    // file of trusted authorities; NULL: the system's
+  const char *certificate;    // file of trusted authorities; NULL: SSL_CERT_FILE, else the system's
   const char *const *headers; // of each request: "name: value"
   size_t header_count;
 };

@@ -67,6 +67,17 @@ enum status serving_token(const struct invocation *invocation, struct buf *buf, 
   return check_token(ret_token, err);
 }
 
+enum status serving_tls(const struct invocation *invocation, struct buf *certificate, struct buf *key,
+                        const char **ret_certificate, const char **ret_key, struct error *err)
+{
+  XSP_TRY(serving_text(invocation, "tls-cert", certificate, ret_certificate, err));
+  XSP_TRY(serving_text(invocation, "tls-key", key, ret_key, err));
+  return (*ret_key == NULL) == (*ret_certificate == NULL)
+             ? STATUS_OK
+             : error_set(err, STATUS_USE, "wrong use", invocation->verb->name, "both --tls-cert and --tls-key",
+                         "one of the two is missing");
+}
+
 // ---- signals ---------------------------------------------------------------------------------------------------------
 void serving_block_signals(sigset_t *ret_signals)
 {

@@ -15,6 +15,14 @@ enum status serving_text(const struct invocation *invocation, const char *option
 // The token of --token-file: one line, without the white space around it.
 enum status serving_token(const struct invocation *invocation, struct buf *buf, const char **ret_token,
                           struct error *err) MUST_CHECK;
+// The certificate of --tls-cert and the key of --tls-key, PEM texts; both or none.
+enum status serving_tls(const struct invocation *invocation, struct buf *certificate, struct buf *key,
+                        const char **ret_certificate, const char **ret_key, struct error *err) MUST_CHECK;
+#define OPTIONS_SERVING_TLS                                                                                            \
+  {"tls-cert", 0, "FILE", NULL, false, "Speak TLS, with this certificate (PEM, followed by its chain)."},              \
+  {                                                                                                                    \
+    "tls-key", 0, "FILE", NULL, false, "The certificate's key (PEM)."                                                  \
+  }
 // Blocks SIGINT, SIGTERM and SIGHUP here and in all threads that begin from now on, for serving_wait.
 void serving_block_signals(sigset_t *ret_signals);
 // Waits for one of them, if `goes_on`. The next one ends the program at once.

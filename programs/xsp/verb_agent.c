@@ -26,7 +26,7 @@ static enum status print_address(const struct agent *agent, enum report_format f
 }
 
 struct texts { // what the options are read into
-  struct buf token, users;
+  struct buf token, users, certificate, key;
   struct arena arena;
 };
 
@@ -67,6 +67,7 @@ static enum status read_options(const struct invocation *invocation, struct agen
   XSP_TRY(invocation_unsigned(invocation, "ttl", 1, 3600, &options->ttl_s, err));
   XSP_TRY(invocation_unsigned(invocation, "jobs", 1, 64, &options->jobs, err));
   XSP_TRY(serving_token(invocation, &texts->token, &options->token, err));
+  XSP_TRY(serving_tls(invocation, &texts->certificate, &texts->key, &options->certificate, &options->key, err));
   return read_users(invocation, options, texts, err);
 }
 
@@ -86,6 +87,8 @@ static enum status serve(const struct invocation *invocation, enum report_format
   agent_stop(agent);
   buf_done(&texts.token);
   buf_done(&texts.users);
+  buf_done(&texts.certificate);
+  buf_done(&texts.key);
   arena_done(&texts.arena);
   return status;
 }
@@ -115,6 +118,7 @@ static const struct option_description options[] = {
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
     {"users", 0, "FILE", NULL, false,
      "With --token-file: others who may evaluate, within the permissions of manifests. Lines of FILE are NAME TOKEN."},
+    OPTIONS_SERVING_TLS,
     {"ttl", 0, "SECONDS", "10", false, "An agent that was killed is out of the registry after so long."},
     {"jobs", 0, "N", "1", false, "Run N evaluations at a time. More than one disturb each other's latencies."},
     {"isolate", 0, NULL, NULL, false,

@@ -72,12 +72,7 @@ static enum status read_options(const struct invocation *invocation, struct serv
   XSP_TRY(invocation_bytes(invocation, "page-bytes", 0, (uint64_t)1 << 50, &options->page_bytes, err));
   XSP_TRY(invocation_bytes(invocation, "live-spans", 1, 10000000, &options->live_spans, err));
   XSP_TRY(serving_token(invocation, &texts->token, &options->token, err));
-  XSP_TRY(serving_text(invocation, "tls-cert", &texts->certificate, &options->certificate, err));
-  XSP_TRY(serving_text(invocation, "tls-key", &texts->key, &options->key, err));
-  if ((options->key == NULL) != (options->certificate == NULL))
-    return error_set(err, STATUS_USE, "wrong use", "serve", "both --tls-cert and --tls-key",
-                     "one of the two is missing");
-  return STATUS_OK;
+  return serving_tls(invocation, &texts->certificate, &texts->key, &options->certificate, &options->key, err);
 }
 
 // ---- running ---------------------------------------------------------------------------------------------------------
@@ -133,8 +128,7 @@ static const struct option_description options[] = {
     {"token-file", 0, "FILE", NULL, false,
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file. A "
      "browser asks for it as a password, with any name."},
-    {"tls-cert", 0, "FILE", NULL, false, "Speak TLS, with this certificate (PEM, followed by its chain)."},
-    {"tls-key", 0, "FILE", NULL, false, "The certificate's key (PEM)."},
+    OPTIONS_SERVING_TLS,
     {"sync", 0, NULL, NULL, false,
      "Write each request to the disk before it is acknowledged; requests at the same time share a write. Without it an "
      "acknowledged request survives the end of xsp, but not a loss of power."},

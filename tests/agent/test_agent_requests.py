@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import unittest
 
 import jsonschema
@@ -12,7 +13,7 @@ import jsonschema
 from agent_case import AgentTest
 from agents import ENVIRONMENT, manifest
 from openapi_schema import openapi_schema
-from scripted import xsp, xsp_json
+from scripted import TIMEOUT_S, xsp, xsp_json
 from server import wait_for
 
 
@@ -78,6 +79,20 @@ class Evaluations(AgentTest):
             agent.process.wait()
             wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists() or
                      pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(") ", 1)[1][0] == "Z", "its end")
+
+
+class Tls(AgentTest):
+    def test_evaluations_by_tls(self):
+        certificate, key = self.folder / "cert.pem", self.folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True, timeout=TIMEOUT_S)
+        agent = self.agent("--tls-cert", certificate, "--tls-key", key)
+        self.assertTrue(agent.url.startswith("https://127.0.0.1:"))
+        self.wait_for_models("net")
+        command = ("evaluate", "net", "--data", "set", "--registry", self.registry.url, "-q", "-f", "-o", self.folder / "tls.xsp")
+        self.assertIn("certificate", xsp(*command, check=3, environment=ENVIRONMENT).stderr.decode())
+        xsp(*command, check=0, environment={**ENVIRONMENT, "SSL_CERT_FILE": str(certificate)})
+        self.assertIn("both --tls-cert", xsp("agent", "--registry", self.registry.url, "--tls-cert", certificate, check=2).stderr.decode())
 
 
 class Requests(AgentTest):
