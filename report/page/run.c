@@ -59,12 +59,22 @@ static enum status put_observations(struct json_writer *json, struct store *stor
     if (run->spans.span_id[i] == observations[0].span_id)
       observed = store_text(store, run->spans.name[i], NULL);
   json_member_string(json, "observed", observed); // the first one's name; null: the whole run
-  json_member_array(json, "observations");
+  int64_t *starts = arena_alloc_array(arena, 3 * count + 1, sizeof *starts), *durations = starts + count;
+  int64_t *warmups = durations + count;
+  size_t warmup_count = 0;
   for (size_t i = 0; i < count; i++) {
-    int64_t from_ns = (int64_t)((uint64_t)observations[i].start_ns - (uint64_t)first_ns);
-    json_ints(json, (const int64_t[]){from_ns, observations[i].duration_ns, observations[i].warmup}, 3);
+    int64_t before_ns = i == 0 ? first_ns : observations[i - 1].start_ns;
+    starts[i] = (int64_t)((uint64_t)observations[i].start_ns - (uint64_t)before_ns);
+    durations[i] = observations[i].duration_ns;
+    if (observations[i].warmup)
+      warmups[warmup_count++] = (int64_t)i;
   }
-  json_array_end(json);
+  json_key(json, "observations");
+  json_object(json);
+  json_member_ints(json, "start", starts, count); // from that of the one before
+  json_member_ints(json, "duration", durations, count);
+  json_member_ints(json, "warmup", warmups, warmup_count); // places
+  json_object_end(json);
   return STATUS_OK;
 }
 

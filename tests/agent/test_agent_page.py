@@ -39,9 +39,9 @@ class PageTest(AgentTest):
         self.page.click("form > button")
 
     def results(self):
-        heads = [head.inner_text() for head in self.page.query_selector_all("#results thead th")]
-        return [dict(zip(heads, [cell.inner_text() for cell in row.query_selector_all("td")], strict=True))
-                for row in self.page.query_selector_all("#results tbody tr")]
+        heads, *rows = self.page.evaluate('''() => [...document.querySelectorAll("#results tr")].map((row) =>
+                                                [...row.cells].map((cell) => cell.innerText))''')  # at once: the page may replace it
+        return [dict(zip(heads, row, strict=True)) for row in rows]
 
     def test_start_watch_and_compare(self):
         self.choose("net", batch=3)

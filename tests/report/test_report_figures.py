@@ -322,7 +322,7 @@ class ReportFiguresTest(browser.BrowserTest):
                     if isinstance(row[key], (int, float)) and key != "batch_size":
                         row[key] = odd[(i * 3 + j) % len(odd)]
         for run in document["runs"]:
-            run["observations"] = [[0, -5, 0], [10, 0, 0], [10, 10**18, 0], [5, 1, 1]]
+            run["observations"] = {"start": [0, 10, 0, -5], "duration": [-5, 0, 10**18, 1], "warmup": [3, 10**9]}
             run["own_pct"] = 1e300
         page = report_files.folder() / "odd.html"
         page.write_text(text[:part.start(1)] + base64.b64encode(gzip.compress(json.dumps(document).encode())).decode() +

@@ -87,8 +87,8 @@ class Figures(LiveTest):
                for key, width in run["columns"].items()}
         spans, _ = spans_of(run["rows"], document["names"], raw)
         whole = [sum(one["level"] == 2 and start <= one["start"] < start + duration for one in spans) == LAYERS
-                 for start, duration, _ in run["observations"]]
-        warmup = [flag == 1 for _, _, flag in run["observations"]]
+                 for start, duration in zip(itertools.accumulate(run["observations"]["start"]), run["observations"]["duration"])]
+        warmup = [i in run["observations"]["warmup"] for i in range(len(whole))]
         self.assertEqual(len(whole), 17)
         self.assertEqual((whole.count(False), warmup.count(True)), (1, 1))
         self.assertEqual(whole.index(False), warmup.index(True))

@@ -61,7 +61,7 @@ class Stream(PublishedRun, LiveTest):
 
     def sees(self, count):
         """For shown: a run with so many spans and their observations."""
-        return lambda document: document["runs"] and document["runs"][0]["recorded"] > count and document["runs"][0]["observations"]
+        return lambda document: document["runs"] and document["runs"][0]["recorded"] > count and document["runs"][0]["observations"]["start"]
 
     def assert_same(self, server, analyses=("A1", "A2", "A3", "A5", "A6", "L0")):
         self.assertEqual(server.stop()[0], 0)

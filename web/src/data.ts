@@ -2,12 +2,12 @@
 // The data that `xsp report` appended to the page: the document (facts, tables) and each run's spans as columns.
 // Format: report/page/spans.h and docs/internals/page.md. A run's columns are unpacked at first use. The page may be
 // truncated or damaged: every count is checked before memory of its size is allocated.
-import { ask, broken, fromBase64, loadJson, loadJsonOrNull, unpackExactly, unpackPart } from "./parts";
+import { ask, askEarly, broken, fromBase64, loadJson, loadJsonOrNull, unpackExactly, unpackPart } from "./parts";
 
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
 export const BASES = ["none", "explicit", "correlation", "containment", "ambiguous"] as const;
-const PAGE_VERSION = 3;
+const PAGE_VERSION = 4;
 
 export interface Column {
   key: string;
@@ -169,6 +169,21 @@ export const kindOf = (spans: Spans, i: number) => (spans.attributes[i] >> 3) & 
 export const basisOf = (spans: Spans, i: number) => spans.attributes[i] >> 5;
 
 // ---- the document
+// As the page has them: a browser reads two lists of numbers much faster than 100,000 small ones.
+interface PackedObservations {
+  start: number[]; // from that of the one before, the first's from first_ns
+  duration: number[];
+  warmup: number[]; // places
+}
+function unpackObservations(packed: unknown, place: number): RunFacts["observations"] {
+  const { start, duration, warmup } = (packed ?? {}) as Partial<PackedObservations>;
+  if (!Array.isArray(start) || !Array.isArray(duration) || !Array.isArray(warmup) || start.length !== duration.length)
+    throw broken(`of run ${place}, the observations are malformed`);
+  let at = 0;
+  const observations = start.map((more, i): [number, number, number] => [(at += more), duration[i], 0]);
+  for (const i of warmup) if (observations[i] !== undefined) observations[i][2] = 1;
+  return observations;
+}
 const SPANS_MOST = 1 << 26; // more than any page has: the numbers are wrong
 const isCount = (value: unknown, most = SPANS_MOST) =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most;
@@ -177,8 +192,7 @@ function checkRun(facts: RunFacts, place: number, document_: Document_) {
   const wrong = (what: string) => broken(`of run ${place}, ${what}`);
   if (facts.run !== place || !isCount(facts.file, document_.files.length - 1)) throw wrong("the place is wrong");
   if (!isCount(facts.spans)) throw wrong("the number of spans is impossible");
-  if (!Array.isArray(facts.lanes) || !Array.isArray(facts.rows) || !Array.isArray(facts.observations))
-    throw wrong("lanes, rows or observations are missing");
+  if (!Array.isArray(facts.lanes) || !Array.isArray(facts.rows)) throw wrong("lanes or rows are missing");
   let next = 0;
   for (const [lane, depth, first, count] of facts.rows) {
     if (!isCount(lane, facts.lanes.length - 1) || !isCount(depth) || first !== next || !isCount(count))
@@ -234,6 +248,7 @@ export function checkDocument(document_: Document_, version = ""): Document_ {
     if (!Array.isArray(document_[key])) throw broken(`it has no ${key}`);
   document_.runs.forEach((facts, place) => {
     try {
+      facts.observations = unpackObservations(facts.observations, place);
       checkRun(facts, place, document_);
     } catch (error) {
       throw error instanceof TypeError ? broken(`the facts of run ${place} are malformed`) : error;
@@ -407,6 +422,10 @@ async function mergedOf(facts: RunFacts): Promise<{ merged: Uint32Array | null; 
 }
 
 async function unpackDrawable(facts: RunFacts): Promise<Spans> {
+  if (!windowParts.has(facts))
+    for (const name of ["parent", "link", "context", "id"])
+      // for unpackRest
+      if (facts.columns[name] !== undefined) askEarly(`${facts.run}-${name}`, versionOf(facts));
   const [time, name, attributes, { merged, idle }] = await Promise.all([
     times(facts),
     names(facts),

@@ -73,10 +73,23 @@ export async function ask(path: string, query: Record<string, string | number> =
 }
 
 // ---- both; `version`: of a live page's parts, else ""
+const early = new Map<string, Promise<Uint8Array | null>>();
+// Asks a server for a part that is needed later.
+export function askEarly(id: string, version: string) {
+  if (served === null) return;
+  const reply = packedOrNull(id, version, false);
+  reply.catch(() => {}); // whoever needs it fails
+  early.set(`${id} ${version}`, reply);
+}
 async function packedOrNull(id: string, version: string, isKept: boolean): Promise<Uint8Array | null> {
   if (served === null) {
     await arrival(() => hasArrived(id));
     return embedded(id, isKept);
+  }
+  const asked = early.get(`${id} ${version}`);
+  if (asked !== undefined) {
+    early.delete(`${id} ${version}`);
+    return asked;
   }
   const reply = await ask(`parts/${id}`, version === "" ? {} : { version });
   return reply === null ? null : new Uint8Array(await reply.arrayBuffer());

@@ -19,15 +19,16 @@ export function observationNumbers(observations: [number, number, number][]): nu
 }
 
 type Observations = Spans["facts"]["observations"]; // by start
-const known = new WeakMap<Observations, { numbers: number[]; longest: number }>();
-function knownOf(observations: Observations) {
-  let found = known.get(observations);
-  if (found === undefined) {
-    const longest = observations.reduce((most, [, duration]) => Math.max(most, duration), 0);
-    known.set(observations, (found = { numbers: observationNumbers(observations), longest }));
-  }
-  return found;
-}
+const once = <Value>(make: (observations: Observations) => Value) => {
+  const made = new WeakMap<Observations, { value: Value }>();
+  return (observations: Observations): Value => {
+    let found = made.get(observations);
+    if (found === undefined) made.set(observations, (found = { value: make(observations) }));
+    return found.value;
+  };
+};
+const longestOf = once((observations) => observations.reduce((most, [, duration]) => Math.max(most, duration), 0));
+const numbersOf = once(observationNumbers);
 // The first that starts at `time` or later.
 function firstFrom(observations: Observations, time: number): number {
   let low = 0,
@@ -46,7 +47,7 @@ export function observationsIn(
   perPixel: number,
   visit: (i: number) => void,
 ) {
-  const { longest } = knownOf(observations);
+  const longest = longestOf(observations);
   let i = firstFrom(observations, from - longest);
   while (i < observations.length && observations[i][0] < to) {
     visit(i);
@@ -57,8 +58,7 @@ export function observationsIn(
 function paintObservations(frame: Frame) {
   const { context, data, inks, range, side, width } = frame,
     { observations } = data.facts,
-    top = RULER,
-    { numbers } = knownOf(observations);
+    top = RULER;
   let covered = -1; // thousands of observations may share a pixel
   context.font = "10px system-ui, sans-serif";
   context.textBaseline = "middle";
@@ -93,8 +93,9 @@ function paintObservations(frame: Frame) {
     context.fillStyle = inks.accent;
     if (left > side && wide > 4) context.fillRect(left, top, 1, OBSERVATIONS - 1);
     if (wide < 6) return;
-    const label = observationLabel(numbers[i], warmup !== 0),
-      text = wide > label.length * 5.6 + 10 ? label : wide > 16 ? String(numbers[i]) : "";
+    const number = numbersOf(observations)[i],
+      label = observationLabel(number, warmup !== 0),
+      text = wide > label.length * 5.6 + 10 ? label : wide > 16 ? String(number) : "";
     if (text === "") return;
     if (warmup !== 0) {
       context.fillStyle = inks.surface;
