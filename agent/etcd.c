@@ -19,9 +19,23 @@ static const char what[] = "cannot use the registry";
 
 struct etcd {
   const char *given; // owned
+  const char *user;  // "NAME:PASSWORD"; NULL: none
   struct http *http;
+  bool is_authenticated;
   struct http_answer answer;
 };
+
+// `authorization`: a header of all further requests; NULL: none.
+static enum status connect_as(struct etcd *etcd, const char *authorization, struct error *err)
+{
+  const struct http_options options = {
+      .what = what, .headers = &authorization, .header_count = authorization != NULL ? 1 : 0};
+  struct http *http;
+  XSP_TRY(http_open(&options, &http, err));
+  http_close(etcd->http);
+  etcd->http = http;
+  return STATUS_OK;
+}
 
 enum status etcd_open(const char *url, struct etcd **ret_etcd, struct error *err)
 {
@@ -31,7 +45,8 @@ enum status etcd_open(const char *url, struct etcd **ret_etcd, struct error *err
   if (!agent_url_is_valid(etcd->given))
     return error_set(err, STATUS_USE, "wrong use", "--registry", "--registry http://HOST:2379",
                      "\"%s\" is not the address of an etcd", url);
-  return http_open(&(struct http_options){.what = what}, &etcd->http, err);
+  etcd->user = getenv("ETCDCTL_USER");
+  return connect_as(etcd, NULL, err);
 }
 
 void etcd_close(struct etcd *etcd)
@@ -65,8 +80,7 @@ static struct slice body_of(const struct etcd *etcd)
   return (struct slice){etcd->answer.body.data, etcd->answer.body.length};
 }
 
-// Frees `body`.
-static enum status ask(struct etcd *etcd, const char *path, struct buf *body, struct error *err)
+static enum status post(struct etcd *etcd, const char *path, const struct buf *body, struct error *err)
 {
   struct buf url = {0};
   char problem[200];
@@ -79,15 +93,57 @@ static enum status ask(struct etcd *etcd, const char *path, struct buf *body, st
                                        .most = REPLY_BYTES_MOST};
   http_send(etcd->http, &request, &etcd->answer);
   buf_done(&url);
-  buf_done(body);
   if (etcd->answer.code == 200)
     return STATUS_OK;
   if (etcd->answer.code == 0)
     return error_set(err, STATUS_SYSTEM, what, etcd->given, "is etcd 3.4 or newer running there?", "%s",
                      etcd->answer.problem);
   etcd_reply_problem(body_of(etcd), problem, sizeof problem);
-  return error_set(err, STATUS_SYSTEM, what, etcd->given, "etcd 3.4 or newer", "HTTP status %ld%s%s", etcd->answer.code,
-                   problem[0] != 0 ? ": " : "", problem);
+  return error_set(err, STATUS_SYSTEM, what, etcd->given,
+                   strstr(problem, "user") != NULL ? "ETCDCTL_USER=NAME:PASSWORD" : "etcd 3.4 or newer",
+                   "HTTP status %ld%s%s", etcd->answer.code, problem[0] != 0 ? ": " : "", problem);
+}
+
+// etcd's token goes with all further requests.
+static enum status authenticate(struct etcd *etcd, struct error *err)
+{
+  struct buf body = {0};
+  struct json_writer json;
+  char token[1024];
+  struct slice password = slice_of(etcd->user), name;
+  slice_cut(&password, ':', &name);
+  json_start(&json, &body);
+  json_object(&json);
+  json_key(&json, "name");
+  json_string_n(&json, name.data, name.length);
+  json_key(&json, "password");
+  json_string_n(&json, password.data != NULL ? password.data : "", password.length);
+  json_object_end(&json);
+  enum status status = connect_as(etcd, NULL, err); // it refuses even this with an old token
+  if (status == STATUS_OK)
+    status = post(etcd, "auth/authenticate", &body, err);
+  buf_done(&body);
+  XSP_TRY(status);
+  etcd_reply_token(body_of(etcd), token, sizeof token);
+  struct buf header = {0};
+  buf_format(&header, "Authorization: %s", token);
+  status = connect_as(etcd, header.data, err);
+  buf_done(&header);
+  etcd->is_authenticated = status == STATUS_OK;
+  return status;
+}
+
+// Frees `body`.
+static enum status ask(struct etcd *etcd, const char *path, struct buf *body, struct error *err)
+{
+  bool is_again = etcd->user != NULL && etcd->is_authenticated;
+  enum status status = etcd->user != NULL && !is_again ? authenticate(etcd, err) : STATUS_OK;
+  if (status == STATUS_OK)
+    status = post(etcd, path, body, err);
+  if (status != STATUS_OK && is_again && etcd->answer.code == 401 && (status = authenticate(etcd, err)) == STATUS_OK)
+    status = post(etcd, path, body, err); // the token had ended
+  buf_done(body);
+  return status;
 }
 
 static enum status malformed(const struct etcd *etcd, struct error *err)

@@ -87,25 +87,32 @@ bool etcd_reply_entries(struct slice body, struct arena *arena, struct etcd_entr
   return json_each_of_text(body.data, body.length, take_range, &reading);
 }
 
-// ---- errors ----------------------------------------------------------------------------------------------------------
-struct problem {
+// ---- texts -----------------------------------------------------------------------------------------------------------
+struct wanted {
+  const char *key, *or_key;
   char *text;
   size_t size;
 };
 
-static bool take_problem(void *context, struct json_reader *json, const char *key)
+static bool take_wanted(void *context, struct json_reader *json, const char *key)
 {
-  struct problem *problem = context;
-  if (json->event == JSON_STRING && (strcmp(key, "error") == 0 || strcmp(key, "message") == 0)) {
-    size_t length = json->length < problem->size ? json->length : problem->size - 1;
-    memcpy(problem->text, json->text, length);
-    problem->text[length] = 0;
+  struct wanted *wanted = context;
+  if (json->event == JSON_STRING && (strcmp(key, wanted->key) == 0 || strcmp(key, wanted->or_key) == 0)) {
+    size_t length = json->length < wanted->size ? json->length : wanted->size - 1;
+    memcpy(wanted->text, json->text, length);
+    wanted->text[length] = 0;
   }
   return true;
+}
+
+void etcd_reply_token(struct slice body, char *text, size_t size)
+{
+  text[0] = 0;
+  (void)json_each_of_text(body.data, body.length, take_wanted, &(struct wanted){"token", "token", text, size});
 }
 
 void etcd_reply_problem(struct slice body, char *text, size_t size)
 {
   text[0] = 0;
-  (void)json_each_of_text(body.data, body.length, take_problem, &(struct problem){text, size});
+  (void)json_each_of_text(body.data, body.length, take_wanted, &(struct wanted){"error", "message", text, size});
 }

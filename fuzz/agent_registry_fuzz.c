@@ -34,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   const struct slice body = {(const char *)data, size};
   (void)etcd_reply_read(body, &reply);
   etcd_reply_problem(body, problem, sizeof problem);
+  etcd_reply_token(body, problem, sizeof problem);
   if (memchr(problem, 0, sizeof problem) == NULL)
     abort();
   if (etcd_reply_entries(body, &arena, &entries))

@@ -11,6 +11,34 @@ from scripted import xsp, xsp_json
 from server import wait_for
 
 
+class UsersOfTheRegistry(AgentTest):
+    """An etcd that asks for a user and a password."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.registry.require_users()
+
+    def test_registered_again_after_its_tokens_have_ended(self):
+        environment = {**ENVIRONMENT, "ETCDCTL_USER": "root:secret"}
+        self.agent(environment=environment)
+        self.wait_for_records("one")
+        self.registry.stop()
+        self.registry.start()  # it keeps tokens in memory
+        listed = lambda: xsp("agent", "--list", "--registry", self.registry.url, "--json", environment=environment, check=0).stdout
+        self.wait_for_records("one")
+        record = self.registry.keys()["/xsp/agents/one"]
+        (self.folder / "models/late.yml").write_text(manifest("late"))
+        self.addCleanup((self.folder / "models/late.yml").unlink)
+        wait_for(lambda: self.registry.keys()["/xsp/agents/one"] != record, "the new record")
+        self.assertEqual([row["model"] for row in json.loads(listed())[1]["rows"]], ["late", "net"])
+
+    def test_without_or_with_a_wrong_password(self):
+        for more, what in (({}, "ETCDCTL_USER"), ({"ETCDCTL_USER": "root:wrong"}, "authentication failed"), ({"ETCDCTL_USER": "root"}, "authentication failed")):
+            done = xsp("agent", "--list", "--registry", self.registry.url, environment={**ENVIRONMENT, **more}, check=3)
+            self.assertIn(what, done.stderr.decode())
+
+
 class Registration(AgentTest):
     def test_what_is_registered(self):
         with self.agent() as agent:

@@ -50,11 +50,11 @@ def make_machine(folder):
 class Agent:
     """An agent on a free port. Use it in `with`, or call kill."""
 
-    def __init__(self, registry, folder, *options, name="one", ttl=2):
+    def __init__(self, registry, folder, *options, name="one", ttl=2, environment=ENVIRONMENT):
         self.token = None
         self.process = subprocess.Popen(
             [XSP, "agent", "--registry", registry, "--name", name, "--ttl", str(ttl), "--models", folder / "models", "--data", folder / "data", "--json",
-             *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+             *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
         line = self.process.stdout.readline() if ready else b""
         if not line:

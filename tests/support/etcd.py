@@ -26,7 +26,7 @@ class Etcd:
             raise unittest.SkipTest("etcd is not installed: tools/setup installs it")
         self.folder = tempfile.TemporaryDirectory(prefix="xsp-etcd-")
         self.url, self.peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-        self.process = None
+        self.process, self.users = None, None
         self.start()
 
     def start(self):
@@ -58,9 +58,20 @@ class Etcd:
         self.kill()
 
     def ask(self, path, **body):
-        request = urllib.request.Request(f"{self.url}/v3/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json"}
+        if self.users and not path.startswith("auth/"):
+            headers["Authorization"] = self.ask("auth/authenticate", name="root", password="secret")["token"]
+        request = urllib.request.Request(f"{self.url}/v3/{path}", json.dumps(body).encode(), headers)
         with urllib.request.urlopen(request, timeout=30) as reply:
             return json.load(reply)
+
+    def require_users(self):
+        """From now on it answers to root with the password secret only."""
+        self.ask("auth/user/add", name="root", password="secret")
+        self.ask("auth/role/add", name="root")
+        self.ask("auth/user/grant", user="root", role="root")
+        self.ask("auth/enable")
+        self.users = True
 
     @staticmethod
     def text(value):
