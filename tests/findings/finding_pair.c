@@ -17,6 +17,7 @@
 #define BYTES ((size_t)8 << 20)
 
 XSP_SITE(step_site, XSP_LEVEL_MODEL, "step");
+XSP_SITE(prepare_site, XSP_LEVEL_LAYER, "prepare");
 static bool is_mended;
 static CUfunction kernel;
 static CUstream stream;
@@ -52,6 +53,19 @@ static void launch(void)
 static void wait_for_all(void)
 {
   must(cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+// F5: the input of each kernel is made anew in each step, or was made before.
+static void host_bound(void)
+{
+  struct xsp_span span = xsp_span_start(&prepare_site);
+  for (unsigned i = 0; i < KERNELS; i++) {
+    for (unsigned k = 0; k < 4 && !is_mended; k++)
+      work();
+    launch();
+  }
+  xsp_span_finish(&span);
+  wait_for_all();
 }
 
 // F7: the input is in pageable memory, or in pinned memory.
@@ -98,7 +112,7 @@ int main(int argc, char **argv)
   static const struct {
     const char *name;
     void (*step)(void);
-  } pairs[] = {{"copies", copies}, {"waits", waits}, {"gaps", gaps}};
+  } pairs[] = {{"host_bound", host_bound}, {"copies", copies}, {"waits", waits}, {"gaps", gaps}};
   CUmodule module = NULL;
   CUcontext context;
   uint64_t times_ns[STEPS];

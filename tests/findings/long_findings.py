@@ -35,7 +35,10 @@ class LongFindings(unittest.TestCase):
 
     def check(self, name):
         command = finding_pairs.torch_command(torch_environment.torch_python(), name)
-        found = self.found(name, command, "bad")
+        for _ in range(3):  # other programs on the machine may hide a difference
+            found = self.found(name, command, "bad")
+            if found:
+                break
         self.assertTrue(found, "nothing found")
         self.assertEqual(self.found(name, command, "mended"), [])
         self.check_bound(found, command)

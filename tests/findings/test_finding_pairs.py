@@ -25,6 +25,9 @@ class FindingPairs(unittest.TestCase):
         self.assertEqual(mended, [])
         return bad[0]
 
+    def test_host_bound(self):
+        self.assertEqual(self.check("host_bound")["context"], "prepare")
+
     def test_copies(self):
         self.assertEqual(self.check("copies")["context"], "Memcpy HtoD (Pageable -> Device)")
 
