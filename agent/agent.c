@@ -58,8 +58,11 @@ static enum status name_agent(struct agent *agent, struct error *err)
     return error_set(err, STATUS_USE, "wrong use", "--name", "--name gpu-7",
                      "\"%s\" is not a name of letters, digits, \".\", \"_\" and \"-\"", record->name);
   if (!agent_url_is_valid(record->url))
-    return error_set(err, STATUS_USE, "wrong use", "--address", "--address http://HOST:PORT",
+    return error_set(err, STATUS_USE, "wrong use", "--address", "--address http[s]://HOST:PORT",
                      "\"%s\" is not an address", record->url);
+  if (options->certificate != NULL && !text_begins_with(record->url, "https:"))
+    return error_set(err, STATUS_USE, "wrong use", "--address", "--address https://HOST:PORT",
+                     "clients would send their tokens without TLS");
   return STATUS_OK;
 }
 

@@ -2,11 +2,15 @@
 // Starts xsp for an evaluation, and waits for it. Called by queue.c.
 #include "agent/child.h"
 
+#include "base/memory.h"
+#include "base/slice.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,8 +20,24 @@
 #define LOOK_MS 500
 #define LOOK_OFTEN_MS 20 // where the kernel has no descriptors of processes (Linux < 5.3)
 
+extern char **environ;
+
+// Without the registry's password, which is no business of models.
+static char **environment(void)
+{
+  size_t count = 0, kept = 0;
+  while (environ[count] != NULL)
+    count++;
+  char **texts = memory_new(count + 1, sizeof *texts);
+  for (size_t i = 0; i < count; i++)
+    if (!text_begins_with(environ[i], "ETCDCTL_USER="))
+      texts[kept++] = environ[i];
+  return texts;
+}
+
 // After a fork among threads: system calls only.
-_Noreturn static void become(char *const *arguments, int folder, int output, int errors, pid_t parent)
+_Noreturn static void become(char *const *arguments, char *const *variables, int folder, int output, int errors,
+                             pid_t parent)
 {
   sigset_t none;
   sigemptyset(&none);
@@ -33,7 +53,7 @@ _Noreturn static void become(char *const *arguments, int folder, int output, int
   (void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); // sockets of libraries; Linux < 5.11 keeps them
   signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  execv("/proc/self/exe", arguments);
+  execve("/proc/self/exe", arguments, variables);
   _exit(127);
 }
 
@@ -48,10 +68,12 @@ enum status child_start(char *const *arguments, const char *folder, const char *
   *ret_child = (struct child){.descriptor = -1};
   int place = mkdir(folder, 0700) == 0 ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   int files[] = {make_file(place, output), make_file(place, errors)};
+  char **variables = environment();
   pid_t parent = getpid(), process = files[0] >= 0 && files[1] >= 0 ? fork() : -1;
   if (process == 0)
-    become(arguments, place, files[0], files[1], parent);
+    become(arguments, variables, place, files[0], files[1], parent);
   enum status status = STATUS_OK;
+  free(variables);
   if (process > 0) {
     setpgid(process, process); // both do it: whoever comes first
     ret_child->process = process;

@@ -218,7 +218,7 @@ static enum status run_on_one(struct dispatching *dispatching, struct error *err
     is_lost = result == REMOTE_LOST;
     if (result == REMOTE_OK)
       follow(dispatching, run, &is_lost);
-    if (run->state != RUN_FAILED || !(is_lost || result == REMOTE_BUSY))
+    if (run->state != RUN_FAILED || !(is_lost || result == REMOTE_BUSY || result == REMOTE_FORBIDDEN))
       break;
   }
   if (last == NULL || last->state != RUN_FAILED)

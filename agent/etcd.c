@@ -46,6 +46,8 @@ enum status etcd_open(const char *url, struct etcd **ret_etcd, struct error *err
     return error_set(err, STATUS_USE, "wrong use", "--registry", "--registry http://HOST:2379",
                      "\"%s\" is not the address of an etcd", url);
   etcd->user = getenv("ETCDCTL_USER");
+  if (etcd->user != NULL && etcd->user[0] == 0)
+    etcd->user = NULL;
   return connect_as(etcd, NULL, err);
 }
 
@@ -100,17 +102,26 @@ static enum status post(struct etcd *etcd, const char *path, const struct buf *b
                      etcd->answer.problem);
   etcd_reply_problem(body_of(etcd), problem, sizeof problem);
   return error_set(err, STATUS_SYSTEM, what, etcd->given,
-                   strstr(problem, "user") != NULL ? "ETCDCTL_USER=NAME:PASSWORD" : "etcd 3.4 or newer",
+                   etcd->answer.code == 401 || etcd->answer.code == 403 || strstr(problem, "user name") != NULL
+                       ? "ETCDCTL_USER=NAME:PASSWORD"
+                       : "etcd 3.4 or newer",
                    "HTTP status %ld%s%s", etcd->answer.code, problem[0] != 0 ? ": " : "", problem);
+}
+
+static enum status malformed(const struct etcd *etcd, struct error *err)
+{
+  return error_set(err, STATUS_SYSTEM, what, etcd->given, "the address of an etcd 3.4 or newer",
+                   "the reply is not etcd's");
 }
 
 // etcd's token goes with all further requests.
 static enum status authenticate(struct etcd *etcd, struct error *err)
 {
-  struct buf body = {0};
+  struct buf body = {0}, header = {0};
   struct json_writer json;
-  char token[1024];
+  char text[1024];
   struct slice password = slice_of(etcd->user), name;
+  etcd->is_authenticated = false;
   slice_cut(&password, ':', &name);
   json_start(&json, &body);
   json_object(&json);
@@ -123,10 +134,15 @@ static enum status authenticate(struct etcd *etcd, struct error *err)
   if (status == STATUS_OK)
     status = post(etcd, "auth/authenticate", &body, err);
   buf_done(&body);
+  etcd_reply_problem(body_of(etcd), text, sizeof text);
+  if (status != STATUS_OK && etcd->answer.code != 0 && strstr(text, "not enabled") != NULL) {
+    etcd->user = NULL; // as etcd's own clients go on
+    return STATUS_OK;
+  }
   XSP_TRY(status);
-  etcd_reply_token(body_of(etcd), token, sizeof token);
-  struct buf header = {0};
-  buf_format(&header, "Authorization: %s", token);
+  if (!etcd_reply_token(body_of(etcd), text, sizeof text))
+    return malformed(etcd, err);
+  buf_format(&header, "Authorization: %s", text);
   status = connect_as(etcd, header.data, err);
   buf_done(&header);
   etcd->is_authenticated = status == STATUS_OK;
@@ -136,20 +152,14 @@ static enum status authenticate(struct etcd *etcd, struct error *err)
 // Frees `body`.
 static enum status ask(struct etcd *etcd, const char *path, struct buf *body, struct error *err)
 {
-  bool is_again = etcd->user != NULL && etcd->is_authenticated;
+  bool is_again = etcd->is_authenticated;
   enum status status = etcd->user != NULL && !is_again ? authenticate(etcd, err) : STATUS_OK;
   if (status == STATUS_OK)
     status = post(etcd, path, body, err);
-  if (status != STATUS_OK && is_again && etcd->answer.code == 401 && (status = authenticate(etcd, err)) == STATUS_OK)
-    status = post(etcd, path, body, err); // the token had ended
+  if (status != STATUS_OK && is_again && etcd->answer.code != 0 && authenticate(etcd, err) == STATUS_OK)
+    status = post(etcd, path, body, err); // the token had ended, or users have changed
   buf_done(body);
   return status;
-}
-
-static enum status malformed(const struct etcd *etcd, struct error *err)
-{
-  return error_set(err, STATUS_SYSTEM, what, etcd->given, "the address of an etcd 3.4 or newer",
-                   "the reply is not etcd's");
 }
 
 static enum status read_reply(const struct etcd *etcd, struct etcd_reply *ret_reply, struct error *err)

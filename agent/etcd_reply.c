@@ -105,10 +105,15 @@ static bool take_wanted(void *context, struct json_reader *json, const char *key
   return true;
 }
 
-void etcd_reply_token(struct slice body, char *text, size_t size)
+bool etcd_reply_token(struct slice body, char *text, size_t size)
 {
+  size_t length = 0;
   text[0] = 0;
-  (void)json_each_of_text(body.data, body.length, take_wanted, &(struct wanted){"token", "token", text, size});
+  if (!json_each_of_text(body.data, body.length, take_wanted, &(struct wanted){"token", "token", text, size}))
+    return false;
+  while (text[length] > ' ' && text[length] <= '~')
+    length++;
+  return length > 0 && text[length] == 0 && length + 1 < size; // a cut one fills it
 }
 
 void etcd_reply_problem(struct slice body, char *text, size_t size)

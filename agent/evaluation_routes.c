@@ -53,18 +53,18 @@ static bool put_arguments(struct exchange *exchange, const struct submission *su
   struct agent *agent = agent_of(exchange);
   const char *data = find_data(agent, submission->data, arena);
   for (size_t i = 0; i < submission->model_count; i++) {
-    bool may_use;
+    bool is_forbidden;
     const char *path =
-        models_find(agent->models, submission->models[i], submission->framework, exchange->user, arena, &may_use);
+        models_find(agent->models, submission->models[i], submission->framework, exchange->user, arena, &is_forbidden);
     *vector_add(&arguments->list) = path;
-    if (path == NULL)
+    if (is_forbidden)
+      exchange_refuse(exchange, 403, "%s may not use %s: its manifest has permissions", exchange->user,
+                      submission->models[i]);
+    else if (path == NULL)
       exchange_refuse(exchange, 404, "there is no model %s%s%s; /models lists all", submission->models[i],
                       submission->framework != NULL ? " for " : "",
                       submission->framework != NULL ? submission->framework : "");
-    else if (!may_use)
-      exchange_refuse(exchange, 403, "%s may not use %s: its manifest has permissions", exchange->user,
-                      submission->models[i]);
-    if (!may_use)
+    if (path == NULL)
       return false;
   }
   if (data == NULL) {

@@ -147,6 +147,7 @@ static void read_all(struct models *models, const struct names *names)
         .task = manifest.task,
         .framework = manifest.framework,
         .framework_version = manifest.framework_version,
+        .path = manifest.path,
         .viewers = manifest.viewers,
         .users = manifest.users,
     };
@@ -194,28 +195,29 @@ void models_list(struct models *models, const char *user, struct arena *arena, s
   *ret_models = arena_alloc_array(arena, models->count + 1, sizeof **ret_models);
   for (const struct agent_model *one = models->list; one < models->list + models->count; one++)
     if (may_view(one, user))
-      (*ret_models)[(*ret_count)++] = (struct agent_model){
-          copy(arena, one->file),    copy(arena, one->name),      copy(arena, one->version),
-          copy(arena, one->task),    copy(arena, one->framework), copy(arena, one->framework_version),
-          copy(arena, one->viewers), copy(arena, one->users)};
+      (*ret_models)[(*ret_count)++] =
+          (struct agent_model){copy(arena, one->file), copy(arena, one->name),      copy(arena, one->version),
+                               copy(arena, one->task), copy(arena, one->framework), copy(arena, one->framework_version),
+                               copy(arena, one->path), copy(arena, one->viewers),   copy(arena, one->users)};
   pthread_mutex_unlock(&models->lock);
   vector_done(&names.list);
 }
 
 const char *models_find(struct models *models, const char *requirement, const char *framework, const char *user,
-                        struct arena *arena, bool *ret_may_use)
+                        struct arena *arena, bool *ret_is_forbidden)
 {
-  struct agent_record found = {0};
+  struct agent_record visible = {0}, usable = {0};
   struct constraints constraints = {0};
-  models_list(models, user, arena, &found.models, &found.model_count);
+  models_list(models, user, arena, &visible.models, &visible.model_count);
+  usable.models = arena_alloc_array(arena, visible.model_count + 1, sizeof *usable.models);
+  for (size_t i = 0; i < visible.model_count; i++)
+    if (may_use(&visible.models[i], user))
+      usable.models[usable.model_count++] = visible.models[i];
   if (framework != NULL)
     constraints = (struct constraints){.count = 1, .items = {{.kind = CONSTRAINT_FRAMEWORK, .value = framework}}};
-  const struct agent_model *model = constraints_model(&constraints, &found, requirement);
-  *ret_may_use = model != NULL && may_use(model, user);
-  if (model == NULL)
-    return NULL;
-  const char *path = arena_format(arena, "%s/%s.yml", models->folder, model->file);
-  return access(path, F_OK) == 0 ? path : arena_format(arena, "%s/%s.yaml", models->folder, model->file);
+  const struct agent_model *model = constraints_model(&constraints, &usable, requirement);
+  *ret_is_forbidden = model == NULL && constraints_model(&constraints, &visible, requirement) != NULL;
+  return model != NULL ? model->path : NULL;
 }
 
 // ---- changes ---------------------------------------------------------------------------------------------------------
@@ -256,6 +258,8 @@ enum status models_publish(struct models *models, const char *file, struct slice
     const char *temporary = arena_format(&arena, "%s/.%s.publishing", models->folder, file);
     unlink(temporary); // of an agent that was killed
     status = write_file(temporary, path, text, err);
+    if (status == STATUS_OK)
+      unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)); // the same name
     pthread_mutex_unlock(&models->lock);
   }
   arena_done(&arena);
@@ -265,8 +269,11 @@ enum status models_publish(struct models *models, const char *file, struct slice
 bool models_delete(struct models *models, const char *file)
 {
   struct arena arena = {0};
-  bool is_deleted = models->folder != NULL && (unlink(arena_format(&arena, "%s/%s.yml", models->folder, file)) == 0 ||
-                                               unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)) == 0);
+  bool is_deleted = false;
+  if (models->folder != NULL) {
+    is_deleted = unlink(arena_format(&arena, "%s/%s.yml", models->folder, file)) == 0;
+    is_deleted |= unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)) == 0;
+  }
   arena_done(&arena);
   return is_deleted;
 }

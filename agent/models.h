@@ -18,9 +18,10 @@ void models_close(struct models *models); // NULL: nothing
 // that is wrong is left out, and reported once.
 void models_list(struct models *models, const char *user, struct arena *arena, struct agent_model **ret_models,
                  size_t *ret_count);
-// The manifest of the newest of these that fits "net" or "net==1.0", and is for `framework` unless that is NULL. NULL: there is none.
+// The manifest of the newest model that `user` may use, that fits "net" or "net==1.0", and is for `framework` unless that is NULL.
+// NULL: there is none, or only such that the user may not use.
 const char *models_find(struct models *models, const char *requirement, const char *framework, const char *user,
-                        struct arena *arena, bool *ret_may_use);
+                        struct arena *arena, bool *ret_is_forbidden);
 // Writes FOLDER/FILE.yml, over an earlier one. STATUS_INPUT: it is not a manifest, or for a framework that is not here.
 enum status models_publish(struct models *models, const char *file, struct slice text, struct error *err) MUST_CHECK;
 bool models_delete(struct models *models, const char *file); // false: there is none

@@ -84,15 +84,20 @@ static void drop(struct queue *queue, struct job *job)
   free(job);
 }
 
+static bool is_of(const struct job *job, const char *user)
+{
+  return strcmp(job->user, user) == 0;
+}
+
 // Locked.
-static void drop_oldest(struct queue *queue)
+static void drop_oldest(struct queue *queue, const char *user)
 {
   size_t finished = 0;
   for (struct job *job = queue->first; job != NULL; job = job->next)
-    finished += is_over(job);
+    finished += is_over(job) && is_of(job, user);
   for (struct job *job = queue->first, *next; job != NULL && finished > QUEUE_FINISHED_MOST; job = next) {
     next = job->next;
-    if (is_over(job)) {
+    if (is_over(job) && is_of(job, user)) {
       drop(queue, job);
       finished--;
     }
@@ -168,7 +173,7 @@ static void conclude(const struct queue *queue, struct job *job, int how)
 
 static void run(struct queue *queue, struct job *job)
 {
-  char folder[4200];
+  char folder[4200], user[QUEUE_USER_BYTES];
   struct child child = {.process = 0};
   struct error err = {0};
   path_of(queue, job->id, "", folder, sizeof folder);
@@ -190,7 +195,8 @@ static void run(struct queue *queue, struct job *job)
     error_line(&err, job->line, sizeof job->line);
   }
   DEBUG(agent, "evaluation %s: %s", job->id, job_state_names[job->state]);
-  drop_oldest(queue);
+  memcpy(user, job->user, sizeof user);
+  drop_oldest(queue, user); // maybe this one
   pthread_mutex_unlock(&queue->lock);
 }
 
@@ -292,7 +298,7 @@ bool queue_add(struct queue *queue, const char *user, const char *const *argumen
   snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
   pthread_mutex_lock(&queue->lock);
   for (; *last != NULL; last = &(*last)->next)
-    waiting += (*last)->state == JOB_QUEUED;
+    waiting += (*last)->state == JOB_QUEUED && is_of(*last, job->user);
   bool is_added = waiting < QUEUE_WAITING_MOST && !queue->is_ending && find(queue, job->id) == NULL;
   if (is_added) {
     *last = job;

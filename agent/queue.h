@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #define QUEUE_ID_DIGITS 32u
-#define QUEUE_WAITING_MOST 64u
-#define QUEUE_USER_BYTES 65u
-#define QUEUE_FINISHED_MOST 100u // results that are kept; the oldest are removed
+#define QUEUE_WAITING_MOST 64u   // of a user
+#define QUEUE_FINISHED_MOST 100u // of a user, results that are kept; the oldest are removed
+#define QUEUE_USER_BYTES 65u     // of guard_is_name, and a zero
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELLED };
 extern const char *const job_state_names[]; // "queued" …

@@ -22,8 +22,9 @@ struct agent_model {
   const char *file; // of its manifest, without folder and ending: the name by which it is published and deleted
   const char *name, *version, *task;
   const char *framework, *framework_version; // the latter a constraint; NULL: any
-  // Who may know of it and who may evaluate it: names with commas between them; NULL: everybody. The agent's alone: not in JSON.
-  const char *viewers, *users;
+  // The agent's alone, not in JSON: its manifest, and who may know of it and who may evaluate it: names with commas between them;
+  // NULL: everybody.
+  const char *path, *viewers, *users;
 };
 struct agent_record {
   const char *name; // agent_name_is_valid

@@ -11,9 +11,10 @@
 
 enum remote_result {
   REMOTE_OK,
-  REMOTE_LOST,    // no answer, or the agent does not know the evaluation any more
-  REMOTE_BUSY,    // it takes no more for now
-  REMOTE_REFUSED, // it answered with an error
+  REMOTE_LOST,      // no answer, or the agent does not know the evaluation any more
+  REMOTE_BUSY,      // it takes no more for now
+  REMOTE_FORBIDDEN, // not to this user
+  REMOTE_REFUSED,   // it answered with an error
 };
 
 struct remote;

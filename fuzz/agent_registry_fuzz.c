@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   const struct slice body = {(const char *)data, size};
   (void)etcd_reply_read(body, &reply);
   etcd_reply_problem(body, problem, sizeof problem);
-  etcd_reply_token(body, problem, sizeof problem);
+  if (etcd_reply_token(body, problem, sizeof problem) && strpbrk(problem, " \r\n") != NULL)
+    abort();
   if (memchr(problem, 0, sizeof problem) == NULL)
     abort();
   if (etcd_reply_entries(body, &arena, &entries))

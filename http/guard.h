@@ -17,8 +17,8 @@ struct guard_user {
   const char *token;
 };
 bool guard_is_name(struct slice name); // letters, digits, ".", "_" and "-", at most 64
-// Lines "NAME TOKEN"; empty lines are passed over. A token is of ASCII without white space, and everybody's is another one than
-// `owners`. The list is in `arena`. Else what is wrong in line *ret_line.
+// Lines "NAME TOKEN"; empty lines are passed over. A token is of ASCII without white space. All tokens differ, also from `owners`.
+// NULL, and the list is in `arena`; or what is wrong in line *ret_line.
 const char *guard_read_users(struct slice text, const char *owners, struct arena *arena, struct guard_user **ret_users,
                              unsigned *ret_line);
 // Whether the header `Host` (NULL: absent) names this machine itself: localhost, 127.0.0.0/8 or ::1, with or without a port. A

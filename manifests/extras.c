@@ -6,8 +6,6 @@
 #include <string.h>
 
 // ---- container -------------------------------------------------------------------------------------------------------
-#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
-#define NAME_BYTES_MAXIMUM 64u
 #define IMAGE_PATTERN "^[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,511}$"
 
 static enum status read_image(const struct fields *fields, const struct field *field, const struct document_node *node,
@@ -65,6 +63,8 @@ const char *manifest_image(const struct manifest *manifest, const char *machine,
 }
 
 // ---- permissions -----------------------------------------------------------------------------------------------------
+#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-" // as guard_is_name
+#define NAME_BYTES_MAXIMUM 64u
 static enum status read_names(const struct fields *fields, const struct field *field, const struct document_node *node,
                               void *target)
 {

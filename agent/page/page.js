@@ -27,9 +27,9 @@ const show = (number) => typeof number !== "number" ? number ?? "–" : Number.i
 
 // ---- what can be chosen
 const choices = async () => {
-  const [system, data] = [await ask("system"), await ask("data")];
+  const [system, {models}, data] = [await ask("system"), await ask("models"), await ask("data")];
   byId("agent").textContent = `${system.name}: ${system.cpu_model ?? system.architecture ?? ""}`;
-  byId("models").replaceChildren(...system.models.map((model, number) => {
+  byId("models").replaceChildren(...models.map((model, number) => {
     const label = element("label"), box = element("input", "", {type: "checkbox", name: "model", value: `${model.name}==${model.version}`});
     box.checked = number === 0;
     box.dataset.framework = model.framework;

@@ -7,6 +7,7 @@ import unittest
 
 from agent_case import AgentTest
 from agents import ENVIRONMENT, manifest
+from etcd import Etcd
 from scripted import xsp, xsp_json
 from server import wait_for
 
@@ -32,6 +33,29 @@ class UsersOfTheRegistry(AgentTest):
         self.addCleanup((self.folder / "models/late.yml").unlink)
         wait_for(lambda: self.registry.keys()["/xsp/agents/one"] != record, "the new record")
         self.assertEqual([row["model"] for row in json.loads(listed())[1]["rows"]], ["late", "net"])
+
+    def test_a_password_that_was_wrong_for_a_while(self):
+        self.agent(environment={**ENVIRONMENT, "ETCDCTL_USER": "root:secret"})
+        self.wait_for_records("one")
+        self.registry.change_password("other")
+        (self.folder / "models/late.yml").write_text(manifest("late"))
+        self.addCleanup((self.folder / "models/late.yml").unlink)
+        wait_for(lambda: self.registry.keys() == {}, "the end of the lease")
+        self.registry.change_password("secret")
+        self.wait_for_records("one")
+
+    def test_a_user_that_is_not_asked_for(self):
+        for user in ("root:secret", ""):
+            with Etcd() as registry:
+                xsp("agent", "--list", "--registry", registry.url, environment={**ENVIRONMENT, "ETCDCTL_USER": user}, check=0)
+
+    def test_models_do_not_learn_the_password(self):
+        code = "import os\ndef preprocess(env, data):\n  assert 'ETCDCTL_USER' not in os.environ, os.environ\n  return data\n"
+        (self.folder / "models/curious.yml").write_text(manifest("curious", preprocess=code))
+        self.addCleanup((self.folder / "models/curious.yml").unlink)
+        agent = self.agent(environment={**ENVIRONMENT, "ETCDCTL_USER": "root:secret"})
+        job = self.wait_for_state(agent, agent.submit(models=["curious"]), "done", "failed")
+        self.assertEqual((job["state"], job["error"]), ("done", None))
 
     def test_without_or_with_a_wrong_password(self):
         for more, what in (({}, "ETCDCTL_USER"), ({"ETCDCTL_USER": "root:wrong"}, "authentication failed"), ({"ETCDCTL_USER": "root"}, "authentication failed")):

@@ -18,6 +18,7 @@ class PageTest(AgentTest):
         (self.folder / "models" / "dark.yml").write_text(manifest("dark", "2.0").replace("mean: 127.5", "mean: 0"))
         self.agent_process = self.agent()
         self.wait_for_models("dark", "net")
+        (self.folder / "models" / "hidden.yml").write_text(manifest("hidden", permissions={"view": ["ann"]}))  # not registered
         context = browser.chromium().new_context(viewport={"width": 1440, "height": 900})
         self.addCleanup(context.close)
         self.page, self.problems = context.new_page(), []
@@ -44,6 +45,8 @@ class PageTest(AgentTest):
         return [dict(zip(heads, row, strict=True)) for row in rows]
 
     def test_start_watch_and_compare(self):
+        offered = [box.get_attribute("value") for box in self.page.query_selector_all("#models input")]
+        self.assertEqual(offered, ["dark==2.0", "hidden==1.0", "net==1.0"])
         self.choose("net", batch=3)
         self.page.wait_for_selector("#jobs li[data-state=done]")
         self.choose("net", "dark", batch=3)

@@ -92,6 +92,9 @@ class Tls(AgentTest):
         command = ("evaluate", "net", "--data", "set", "--registry", self.registry.url, "-q", "-f", "-o", self.folder / "tls.xsp")
         self.assertIn("certificate", xsp(*command, check=3, environment=ENVIRONMENT).stderr.decode())
         xsp(*command, check=0, environment={**ENVIRONMENT, "SSL_CERT_FILE": str(certificate)})
+        for address, why in (("http://127.0.0.1:1", "without TLS"), ("127.0.0.1", "is not an address")):
+            done = xsp("agent", "--registry", self.registry.url, "--tls-cert", certificate, "--tls-key", key, "--address", address, check=2)
+            self.assertIn(why, done.stderr.decode())
         self.assertIn("both --tls-cert", xsp("agent", "--registry", self.registry.url, "--tls-cert", certificate, check=2).stderr.decode())
 
 
@@ -195,35 +198,65 @@ class Users(AgentTest):
 
     def setUp(self):
         (self.folder / "token").write_text("secret\n")
-        (self.folder / "users").write_text("ann token-of-ann\nbob token-of-bob\n")
+        (self.folder / "users").write_text("ann token-of-ann\nbob token-of-bob\ncarol token-of-carol\n")
         for name, permissions in (("shown", {"use": ["ann"]}), ("hidden", {"view": ["ann", "bob"]}), ("both", {"view": ["bob"], "use": ["ann"]})):
             (self.folder / "models" / f"{name}.yml").write_text(manifest(name, permissions=permissions))
             self.addCleanup((self.folder / "models" / f"{name}.yml").unlink)
         self.served = self.agent("--token-file", self.folder / "token", "--users", self.folder / "users")
 
     def ask(self, who, method, path, body=None):
-        self.served.token = {"owner": "secret", "ann": "token-of-ann", "bob": "token-of-bob"}.get(who, who)
+        self.served.token = {"owner": "secret", "ann": "token-of-ann", "bob": "token-of-bob", "carol": "token-of-carol"}.get(who, who)
         return self.served.ask(method, path, body)
 
     def test_models(self):
         self.wait_for_models("net", "shown")  # in the registry
-        seen = {who: [model["name"] for model in self.ask(who, "GET", "/models")[2]["models"]] for who in ("owner", "ann", "bob")}
-        self.assertEqual(seen, {who: ["both", "hidden", "net", "shown"] for who in seen})
+        seen = {who: [model["name"] for model in self.ask(who, "GET", "/models")[2]["models"]] for who in ("owner", "ann", "bob", "carol")}
+        every = ["both", "hidden", "net", "shown"]
+        self.assertEqual(seen, {"owner": every, "ann": every, "bob": every, "carol": ["net", "shown"]})
         may = {who: [name for name in ("both", "hidden", "net", "shown") if self.ask(who, "POST", "/evaluations", {"models": [name], "data": "set"})[0] == 202]
-               for who in ("owner", "ann", "bob")}
-        self.assertEqual(may, {"owner": ["both", "hidden", "net", "shown"], "ann": ["both", "hidden", "net", "shown"], "bob": ["hidden", "net"]})
+               for who in ("owner", "ann", "bob", "carol")}
+        self.assertEqual(may, {"owner": every, "ann": every, "bob": ["hidden", "net"], "carol": ["net"]})
         status, _, reply = self.ask("bob", "POST", "/evaluations", {"models": ["net", "shown"], "data": "set"})
         self.assertEqual((status, reply["error"]["message"]), (403, "bob may not use shown: its manifest has permissions"))
         (self.folder / "models" / "shown.yml").write_text(manifest("shown", permissions={"view": ["ann"]}))
         status, _, reply = self.ask("bob", "POST", "/evaluations", {"models": ["shown"], "data": "set"})
         self.assertEqual((status, reply["error"]["message"]), (404, "there is no model shown; /models lists all"))
+        self.assertEqual([model["name"] for model in self.ask("bob", "GET", "/models")[2]["models"]], ["both", "hidden", "net"])
         self.assertEqual([model["name"] for model in self.ask("bob", "GET", "/system")[2]["models"]], ["net"])
+
+    def test_one_name_has_one_manifest(self):
+        for end, more in (("yaml", {}), ("yml", {"permissions": {"use": ["ann"]}})):
+            (self.folder / f"models/twice.{end}").write_text(manifest("twice", **more))
+            self.addCleanup((self.folder / f"models/twice.{end}").unlink, missing_ok=True)
+        for who, status in (("bob", 202), ("ann", 202)):  # the open one is the one that was looked at
+            job = self.ask(who, "POST", "/evaluations", {"models": ["twice"], "data": "set"})
+            self.assertEqual(job[0], status)
+        self.assertEqual(self.ask("owner", "PUT", "/models/twice", manifest("twice", permissions={"use": ["ann"]}))[0], 204)
+        self.assertFalse((self.folder / "models/twice.yaml").exists())
+        self.assertEqual(self.ask("bob", "POST", "/evaluations", {"models": ["twice"], "data": "set"})[0], 403)
+        (self.folder / "models/twice.yaml").write_text(manifest("twice"))
+        self.assertEqual(self.ask("owner", "DELETE", "/models/twice")[0], 204)
+        self.assertEqual([path.name for path in (self.folder / "models").glob("twice*")], [])
+
+    def test_a_newer_version_that_is_not_permitted(self):
+        (self.folder / "models/net-2.yml").write_text(manifest("net", "2.0", permissions={"use": ["ann"]}))
+        self.addCleanup((self.folder / "models/net-2.yml").unlink)
+        for who, model, status in (("ann", "net==2.0", 202), ("bob", "net", 202), ("bob", "net==2.0", 403)):
+            self.assertEqual(self.ask(who, "POST", "/evaluations", {"models": [model], "data": "set"})[0], status)
+
+    def test_users_do_not_take_each_others_places(self):
+        self.ask("bob", "POST", "/evaluations", {"models": ["net"], "data": "many.csv"})
+        while (status := self.ask("bob", "POST", "/evaluations", {"models": ["net"], "data": "set"})[0]) == 202:
+            pass
+        self.assertEqual((status, self.ask("ann", "POST", "/evaluations", {"models": ["net"], "data": "set"})[0]), (503, 202))
 
     def test_users_see_their_own_evaluations(self):
         number = self.ask("ann", "POST", "/evaluations", {"models": ["net"], "data": "set"})[2]["id"]
         for who, there in (("ann", True), ("owner", True), ("bob", False)):
             self.assertEqual(self.ask(who, "GET", f"/evaluations/{number}")[0], 200 if there else 404)
             self.assertEqual([job["id"] for job in self.ask(who, "GET", "/evaluations")[2]["evaluations"]], [number] if there else [])
+        owners = self.ask("owner", "POST", "/evaluations", {"models": ["net"], "data": "set"})[2]["id"]
+        self.assertEqual(self.ask("ann", "GET", f"/evaluations/{owners}")[0], 404)
         self.assertEqual(self.ask("bob", "GET", f"/evaluations/{number}/file")[0], 404)
         self.assertEqual(self.ask("bob", "DELETE", f"/evaluations/{number}")[0], 404)
         self.served.token = "token-of-ann"
@@ -243,6 +276,11 @@ class Users(AgentTest):
         done = xsp("evaluate", "shown", "--data", "set", "--registry", self.registry.url, "--token-file", self.folder / "bob", "-o", self.folder / "bob.xsp", check=3,
                    environment=ENVIRONMENT)
         self.assertIn("bob may not use shown", done.stderr.decode())
+        (self.folder / "others").write_text("ann token-of-bob")
+        with self.agent("--token-file", self.folder / "token", "--users", self.folder / "others", name="two"):
+            self.wait_for_records("one", "two")  # of which one permits it
+            xsp("evaluate", "shown", "--data", "set", "--registry", self.registry.url, "--token-file", self.folder / "bob", "-o", self.folder / "bob.xsp", check=0,
+                environment=ENVIRONMENT)
 
     def test_files_of_users_that_are_none(self):
         for text, why in (("ann", "line 1: there is no token"), ("ann secret", "line 1: this token is the owner's")):

@@ -35,7 +35,7 @@ class LongFindings(unittest.TestCase):
 
     def check(self, name):
         command = finding_pairs.torch_command(torch_environment.torch_python(), name)
-        for _ in range(3):  # other programs on the machine may hide a difference
+        for _ in range(3 if name == "overhead" else 1):  # other programs on the machine may hide a difference
             found = self.found(name, command, "bad")
             if found:
                 break

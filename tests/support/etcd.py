@@ -60,7 +60,7 @@ class Etcd:
     def ask(self, path, **body):
         headers = {"Content-Type": "application/json"}
         if self.users and not path.startswith("auth/"):
-            headers["Authorization"] = self.ask("auth/authenticate", name="root", password="secret")["token"]
+            headers["Authorization"] = self.token()
         request = urllib.request.Request(f"{self.url}/v3/{path}", json.dumps(body).encode(), headers)
         with urllib.request.urlopen(request, timeout=30) as reply:
             return json.load(reply)
@@ -71,7 +71,15 @@ class Etcd:
         self.ask("auth/role/add", name="root")
         self.ask("auth/user/grant", user="root", role="root")
         self.ask("auth/enable")
-        self.users = True
+        self.users = "secret"
+
+    def token(self):
+        return self.ask("auth/authenticate", name="root", password=self.users)["token"]
+
+    def change_password(self, password):
+        body = json.dumps({"name": "root", "password": password}).encode()
+        urllib.request.urlopen(urllib.request.Request(f"{self.url}/v3/auth/user/changepw", body, {"Authorization": self.token()}), timeout=30).close()
+        self.users = password
 
     @staticmethod
     def text(value):

@@ -422,16 +422,12 @@ async function mergedOf(facts: RunFacts): Promise<{ merged: Uint32Array | null; 
 }
 
 async function unpackDrawable(facts: RunFacts): Promise<Spans> {
+  const urgent = Promise.all([times(facts), names(facts), planesOf(facts, "attributes", 1), mergedOf(facts)]);
   if (!windowParts.has(facts))
     for (const name of ["parent", "link", "context", "id"])
       // for unpackRest
       if (facts.columns[name] !== undefined) askEarly(`${facts.run}-${name}`, versionOf(facts));
-  const [time, name, attributes, { merged, idle }] = await Promise.all([
-    times(facts),
-    names(facts),
-    planesOf(facts, "attributes", 1),
-    mergedOf(facts),
-  ]);
+  const [time, name, attributes, { merged, idle }] = await urgent;
   return {
     facts,
     count: facts.spans,
