@@ -58,6 +58,10 @@ def put(case, value, unit, floor=None, target=None, **more):
                       "target": target, **more}), flush=True)
 
 
+def put_limit(case, value_ms, limit_ms):
+    put(f"{case}, against the limit", value_ms, "ms", limit_ms, 1)
+
+
 # ---- a large file ------------------------------------------------------------------------------------------------------
 def measure_large(folder, browser):
     import large_trace
@@ -83,7 +87,8 @@ def measure_large(folder, browser):
             floors.append(page.evaluate(FETCH, [url, *urls]))
             if len(views) < OPENED:
                 page.close()
-        put("first view, the timeline is drawn", statistics.median(views), "ms", statistics.median(floors), VIEW_LIMIT_MS, spans=spans)
+        put("first view, the timeline is drawn", statistics.median(views), "ms", statistics.median(floors), spans=spans)
+        put_limit("first view, the timeline is drawn", statistics.median(views), VIEW_LIMIT_MS)
         put("first view, with the tables below", statistics.median(settled), "ms", statistics.median(floors), spans=spans)
         measure_zooms(page, observations)
         page.close()
@@ -100,8 +105,9 @@ def measure_zooms(page, observations):
         zooms.append(took)
         url = page.evaluate("() => performance.getEntriesByType('resource').filter((one) => one.name.includes('/spans')).at(-1).name")
         floors.append(page.evaluate(FETCH, [url]))
-    put("zoom", statistics.median(zooms), "ms", statistics.median(floors), ZOOM_LIMIT_MS)
-    put("zoom, the slowest of 20", sorted(zooms)[int(0.95 * len(zooms))], "ms", statistics.median(floors), ZOOM_LIMIT_MS)
+    put("zoom", statistics.median(zooms), "ms", statistics.median(floors))
+    put_limit("zoom", statistics.median(zooms), ZOOM_LIMIT_MS)
+    put_limit("zoom, the slowest of 20", sorted(zooms)[int(0.95 * len(zooms))], ZOOM_LIMIT_MS)
 
 
 # ---- live --------------------------------------------------------------------------------------------------------------
@@ -165,8 +171,8 @@ def measure_live(folder, browser):
         text = page.locator(".live-bar").inner_text().replace("\n", " ")
         page.close()
         rate = float(job.communicate()[0])
-    put("live, behind the job", statistics.median(lags), "ms", None, LAG_LIMIT_MS, spans_per_s=round(rate), versions=len(lags), about=text)
-    put("live, behind the job, the slowest of 20", sorted(lags)[int(0.95 * len(lags))], "ms", None, LAG_LIMIT_MS)
+    put("live, behind the job", statistics.median(lags), "ms", spans_per_s=round(rate), versions=len(lags), about=text)
+    put_limit("live, behind the job, the slowest of 20", sorted(lags)[int(0.95 * len(lags))], LAG_LIMIT_MS)
 
 
 def main():
