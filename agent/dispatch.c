@@ -204,7 +204,7 @@ static void follow(struct dispatching *dispatching, struct run *run, bool *ret_i
 
 static enum status run_on_one(struct dispatching *dispatching, struct error *err)
 {
-  struct run *run = choose(dispatching), *last = NULL;
+  struct run *run = choose(dispatching), *last = NULL, *busy = NULL;
   bool is_lost = false;
   if (run == NULL)
     return nobody(dispatching, err);
@@ -216,6 +216,8 @@ static enum status run_on_one(struct dispatching *dispatching, struct error *err
     run->output_path = dispatching->options->output_path;
     enum remote_result result = begin(dispatching, run);
     is_lost = result == REMOTE_LOST;
+    if (result == REMOTE_BUSY)
+      busy = run;
     if (result == REMOTE_OK)
       follow(dispatching, run, &is_lost);
     if (run->state != RUN_FAILED || !(is_lost || result == REMOTE_BUSY || result == REMOTE_FORBIDDEN))
@@ -223,7 +225,7 @@ static enum status run_on_one(struct dispatching *dispatching, struct error *err
   }
   if (last == NULL || last->state != RUN_FAILED)
     return STATUS_OK;
-  *err = last->error;
+  *err = (busy != NULL ? busy : last)->error; // it may have room later
   return err->status;
 }
 

@@ -43,7 +43,7 @@ enum status etcd_open(const char *url, struct etcd **ret_etcd, struct error *err
   size_t length = strlen(url);
   etcd->given = memory_text_of(url, length - (length > 0 && url[length - 1] == '/'));
   if (!agent_url_is_valid(etcd->given))
-    return error_set(err, STATUS_USE, "wrong use", "--registry", "--registry http://HOST:2379",
+    return error_set(err, STATUS_USE, "wrong use", "--registry", "--registry http[s]://HOST:2379",
                      "\"%s\" is not the address of an etcd", url);
   etcd->user = getenv("ETCDCTL_USER");
   if (etcd->user != NULL && etcd->user[0] == 0)
@@ -102,7 +102,7 @@ static enum status post(struct etcd *etcd, const char *path, const struct buf *b
                      etcd->answer.problem);
   etcd_reply_problem(body_of(etcd), problem, sizeof problem);
   return error_set(err, STATUS_SYSTEM, what, etcd->given,
-                   etcd->answer.code == 401 || etcd->answer.code == 403 || strstr(problem, "user name") != NULL
+                   strstr(problem, "user") != NULL || strstr(problem, "auth") != NULL || etcd->answer.code == 403
                        ? "ETCDCTL_USER=NAME:PASSWORD"
                        : "etcd 3.4 or newer",
                    "HTTP status %ld%s%s", etcd->answer.code, problem[0] != 0 ? ": " : "", problem);
@@ -136,7 +136,7 @@ static enum status authenticate(struct etcd *etcd, struct error *err)
   buf_done(&body);
   etcd_reply_problem(body_of(etcd), text, sizeof text);
   if (status != STATUS_OK && etcd->answer.code != 0 && strstr(text, "not enabled") != NULL) {
-    etcd->user = NULL; // as etcd's own clients go on
+    etcd->is_authenticated = true; // as etcd's own clients go on, until a request is refused
     return STATUS_OK;
   }
   XSP_TRY(status);
@@ -156,7 +156,9 @@ static enum status ask(struct etcd *etcd, const char *path, struct buf *body, st
   enum status status = etcd->user != NULL && !is_again ? authenticate(etcd, err) : STATUS_OK;
   if (status == STATUS_OK)
     status = post(etcd, path, body, err);
-  if (status != STATUS_OK && is_again && etcd->answer.code != 0 && authenticate(etcd, err) == STATUS_OK)
+  long code = etcd->answer.code;
+  bool is_refused = status != STATUS_OK && (code == 400 || code == 401 || code == 403);
+  if (is_refused && is_again && authenticate(etcd, err) == STATUS_OK)
     status = post(etcd, path, body, err); // the token had ended, or users have changed
   buf_done(body);
   return status;

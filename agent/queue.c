@@ -357,8 +357,12 @@ bool queue_remove(struct queue *queue, const char *id)
   struct job *job = find(queue, id);
   if (job != NULL && is_over(job))
     drop(queue, job);
-  else if (job != NULL)
+  else if (job != NULL) {
+    char user[QUEUE_USER_BYTES];
+    memcpy(user, job->user, sizeof user);
     end(job);
+    drop_oldest(queue, user); // maybe this one
+  }
   pthread_mutex_unlock(&queue->lock);
   if (job != NULL)
     queue->changed(queue->context);

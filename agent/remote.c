@@ -67,10 +67,10 @@ static enum remote_result result_of(struct remote *remote, struct error *err)
   answer_problem(body_of(remote), problem, sizeof problem);
   error_set(err, STATUS_SYSTEM, what, agent, code == 401 ? "--token-file FILE with the agent's token" : NULL, "%s",
             problem[0] != 0 ? problem : "it is not an agent");
-  return code == 503                         ? REMOTE_BUSY
-         : code == 403                       ? REMOTE_FORBIDDEN
-         : code == 404 && remote->id[0] != 0 ? REMOTE_LOST
-                                             : REMOTE_REFUSED;
+  const bool is_known = remote->id[0] != 0;
+  if ((code == 401 || code == 403) && !is_known)
+    return REMOTE_FORBIDDEN;
+  return code == 503 ? REMOTE_BUSY : code == 404 && is_known ? REMOTE_LOST : REMOTE_REFUSED;
 }
 
 // The path begins with "/evaluations"; the evaluation's id is added where it is known.

@@ -44,6 +44,8 @@ const start = async (event) => {
   byId("problem").textContent = "";
   const checked = (name) => [...document.querySelectorAll(`input[name=${name}]:checked`)].map((box) => box.value);
   const job = {models: checked("model"), data: byId("data").value, batch: Number(byId("batch").value)};
+  const frameworks = new Set([...document.querySelectorAll("input[name=model]:checked")].map((box) => box.dataset.framework));
+  if (frameworks.size === 1) [job.framework] = frameworks; // of a name's models in several
   const scenarios = checked("scenario"), limit = Number(byId("limit").value);
   if (scenarios.length > 0) job.scenario = scenarios;
   if (limit > 0) job.limit = limit;

@@ -102,17 +102,16 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"registry", 0, "URL", NULL, false,
-     "The etcd (3.4 or newer) that agents register with: http[s]://HOST:2379. Required. ETCDCTL_USER=NAME:PASSWORD is "
-     "its "
-     "user, if it wants one."},
+     "The etcd (3.4 or newer) that agents register with: http[s]://HOST:2379. Required. Its user, if it wants one, is "
+     "in "
+     "ETCDCTL_USER=NAME:PASSWORD."},
     {"list", 0, NULL, NULL, false, "List the agents that are registered, and their models, instead of being one."},
     {"listen", 0, "HOST:PORT", "127.0.0.1:0", false,
      "Where to take evaluations. Port 0 takes a free one. Elsewhere than on this machine's own addresses --token-file "
      "is required."},
     {"address", 0, "URL", NULL, false,
      "The address by which others reach the agent, if it is not the one it listens at: http[s]://HOST:PORT. With "
-     "--listen "
-     "0.0.0.0:PORT the host's name is taken."},
+     "--listen 0.0.0.0:PORT the host's name is taken."},
     {"name", 0, "NAME", NULL, false, "The agent's name in the registry. Default: the host's name and the port."},
     {"models", 0, "DIR", NULL, false,
      "Serve the models whose manifests (*.yml) are in DIR. Files may come and go while the agent runs."},

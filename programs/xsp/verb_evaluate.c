@@ -61,12 +61,13 @@ static const struct option_description options[] = {
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
     {"registry", 0, "URL", NULL, false,
      "Evaluate on agents (xsp agent) that are registered with this etcd. Models are names then, NAME or NAME==1.0, and "
-     "--data is a name below the agents' folder of data."},
+     "--data is a name below the agents' folder of data. The etcd's user is in ETCDCTL_USER."},
     {"on", 0, "CONSTRAINTS", NULL, false,
      "With --registry: only agents that satisfy them, such as framework=onnxruntime>=1.20,arch=x86_64,memory>=8GiB. "
      "Keys: framework, name, arch, cpu, gpu, interconnect, cpus, gpus, memory, gpu_memory."},
     {"any", 0, NULL, NULL, false,
-     "With --registry: on the least busy of them, and on another one where that is lost. The default."},
+     "With --registry: on the least busy of them, and on another one where that is lost, full or does not permit it. "
+     "The default."},
     {"all", 0, NULL, NULL, false, "With --registry: on all of them at the same time. The files are OUT-AGENT.xsp."},
     {"token-file", 0, "FILE", NULL, false, "With --registry: send agents the token in FILE."},
     {0},

@@ -6,7 +6,7 @@ import pathlib
 import unittest
 
 from agent_case import AgentTest
-from agents import ENVIRONMENT, manifest
+from agents import ENVIRONMENT, Agent, manifest
 from etcd import Etcd
 from scripted import xsp, xsp_json
 from server import wait_for
@@ -44,12 +44,22 @@ class UsersOfTheRegistry(AgentTest):
         self.registry.change_password("secret")
         self.wait_for_records("one")
 
+    def test_users_that_come_later(self):
+        with Etcd() as registry:
+            agent = Agent(registry.url, self.folder, environment={**ENVIRONMENT, "ETCDCTL_USER": "root:secret"})
+            self.addCleanup(agent.kill)
+            before = wait_for(lambda: registry.keys().get("/xsp/agents/one"), "the record")
+            registry.require_users()
+            (self.folder / "models/late.yml").write_text(manifest("late"))
+            self.addCleanup((self.folder / "models/late.yml").unlink)
+            wait_for(lambda: registry.keys().get("/xsp/agents/one", before) != before, "the new record")
+
     def test_a_user_that_is_not_asked_for(self):
         for user in ("root:secret", ""):
             with Etcd() as registry:
                 xsp("agent", "--list", "--registry", registry.url, environment={**ENVIRONMENT, "ETCDCTL_USER": user}, check=0)
 
-    def test_models_do_not_learn_the_password(self):
+    def test_evaluations_are_started_without_the_password(self):
         code = "import os\ndef preprocess(env, data):\n  assert 'ETCDCTL_USER' not in os.environ, os.environ\n  return data\n"
         (self.folder / "models/curious.yml").write_text(manifest("curious", preprocess=code))
         self.addCleanup((self.folder / "models/curious.yml").unlink)
@@ -58,9 +68,10 @@ class UsersOfTheRegistry(AgentTest):
         self.assertEqual((job["state"], job["error"]), ("done", None))
 
     def test_without_or_with_a_wrong_password(self):
-        for more, what in (({}, "ETCDCTL_USER"), ({"ETCDCTL_USER": "root:wrong"}, "authentication failed"), ({"ETCDCTL_USER": "root"}, "authentication failed")):
+        for more, what in (({}, "user name is empty"), ({"ETCDCTL_USER": "root:wrong"}, "authentication failed"), ({"ETCDCTL_USER": "root"}, "authentication failed")):
             done = xsp("agent", "--list", "--registry", self.registry.url, environment={**ENVIRONMENT, **more}, check=3)
             self.assertIn(what, done.stderr.decode())
+            self.assertIn("try: ETCDCTL_USER=NAME:PASSWORD", done.stderr.decode())
 
 
 class Registration(AgentTest):

@@ -225,12 +225,12 @@ class Users(AgentTest):
         self.assertEqual([model["name"] for model in self.ask("bob", "GET", "/system")[2]["models"]], ["net"])
 
     def test_one_name_has_one_manifest(self):
-        for end, more in (("yaml", {}), ("yml", {"permissions": {"use": ["ann"]}})):
+        closed = {"permissions": {"use": ["ann"]}, "preprocess": "def preprocess(env, data):\n  raise ValueError('closed')\n"}
+        for end, more in (("yaml", {}), ("yml", closed)):
             (self.folder / f"models/twice.{end}").write_text(manifest("twice", **more))
             self.addCleanup((self.folder / f"models/twice.{end}").unlink, missing_ok=True)
-        for who, status in (("bob", 202), ("ann", 202)):  # the open one is the one that was looked at
-            job = self.ask(who, "POST", "/evaluations", {"models": ["twice"], "data": "set"})
-            self.assertEqual(job[0], status)
+        job = self.ask("bob", "POST", "/evaluations", {"models": ["twice"], "data": "set"})[2]
+        self.assertEqual(self.wait_for_state(self.served, job["id"], "done", "failed")["error"], None)  # the open one ran
         self.assertEqual(self.ask("owner", "PUT", "/models/twice", manifest("twice", permissions={"use": ["ann"]}))[0], 204)
         self.assertFalse((self.folder / "models/twice.yaml").exists())
         self.assertEqual(self.ask("bob", "POST", "/evaluations", {"models": ["twice"], "data": "set"})[0], 403)
@@ -243,6 +243,14 @@ class Users(AgentTest):
         self.addCleanup((self.folder / "models/net-2.yml").unlink)
         for who, model, status in (("ann", "net==2.0", 202), ("bob", "net", 202), ("bob", "net==2.0", 403)):
             self.assertEqual(self.ask(who, "POST", "/evaluations", {"models": [model], "data": "set"})[0], status)
+
+    def test_each_users_last_results_are_kept(self):
+        anns = self.ask("ann", "POST", "/evaluations", {"models": ["net"], "data": "many.csv"})[2]["id"]
+        for _ in range(110):
+            number = self.ask("bob", "POST", "/evaluations", {"models": ["net"], "data": "set"})[2]["id"]
+            self.ask("bob", "DELETE", f"/evaluations/{number}")
+        self.assertEqual(len(self.ask("bob", "GET", "/evaluations")[2]["evaluations"]), 100)
+        self.assertEqual(self.ask("ann", "GET", f"/evaluations/{anns}")[0], 200)
 
     def test_users_do_not_take_each_others_places(self):
         self.ask("bob", "POST", "/evaluations", {"models": ["net"], "data": "many.csv"})
@@ -277,8 +285,10 @@ class Users(AgentTest):
                    environment=ENVIRONMENT)
         self.assertIn("bob may not use shown", done.stderr.decode())
         (self.folder / "others").write_text("ann token-of-bob")
-        with self.agent("--token-file", self.folder / "token", "--users", self.folder / "others", name="two"):
-            self.wait_for_records("one", "two")  # of which one permits it
+        with self.agent("--token-file", self.folder / "token", "--users", self.folder / "others", "--jobs", "2", name="two") as two:
+            two.token = "secret"
+            two.submit("many.csv")  # so the other one is asked first, which does not permit it
+            wait_for(lambda: self.records().get("two", {}).get("busy") == 1, "the load")
             xsp("evaluate", "shown", "--data", "set", "--registry", self.registry.url, "--token-file", self.folder / "bob", "-o", self.folder / "bob.xsp", check=0,
                 environment=ENVIRONMENT)
 
