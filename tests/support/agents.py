@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 
 import numpy
 import onnx
@@ -52,9 +53,10 @@ class Agent:
 
     def __init__(self, registry, folder, *options, name="one", ttl=2, environment=ENVIRONMENT):
         self.token = None
+        self.scratch = tempfile.TemporaryDirectory(prefix="xsp-agents-")  # what an agent leaves that is killed
         self.process = subprocess.Popen(
             [XSP, "agent", "--registry", registry, "--name", name, "--ttl", str(ttl), "--models", folder / "models", "--data", folder / "data", "--json",
-             *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+             *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**environment, "TMPDIR": self.scratch.name})
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
         line = self.process.stdout.readline() if ready else b""
         if not line:
@@ -79,6 +81,7 @@ class Agent:
                 self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
+        self.scratch.cleanup()
 
     def stop(self):
         """Ends it; returns its exit status and what it wrote to stderr."""
