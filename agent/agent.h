@@ -18,8 +18,8 @@ struct agent_options {
   const char *models;   // folder of manifests; NULL: none
   const char *data;     // folder of data sets; NULL: none
   const char *token;    // clients have to send it; NULL: none, for loopback only
-  const struct guard_user
-      *users; // with a token: who else may ask, within the models' permissions; ends with {0}; NULL: nobody
+  // With a token: others who may ask, within the models' permissions. Ends with {0}; NULL: nobody.
+  const struct guard_user *users;
   const char *certificate, *key; // PEM texts of both; NULL: no TLS
   unsigned ttl_s;                // of its record, after its end
   unsigned jobs;                 // evaluations at a time

@@ -424,8 +424,8 @@ async function mergedOf(facts: RunFacts): Promise<{ merged: Uint32Array | null; 
 async function unpackDrawable(facts: RunFacts): Promise<Spans> {
   const urgent = Promise.all([times(facts), names(facts), planesOf(facts, "attributes", 1), mergedOf(facts)]);
   if (!windowParts.has(facts))
+    // For unpackRest.
     for (const name of ["parent", "link", "context", "id"])
-      // for unpackRest
       if (facts.columns[name] !== undefined) askEarly(`${facts.run}-${name}`, versionOf(facts));
   const [time, name, attributes, { merged, idle }] = await urgent;
   return {
@@ -469,11 +469,12 @@ function splitLinks(spans: Spans, link: Int32Array): { launch: Int32Array; forwa
   };
 }
 
-const once = <T>(unpack: (facts: RunFacts) => Promise<T>) => {
-  const made = new WeakMap<RunFacts, Promise<T>>();
-  return (facts: RunFacts): Promise<T> => {
-    let found = made.get(facts);
-    if (found === undefined) made.set(facts, (found = unpack(facts)));
+// What is made of a key, kept as long as the key.
+export const once = <Key extends object, Value>(make: (key: Key) => Value) => {
+  const made = new WeakMap<Key, Value>();
+  return (key: Key): Value => {
+    let found = made.get(key);
+    if (found === undefined) made.set(key, (found = make(key)));
     return found;
   };
 };
@@ -571,7 +572,7 @@ export async function loadSpanId(facts: RunFacts, place: number): Promise<number
   return (await idsOf(facts))[place] || null;
 }
 
-const contextsOf = once((facts) => loadJson(`${facts.run}-contexts`, versionOf(facts)) as Promise<Contexts>);
+const contextsOf = once((facts: RunFacts) => loadJson(`${facts.run}-contexts`, versionOf(facts)) as Promise<Contexts>);
 // Null: the run's spans are complete, contexts are computed from them.
 export const loadContexts = async (facts: RunFacts): Promise<Contexts | null> =>
   facts.has_contexts ? contextsOf(facts) : null;

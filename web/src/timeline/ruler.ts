@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head over the tracks: times, and the run's observations as a band with their numbers, warm-ups hatched.
-import type { Spans } from "../data";
+import { once, type Spans } from "../data";
 import { time } from "../format";
 import type { Range } from "../state";
 import { OBSERVATIONS, RULER, ticks } from "./geometry";
@@ -19,15 +19,9 @@ export function observationNumbers(observations: [number, number, number][]): nu
 }
 
 type Observations = Spans["facts"]["observations"]; // by start
-const once = <Value>(make: (observations: Observations) => Value) => {
-  const made = new WeakMap<Observations, { value: Value }>();
-  return (observations: Observations): Value => {
-    let found = made.get(observations);
-    if (found === undefined) made.set(observations, (found = { value: make(observations) }));
-    return found.value;
-  };
-};
-const longestOf = once((observations) => observations.reduce((most, [, duration]) => Math.max(most, duration), 0));
+const longestOf = once((observations: Observations) =>
+  observations.reduce((most, [, duration]) => Math.max(most, duration), 0),
+);
 const numbersOf = once(observationNumbers);
 // The first that starts at `time` or later.
 function firstFrom(observations: Observations, time: number): number {
