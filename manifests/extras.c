@@ -63,28 +63,25 @@ const char *manifest_image(const struct manifest *manifest, const char *machine,
 }
 
 // ---- permissions -----------------------------------------------------------------------------------------------------
-#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-" // as guard_is_name
-#define NAME_BYTES_MAXIMUM 64u
+#define NAME_PATTERN "^[A-Za-z0-9._-]{1,64}$" // as guard_is_name
+
 static enum status read_names(const struct fields *fields, const struct field *field, const struct document_node *node,
                               void *target)
 {
-  struct manifest_texts names = {0};
-  const char **joined = (const char **)((char *)target + field->offset);
-  XSP_TRY(field_texts(fields, &(struct field){.key = field->key, .example = field->example}, node, &names));
-  *joined = "";
-  for (size_t i = 0; i < names.count; i++) {
-    size_t length = strspn(names.items[i], NAME_LETTERS);
-    if (names.items[i][length] != 0 || length == 0 || length > NAME_BYTES_MAXIMUM)
-      return fields_wrong(fields, node, field->example,
-                          "\"%s\" is not a name of letters, digits, \".\", \"_\" and \"-\"", names.items[i]);
-    *joined = arena_format(fields->arena, "%s%s%s", *joined, i > 0 ? "," : "", names.items[i]);
+  const struct field each = {.key = field->key, .pattern = field->pattern, .example = "ann"};
+  const char **joined = (const char **)((char *)target + field->offset), *name = NULL;
+  void *room = NULL;
+  XSP_TRY(fields_room(fields, field, node, NODE_LIST, 1, &room));
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
+    XSP_TRY(field_word(fields, &each, entry, &name));
+    *joined = *joined == NULL ? name : arena_format(fields->arena, "%s,%s", *joined, name);
   }
   return STATUS_OK;
 }
 
 static const struct field permission_keys[] = {
-    {"view", false, read_names, offsetof(struct manifest, viewers), NULL, "[ann, bob]"},
-    {"use", false, read_names, offsetof(struct manifest, users), NULL, "[ann]"},
+    {"view", false, read_names, offsetof(struct manifest, viewers), NAME_PATTERN, "[ann, bob]"},
+    {"use", false, read_names, offsetof(struct manifest, users), NAME_PATTERN, "[ann]"},
     {0},
 };
 
