@@ -5,7 +5,8 @@
 CMake calls it for each test_*.py and long_*.py; by hand, the arguments of unittest select a part of a file:
     .venv/bin/python3 tests/run.py tests/launch/test_run.py RunTest.test_status
 XSP_BUILD is build/ of this checkout if it is not set. XSP_TEST_DATA is a folder of real traces; tests of them are skipped
-without it."""
+without it. XSP_TEST_SECONDS after its start, a program that still runs shows where it is, and ends."""
+import faulthandler
 import os
 import pathlib
 import runpy
@@ -22,6 +23,8 @@ def main():
                 "XSP_TEST_DATA": os.devnull, "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
     for name, value in defaults.items():
         os.environ.setdefault(name, str(value))
+    if "XSP_TEST_SECONDS" in os.environ:
+        faulthandler.dump_traceback_later(int(os.environ["XSP_TEST_SECONDS"]), exit=True)
     # Module names are unique in tests/, as ctest's names are.
     sys.path[:1] = sorted({str(module.parent) for module in (SOURCE / "tests").rglob("*.py")})
     sys.argv = sys.argv[1:]

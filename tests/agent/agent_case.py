@@ -34,6 +34,11 @@ class AgentTest(unittest.TestCase):
         return wait_for(lambda: (found := self.records()) is not None and set(found) == set(names) and (found or [None]),
                         f"the records {names}")
 
+    def wait_for_line(self, agent, number, words):
+        """Line `number` of what the agent says on stderr has these words."""
+        wait_for(lambda: len(agent.said()) >= number, f"line {number} of the agent, after {agent.said()}")
+        self.assertIn(words, agent.said()[number - 1])
+
     def wait_for_models(self, *names):
         wait_for(lambda: [model["file"] for model in self.records().get("one", {"models": []})["models"]] == list(names), f"the models {names}")
 

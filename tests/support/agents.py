@@ -54,14 +54,16 @@ class Agent:
     def __init__(self, registry, folder, *options, name="one", ttl=2, environment=ENVIRONMENT):
         self.token = None
         self.scratch = tempfile.TemporaryDirectory(prefix="xsp-agents-")  # what an agent leaves that is killed
-        self.process = subprocess.Popen(
-            [XSP, "agent", "--registry", registry, "--name", name, "--ttl", str(ttl), "--models", folder / "models", "--data", folder / "data", "--json",
-             *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**environment, "TMPDIR": self.scratch.name})
+        self.log = pathlib.Path(self.scratch.name) / "stderr"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [XSP, "agent", "--registry", registry, "--name", name, "--ttl", str(ttl), "--models", folder / "models", "--data", folder / "data", "--json",
+                 *options], stdout=subprocess.PIPE, stderr=log, env={**environment, "TMPDIR": self.scratch.name})
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
         line = self.process.stdout.readline() if ready else b""
         if not line:
             self.process.kill()
-            raise AssertionError(f"the agent does not start: {self.process.communicate()[1].decode()}")
+            raise AssertionError(f"the agent does not start: {self.log.read_text()}")
         self.about = json.loads(line)
         self.url = self.about["url"]
 
@@ -80,14 +82,16 @@ class Agent:
                 self.process.kill()
                 self.process.wait()
         self.process.stdout.close()
-        self.process.stderr.close()
         self.scratch.cleanup()
+
+    def said(self):
+        """The whole lines that it has written to stderr."""
+        return [line for line in self.log.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
     def stop(self):
         """Ends it; returns its exit status and what it wrote to stderr."""
         self.process.send_signal(signal.SIGTERM)
-        errors = self.process.communicate(timeout=TIMEOUT_S)[1]
-        return self.process.returncode, errors.decode()
+        return self.process.wait(TIMEOUT_S), self.log.read_text()
 
     def ask(self, method, path, body=None, headers=None):
         """Status, headers and body of the reply; JSON is read."""
