@@ -3,6 +3,7 @@
 #include "agent/record.h"
 
 #include "base/json_read.h"
+#include "http/guard.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -27,9 +28,7 @@ const struct record_field record_fields[] = {
 
 bool agent_name_is_valid(const char *name)
 {
-  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  size_t length = strspn(name, letters);
-  return name[length] == 0 && length <= AGENT_NAME_BYTES_MOST && isalnum((unsigned char)name[0]);
+  return guard_is_name(slice_of(name)) && isalnum((unsigned char)name[0]);
 }
 
 bool agent_url_is_valid(const char *url)

@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AGENT_NAME_BYTES_MOST 64u
 #define RECORD_LIST_MOST 10000u // of frameworks, of models
 
 struct agent_framework {
@@ -40,7 +39,7 @@ struct agent_record {
   size_t model_count;
 };
 
-// Letters, digits, ".", "_" and "-"; begins with a letter or a digit. It is part of keys and of file names.
+// guard_is_name, and begins with a letter or a digit. It is part of keys and of file names.
 bool agent_name_is_valid(const char *name);
 // An address that an agent may have: http or https, a host, no credentials, no path.
 bool agent_url_is_valid(const char *url);

@@ -41,7 +41,7 @@ bool guard_is_name(struct slice name)
 {
   bool is_good = name.length > 0 && name.length <= 64;
   for (size_t i = 0; is_good && i < name.length; i++)
-    is_good = isalnum((unsigned char)name.data[i]) || strchr("._-", name.data[i]) != NULL;
+    is_good = isalnum((unsigned char)name.data[i]) || memchr("._-", name.data[i], 3) != NULL;
   return is_good;
 }
 

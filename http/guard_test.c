@@ -100,6 +100,7 @@ static void test_users(void **state)
   assert_null(users[2].name);
   assert_null(guard_read_users(slice_of(""), "owners", &arena, &users, &line));
   assert_null(users[0].name);
+  assert_false(guard_is_name((struct slice){"an\0n", 4}));
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     const char *problem = guard_read_users(slice_of(bad[i].text), "owners", &arena, &users, &line);
     assert_non_null(problem);
