@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call paths of executions: sources record paths on the host, what runs on a device is known by its parent. Called by
-// stored.c once parents are known; runs without call paths cost a look at the parts' extremes.
+// Call paths of executions: sources record paths on the host, what runs on a device is known by its launch and its parent.
+// Called by stored.c once parents are known; runs without call paths cost a look at the parts' extremes.
 #include "correlate/execution_contexts.h"
 
 #include "base/vector.h"
@@ -80,11 +80,49 @@ static enum status join_samples(struct store *store, const struct store_spans *s
   return status;
 }
 
-enum status execution_contexts_put(struct store *store, int64_t run_id, const struct store_spans *spans,
-                                   const struct parents *parents, struct error *err)
+// ---- executions ------------------------------------------------------------------------------------------------------
+// The path `id` of a call without the call itself, which is called `name`.
+static uint32_t caller_of(struct store *store, const struct store_call_paths *paths, uint32_t id, uint32_t name)
+{
+  const struct store_context *own = &paths->contexts[id - 1];
+  const char *frame = paths->frames[own->frame_id - 1].name;
+  return frame != NULL && strcmp(frame, store_text(store, name, NULL)) == 0 ? (uint32_t)own->parent_id : id;
+}
+
+static enum status call_executions(struct store *store, const struct store_spans *spans, struct parents *parents,
+                                   const struct store_spans *loaded, bool *ret_has_any, struct error *err)
 {
   struct arena arena = {0};
-  struct map known = {0}; // by the parent's path and the name
+  struct map known = {0}; // by the caller's path and the name
+  struct store_call_paths paths;
+  uint32_t *contexts = loaded->context_id;
+  enum status status = store_call_paths(store, &arena, &paths, err);
+  for (size_t i = 0; status == STATUS_OK && i < spans->count; i++) {
+    if (spans->kind[i] != XSP_KIND_EXECUTION || contexts[i] != 0)
+      continue;
+    uint32_t launch = launches_of(&parents->launches, spans, (uint32_t)i), parent = parents->row[i], caller = 0;
+    if (launch < spans->count && contexts[launch] != 0 && spans->kind[launch] != XSP_KIND_EXECUTION)
+      caller = caller_of(store, &paths, contexts[launch], loaded->name[launch]);
+    if (caller == 0 && parent != ROW_NONE)
+      caller = contexts[parent];
+    if (caller == 0)
+      continue;
+    bool is_new;
+    uint64_t *context = map_at(&known, (struct map_key){caller, loaded->name[i]}, &is_new);
+    if (is_new)
+      *context = context_of(store, caller, loaded->name[i]);
+    contexts[i] = (uint32_t)*context;
+    *ret_has_any = true;
+  }
+  map_done(&known);
+  arena_done(&arena);
+  return status;
+}
+
+enum status execution_contexts_put(struct store *store, int64_t run_id, const struct store_spans *spans,
+                                   struct parents *parents, struct error *err)
+{
+  struct arena arena = {0};
   struct store_spans loaded;
   uint32_t samples;
   bool has_samples = store_find_string(store, "samples", 7, &samples), has_any = has_samples;
@@ -94,23 +132,13 @@ enum status execution_contexts_put(struct store *store, int64_t run_id, const st
   if (status == STATUS_OK && contexts != NULL)
     status = store_load_spans(store, run_id, STORE_BIT(STORE_NAME) | (has_samples ? STORE_BIT(STORE_CATEGORY) : 0),
                               &arena, &loaded, err);
-  for (size_t i = 0; status == STATUS_OK && contexts != NULL && i < spans->count; i++) {
-    uint32_t parent = parents->row[i];
-    if (spans->kind[i] != XSP_KIND_EXECUTION || contexts[i] != 0 || parent == ROW_NONE || contexts[parent] == 0)
-      continue;
-    bool is_new;
-    uint64_t *context = map_at(&known, (struct map_key){contexts[parent], loaded.name[i]}, &is_new);
-    if (is_new)
-      *context = context_of(store, contexts[parent], loaded.name[i]);
-    contexts[i] = (uint32_t)*context;
-    has_any = true;
-  }
   loaded.context_id = contexts;
+  if (status == STATUS_OK && contexts != NULL)
+    status = call_executions(store, spans, parents, &loaded, &has_any, err);
   if (status == STATUS_OK && contexts != NULL && has_samples)
     status = join_samples(store, spans, &loaded, samples, err);
   if (status == STATUS_OK && contexts != NULL && has_any)
     status = store_put_contexts(store, run_id, contexts, spans->count, err);
-  map_done(&known);
   arena_done(&arena);
   return status;
 }

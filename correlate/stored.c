@@ -175,11 +175,11 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   XSP_TRY(store_drop_derived(run->store, run->run_id, err));
   XSP_TRY(store_put_derived_columns(run->store, run->run_id, &source, err));
   XSP_TRY(store_put_observations(run->store, run->run_id, observations, observation_count, err));
+  XSP_TRY(execution_contexts_put(run->store, run->run_id, &run->spans, &relation->parents, err));
   parents_forget_links(&relation->parents);
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
   XSP_TRY(write_forward(run, &relation->parents, err));
-  XSP_TRY(execution_contexts_put(run->store, run->run_id, &run->spans, &relation->parents, err));
   XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
   relation_forget_tree(relation);
   relation_self(relation);

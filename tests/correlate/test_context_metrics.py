@@ -167,6 +167,28 @@ class ContextMetrics(unittest.TestCase):
             with self.subTest(executions=executions):
                 self.assertEqual(self.sampled_contexts(Script(), ["mm", "conv"], executions), below)
 
+    def test_executions_are_called_by_whoever_called_their_launch(self):
+        """A launch's path has the launch itself or not; without one, the parent's path is left."""
+        for launched_from, itself, operator, expected in (("step", True, None, "step"), ("step", False, None, "step"), ("step", True, "op", "step"),
+                                                          (None, False, "op", "op"), (None, True, "op", "op"), (None, False, None, None)):
+            with self.subTest(launched_from=launched_from, itself=itself, operator=operator):
+                script = Script()
+                script.experiment()
+                script.run(levels="L/K")
+                script.track()
+                script.track(2, device=0, stream=1)
+                main = script.context("main")
+                path = script.context(launched_from, main) if launched_from else None
+                if itself:
+                    path = script.context("launch", path, "native")
+                script.span("op", 0, 500, "layer", context=script.context(operator, main, "framework") if operator else None)
+                script.span("launch", 10, 5, "kernel", "launch", correlation=1, context=path)
+                script.span("gemm", 20, 100, "kernel", "execution", track=2, correlation=1)
+                script.write(self.trace)
+                callers = xsp_json("sql", self.trace, "select f.name as caller from span s join context c using (context_id) join context p on "
+                                   "p.context_id = c.parent_id join frame f on f.frame_id = p.frame_id where s.name = 'gemm'", "--json")
+                self.assertEqual([row["caller"] for row in callers], [expected] if expected else [])
+
     def test_without_call_paths(self):
         script = Script()
         script.experiment()
