@@ -57,7 +57,7 @@ export function activate(context: vscode.ExtensionContext) {
   const settings = () => vscode.workspace.getConfiguration("xsp"),
     showTimes = () => {
       const shown = settings().get<boolean>("lineTimes", true) ? view.shown : undefined;
-      for (const editor of vscode.window.visibleTextEditors) margin.show(editor, shown);
+      for (const editor of vscode.window.visibleTextEditors) void margin.show(editor, shown);
     };
   context.subscriptions.push(
     margin,

@@ -24,10 +24,13 @@ export class Margin implements vscode.Disposable {
     heat("charts.orange", "0.35"),
     heat("charts.red", "0.6"),
   ];
+  private readonly shown = new WeakMap<vscode.TextEditor, Profile | undefined>();
 
-  show(editor: vscode.TextEditor, profile: Profile | undefined) {
-    const lines = profile?.linesOf(editor.document.uri),
+  async show(editor: vscode.TextEditor, profile: Profile | undefined) {
+    this.shown.set(editor, profile);
+    const lines = await profile?.linesOf(editor.document.uri),
       options = this.types.map((): vscode.DecorationOptions[] => []);
+    if (this.shown.get(editor) !== profile) return; // a later call has another profile
     if (profile?.times && lines !== undefined)
       for (let at = 0; at < editor.document.lineCount; at++) {
         const time = lines.get(at + 1),

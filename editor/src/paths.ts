@@ -16,6 +16,12 @@ export function bestMatches(wanted: string, paths: string[]): string[] {
   return paths.filter((path) => commonParts(wanted, path) === most);
 }
 
+// The recorded file whose best match in the workspace is the opened one; of several, the one with the longest common end.
+export function recordedAs(opened: string, recorded: string[], workspace: string[]): string | undefined {
+  const fitting = recorded.filter((file) => bestMatches(file, workspace).includes(opened));
+  return bestMatches(opened, fitting)[0];
+}
+
 export const baseName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
 // A pattern that matches exactly this text.
 export const escapeGlob = (text: string) => text.replace(/[*?{}[\]]/g, (mark) => `[${mark}]`);

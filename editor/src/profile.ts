@@ -3,11 +3,13 @@
 import * as vscode from "vscode";
 import { findingsIn, type Finding } from "./findings";
 import { lineTimes, METRICS_SQL, PATHS_SQL, type LineTime, type LineTimes } from "./lines";
-import { baseName, bestMatches, escapeGlob, isLocal } from "./paths";
+import { baseName, bestMatches, escapeGlob, isLocal, recordedAs } from "./paths";
 import { runXsp, XspError } from "./program";
 
 const WRONG_USE = 2; // xsp's status where it does not know an analysis
 const MATCHES_MOST = 1000;
+
+const filesNamed = (name: string) => vscode.workspace.findFiles(`**/${escapeGlob(name)}`, undefined, MATCHES_MOST);
 
 export class Profile implements vscode.CustomDocument {
   times: LineTimes | null = null;
@@ -34,7 +36,7 @@ export class Profile implements vscode.CustomDocument {
     for (const file of times.files.keys())
       if (!(await this.isHere(file))) elsewhere.set(baseName(file), [...(elsewhere.get(baseName(file)) ?? []), file]);
     const findings = await this.loadFindings(ask);
-    if (running.signal.aborted) throw new XspError("a newer request took its place", null);
+    running.signal.throwIfAborted();
     Object.assign(this, { times, elsewhere, ...findings });
   }
 
@@ -61,7 +63,7 @@ export class Profile implements vscode.CustomDocument {
   // Files of this machine: the one recorded, else those of the workspace with the longest equal end.
   private async matches(file: string): Promise<vscode.Uri[]> {
     if (await this.isHere(file)) return [this.uri.with({ path: file })];
-    const found = await vscode.workspace.findFiles(`**/${escapeGlob(baseName(file))}`, undefined, MATCHES_MOST);
+    const found = await filesNamed(baseName(file));
     const best = bestMatches(
       file,
       found.map((uri) => uri.path),
@@ -82,12 +84,14 @@ export class Profile implements vscode.CustomDocument {
     return (await vscode.window.showQuickPick(labels, { title: `Which one is ${file}?` }))?.uri;
   }
 
-  // Times of an open file's lines.
-  linesOf(uri: vscode.Uri): Map<number, LineTime> | undefined {
-    const exact = this.times?.files.get(uri.path);
-    if (exact !== undefined || this.times === null) return exact;
-    const [best] = bestMatches(uri.path, this.elsewhere.get(baseName(uri.path)) ?? []);
-    return best === undefined ? undefined : this.times.files.get(best);
+  // Times of an open file's lines, if it is the recorded file or a match of one.
+  async linesOf(uri: vscode.Uri): Promise<Map<number, LineTime> | undefined> {
+    const exact = this.times?.files.get(uri.path),
+      name = baseName(uri.path);
+    if (exact !== undefined || !this.elsewhere.has(name)) return exact;
+    const found = (await filesNamed(name)).map((one) => one.path);
+    const file = recordedAs(uri.path, this.elsewhere.get(name) ?? [], found);
+    return file === undefined ? undefined : this.times?.files.get(file);
   }
 
   dispose() {

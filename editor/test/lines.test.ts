@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { findingsIn, messageOf } from "../src/findings";
 import { lineTimes, percentText, timeText, type MetricRow, type PathRow } from "../src/lines";
-import { bestMatches, escapeGlob, isLocal } from "../src/paths";
+import { bestMatches, escapeGlob, isLocal, recordedAs } from "../src/paths";
 
 const path = (context_id: number, parent_id: number | null, name: string, line: number | null = null): PathRow => ({
   context_id,
@@ -64,6 +64,15 @@ test("the file with the longest equal end is meant", () => {
   assert.deepEqual(bestMatches("/home/u/c.py", paths), []);
   assert.equal(escapeGlob("a[1]*.py"), "a[[]1[]][*].py");
   assert.deepEqual(["/a", "//host/a", "a"].map(isLocal), [true, false, false]);
+});
+
+test("an opened file is the recorded one only if no other file of the workspace fits better", () => {
+  const recorded = ["/container/app/model/utils.py", "/container/utils.py"],
+    workspace = ["/ws/model/utils.py", "/ws/tests/utils.py"];
+  assert.equal(recordedAs("/ws/model/utils.py", recorded, workspace), recorded[0]);
+  assert.equal(recordedAs("/ws/tests/utils.py", recorded.slice(0, 1), workspace), undefined);
+  assert.equal(recordedAs("/ws/tests/utils.py", recorded, workspace), recorded[1]); // which fits both equally
+  assert.equal(recordedAs("/usr/lib/model/utils.py", recorded, workspace), undefined);
 });
 
 test("findings are read from all experiments; rows of other forms are left out", () => {

@@ -128,6 +128,7 @@ class EditorTest(unittest.TestCase):
     def test_sources_are_found_in_the_workspace(self):
         """The recorded files are elsewhere: of two train.py, the one in the recorded folder's namesake is meant."""
         folder = self.workspace("train.xsp", f"copies/{self.folder.name}/train.py", "copies/other/train.py")
+        shutil.copy(folder / "train.xsp", folder / "again.xsp")
         away = self.folder / "away.py"
         (self.folder / "train.py").rename(away)
         self.addCleanup(away.rename, self.folder / "train.py")
@@ -137,6 +138,39 @@ class EditorTest(unittest.TestCase):
         self.assertIn(self.folder.name, editor.page.locator(".editor-group-container .breadcrumbs-control").last.inner_text())
         self.has_margin(editor, folder / "train.xsp")
         self.shot(editor, "editor-light")
+        editor.tab("train.py").click()
+        self.open_path(editor, "copies/other/train.py")  # where the right one was
+        editor.wait_for(lambda: "other" in editor.page.locator(".breadcrumbs-control").last.inner_text(), "the other file")
+        editor.tab("train.xsp").click()
+        editor.open("again.xsp")
+        self.has_findings(editor, folder / "again.xsp")  # shown after the times
+        self.assertEqual(editor.margin(), {})
+
+    def open_path(self, editor, path):
+        editor.offers("")
+        editor.page.locator(".quick-input-box input").fill(path)
+        editor.page.locator(".quick-input-list .monaco-list-row").filter(has_text="train.py").first.click()
+
+    def has_findings(self, editor, file):
+        """Waits until the profile has been read."""
+        expected = f"{file.name}: {len(xsp_json('analyze', 'findings', file, '--json')['rows'])} finding"
+        editor.wait_for(lambda: expected in editor.page.locator(".part.statusbar").inner_text(), expected)
+
+    def test_a_request_that_was_ended_is_no_error(self):
+        folder = self.workspace("train.xsp")
+        program, started = folder / "program", folder / "started"  # the first search for findings does not end
+        program.write_text(f'#!/bin/sh\n[ "$1" = analyze ] && mkdir {started} && exec sleep 300\nexec {XSP} "$@"\n')
+        program.chmod(0o755)
+        editor = self.editor(folder, settings={"xsp.path": str(program)})
+        for command in ("xsp: Refresh", "View: Close Editor"):
+            editor.open("train.xsp")
+            editor.wait_for(started.exists, "the search for findings")
+            editor.command(command)
+            editor.open("train.xsp")
+            self.has_findings(editor, folder / "train.xsp")
+            self.assertEqual(editor.page.locator(".notification-toast").filter(has_text="xsp").count(), 0)
+            editor.command("View: Close Editor")
+            started.rmdir()
 
     def test_an_untrusted_workspace_starts_nothing(self):
         folder = self.workspace("train.xsp")
