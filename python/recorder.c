@@ -11,6 +11,15 @@
 #define NAMES_MOST 65536 // further ones share a site
 #define SPARE_MOST 64
 #define SITE "xsp_python.site"
+// As in src/xsp/recording.py.
+#define TAG_HELP                                                                                                       \
+  "Tags the innermost span of this thread: the last that began and has not ended, maybe another coroutine's. In "      \
+  "coroutines use the span's own `tag`."
+#define TRACEPARENT_HELP                                                                                               \
+  "The W3C header that makes another service's spans children of this thread's innermost span (see `tag`); None: not " \
+  "recorded."
+#define SET_TRACEPARENT_HELP                                                                                           \
+  "Makes the caller's span that the W3C header names the parent of this thread's innermost span (see `tag`)."
 
 struct span {
   PyObject head;
@@ -173,19 +182,62 @@ static PyObject *span_exit(PyObject *self, PyObject *const *arguments, intptr_t 
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
-// Runs the value's own __str__, which may end the span. A value without a text has no tag: recording raises nothing that the
-// program would not meet without xsp.
-static void put_text(struct span *span, const char *key, PyObject *value)
+// Of an int or a float. False: the value is neither, or has more than 64 bits.
+static bool put_number(const struct span *span, const char *key, PyObject *value)
+{
+  int overflows = 1;
+  long long number = 0;
+  if ((PyType_GetFlags(value->type) & TYPE_IS_LONG) != 0)
+    number = PyLong_AsLongLongAndOverflow(value, &overflows);
+  if (overflows == 0)
+    xsp_span_tag_int(&span->span, key, number);
+  else if (PyType_IsSubtype(value->type, &PyFloat_Type))
+    xsp_span_tag_double(&span->span, key, PyFloat_AsDouble(value));
+  else
+    return false;
+  return true;
+}
+
+// numbers.Real, which numpy's types are registered as. Borrowed; NULL, with an exception: it cannot be imported.
+static PyObject *real_type(void)
+{
+  static PyObject *real;
+  PyObject *module = real == NULL ? PyImport_ImportModule("numbers") : NULL;
+  if (module != NULL) {
+    real = PyObject_GetAttrString(module, "Real");
+    Py_DecRef(module);
+  }
+  return real;
+}
+
+// The int or float that a number of another type stands for. NULL: none; an exception may be set.
+static PyObject *number_of(PyObject *value)
+{
+  PyObject *number = PyIndex_Check(value) ? PyNumber_Index(value) : NULL;
+  if (number != NULL)
+    return number;
+  PyErr_Clear();
+  PyObject *real = real_type();
+  return real != NULL && PyObject_IsInstance(value, real) == 1 ? PyNumber_Float(value) : NULL;
+}
+
+// Of another type than int and float: as a number where it is one, else as a text. Runs the value's own code, which may end the span.
+// A value without a text has no tag: recording raises nothing that the program would not meet without xsp.
+static void put_other(struct span *span, const char *key, PyObject *value)
 {
   Py_IncRef((PyObject *)span);
-  PyObject *text = PyObject_Str(value);
+  PyObject *number = is_text(value) ? NULL : number_of(value);
+  PyErr_Clear();
+  bool is_put = number != NULL && (span->span.start == 0 || put_number(span, key, number));
+  PyObject *text = is_put ? NULL : PyObject_Str(value);
   const char *bytes = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
   if (bytes != NULL && span->span.start != 0)
     xsp_span_tag_string(&span->span, key, bytes);
+  if (number != NULL)
+    Py_DecRef(number);
   if (text != NULL)
     Py_DecRef(text);
-  if (bytes == NULL)
-    PyErr_Clear();
+  PyErr_Clear();
   Py_DecRef((PyObject *)span);
 }
 
@@ -196,18 +248,8 @@ static PyObject *put_tag(struct span *span, PyObject *const *arguments, intptr_t
     PyErr_Format(PyExc_TypeError, "tag takes a text and a value");
   if (key == NULL)
     return NULL;
-  if (span != NULL && span->span.start != 0) {
-    int overflows = 1;
-    long long number = 0;
-    if ((PyType_GetFlags(arguments[1]->type) & TYPE_IS_LONG) != 0)
-      number = PyLong_AsLongLongAndOverflow(arguments[1], &overflows);
-    if (overflows == 0)
-      xsp_span_tag_int(&span->span, key, number);
-    else if (PyType_IsSubtype(arguments[1]->type, &PyFloat_Type))
-      xsp_span_tag_double(&span->span, key, PyFloat_AsDouble(arguments[1]));
-    else
-      put_text(span, key, arguments[1]);
-  }
+  if (span != NULL && span->span.start != 0 && !put_number(span, key, arguments[1]))
+    put_other(span, key, arguments[1]);
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }
@@ -304,16 +346,16 @@ PyObject *PyInit_xsp_python(void)
 {
   static struct method span_methods[] = {{"__enter__", (void *)span_enter, METH_NOARGS, NULL},
                                          {"__exit__", (void *)span_exit, METH_FASTCALL, NULL},
-                                         {"tag", (void *)span_tag, METH_FASTCALL, NULL},
+                                         {"tag", (void *)span_tag, METH_FASTCALL, "Tags this span."},
                                          {0}};
   static struct type_slot slots[] = {{TYPE_DEALLOC, (void *)span_dealloc}, {TYPE_METHODS, span_methods}, {0}};
   static struct type_definition type = {"xsp_python.Span", sizeof(struct span), 0, TYPE_NO_INSTANTIATION, slots};
   static struct method methods[] = {{"span", (void *)module_span, METH_FASTCALL | METH_KEYWORDS, NULL},
                                     {"site", (void *)module_site, METH_FASTCALL | METH_KEYWORDS, NULL},
                                     {"span_of", (void *)module_span_of, METH_O, NULL}, // a site's
-                                    {"tag", (void *)module_tag, METH_FASTCALL, NULL},
-                                    {"traceparent", (void *)module_traceparent, METH_NOARGS, NULL},
-                                    {"set_traceparent", (void *)module_set_traceparent, METH_O, NULL},
+                                    {"tag", (void *)module_tag, METH_FASTCALL, TAG_HELP},
+                                    {"traceparent", (void *)module_traceparent, METH_NOARGS, TRACEPARENT_HELP},
+                                    {"set_traceparent", (void *)module_set_traceparent, METH_O, SET_TRACEPARENT_HELP},
                                     {0}};
   static struct module_definition module = {
       .head = {.references = 1}, .name = "xsp_python", .size = -1, .methods = methods};

@@ -53,6 +53,8 @@ unsigned long PyType_GetFlags(PyObject *type);
 int PyType_IsSubtype(PyObject *type, PyObject *of);
 PyObject *PyObject_Init(void *memory, PyObject *type);
 PyObject *PyObject_Str(PyObject *object);
+PyObject *PyObject_GetAttrString(PyObject *object, const char *name);
+int PyObject_IsInstance(PyObject *object, PyObject *type); // -1, with an exception: its own code failed
 void Py_IncRef(PyObject *object);
 void Py_DecRef(PyObject *object);
 PyObject *PyDict_New(void);
@@ -64,6 +66,10 @@ PyObject *PyTuple_GetItem(PyObject *tuple, intptr_t place); // borrowed
 intptr_t PyTuple_Size(PyObject *tuple);
 PyObject *PyCapsule_New(void *pointer, const char *name, void *end);
 void *PyCapsule_GetPointer(PyObject *capsule, const char *name);
+PyObject *PyImport_ImportModule(const char *name);
+int PyIndex_Check(PyObject *object);
+PyObject *PyNumber_Index(PyObject *object);
+PyObject *PyNumber_Float(PyObject *object);
 long long PyLong_AsLongLongAndOverflow(PyObject *number, int *ret_overflow);
 double PyFloat_AsDouble(PyObject *number);
 const char *PyUnicode_AsUTF8AndSize(PyObject *text, intptr_t *ret_length); // lives as long as the text

@@ -112,6 +112,29 @@ def errors(path, *broken):
             raise AssertionError(f"{name} is read")
 
 
+def wrong(path):
+    """Arguments that no file could answer; each message has the word that is decisive."""
+    trace = xsp.open(path)
+    for kind, word, act in [
+            (ValueError, "zero byte", lambda: xsp.open(f"{path}\0.txt")), (ValueError, "zero byte", lambda: xsp.open(path.encode() + b"\0")),
+            (ValueError, "zero byte", lambda: trace.sql("select 1 as a\0 from nowhere")),
+            (ValueError, "zero byte", lambda: trace.analyze("A2\0x")),
+            (ValueError, "zero byte", lambda: trace.analyze("A2", by="layer\0")),
+            (ValueError, "zero byte", lambda: xsp.evaluate("a\0.yml")),
+            (ValueError, "64 bits", lambda: trace.tree((1 << 64) + 1)), (ValueError, "64 bits", lambda: trace.spans(run=-1 << 64)),
+            (ValueError, "layer", lambda: trace.spans(level="")), (ValueError, "layer", lambda: trace.spans(level="layr")),
+            (ValueError, "layer", lambda: trace.spans(level=["layer", "model"])), (ValueError, "launch", lambda: trace.spans(kind="")),
+            (TypeError, "['name']", lambda: trace.spans().table("name")), (TypeError, "['name']", lambda: trace.spans().to_pandas("name")),
+            (TypeError, "['name']", lambda: trace.spans().to_arrow(columns="name"))]:
+        try:
+            act()
+        except kind as why:
+            assert word in str(why), (word, why)
+        else:
+            raise AssertionError(f"no {kind.__name__} about {word}")
+    assert len(trace.spans(run=(1 << 63) - 1)) == 0 and len(trace.spans(run=1, level="layer", kind="sync")) > 0
+
+
 def threads(path):
     """One trace in several threads, and one in each."""
     shared, failures = xsp.open(path), []
@@ -135,6 +158,8 @@ def frames(path):
     """pandas and Arrow, where they are installed."""
     trace = xsp.open(path)
     spans = list(trace.spans())
+    equal = trace.sql("select cast(column1 as text) as t from (values (x'61ff'), ('b'), (null), (x'61fe'))")  # once they are decoded
+    assert equal["t"] == ["a\ufffd", "b", None, "a\ufffd"]
     try:
         import pandas
     except ImportError:
@@ -146,6 +171,9 @@ def frames(path):
         assert data["start_ns"].dtype == "int64" and data["parent_id"].dtype == "Int64"
         assert [None if pandas.isna(value) else value for value in data["parent_id"]] == [span.parent_id for span in spans]
         twice = trace.sql("select 1 as a, 'x' as a, 2 as b").to_pandas()
+        texts = equal.to_pandas()["t"]
+        assert [None if pandas.isna(value) else value for value in texts] == equal["t"]
+        assert list(texts.cat.categories) == ["a\ufffd", "b"]
         assert list(twice.columns) == ["a", "a", "b"] and twice.values.tolist() == [[1, "x", 2]], twice
         assert data[data.kind == "execution"].duration_ns.sum() == sum(
             span.duration_ns for span in spans if span.kind == "execution")
@@ -160,6 +188,10 @@ def frames(path):
         assert data.column("parent_id").to_pylist() == [span.parent_id for span in spans]
         assert data.column("category").to_pylist() == [span.category for span in spans]
         assert pyarrow.types.is_dictionary(data.schema.field("name").type)
+        texts = equal.to_arrow()
+        texts.validate(full=True)
+        assert texts.column("t").to_pylist() == equal["t"]
+        assert texts.column("t").chunk(0).dictionary.to_pylist() == ["a\ufffd", "b"]
         twice = trace.sql("select 1 as a, 'x' as a").to_arrow()
         assert twice.column_names == ["a", "a"] and [column.to_pylist() for column in twice.columns] == [[1], ["x"]]
         mixed = trace.sql("select column1 as m from (values (1), (null), ('x'))").to_arrow()

@@ -40,6 +40,9 @@ class Reading(package_case.PackageTest):
     def test_tables(self):
         self.all_pass("table", self.file)
 
+    def test_wrong_arguments(self):
+        self.all_pass("wrong", self.file)
+
     def test_threads(self):
         self.all_pass("threads", self.file)
 
@@ -112,6 +115,38 @@ class Findings(package_case.PackageTest):
         self.assertEqual(finding["numbers"], {"why": "x", "ratio": None})
         self.assertTrue(finding["title"].startswith("slow x: "))
         self.assertEqual(talk, "talk\n")
+
+    def test_braces_that_are_no_names_stay(self):
+        """Kernels of C++ have them in their names."""
+        texts = {"f<{lambda(c10::Half)#1}>": "f<{lambda(c10::Half)#1}>", "{node.name}": "{node.name}", "{": "{", "{}": "{}", "{0}": "{0}",
+                 "a } {unknown} {pct:.1f}": "a } {unknown} 3.2", "{pct:q} {pct:}": "{pct:q} 3.25", "{{pct}}": "{3.25}",
+                 "{why:>3}|{pct!r}": "  x|{pct!r}"}
+        script = self.folder / "braces.py"
+        script.write_text(f"why, node = 'x', call_tree.kernels[0]\nfor text in {list(texts)!r}:\n  flag_issue(node, text, pct=3.25)\n")
+        found, _ = self.findings(sys.executable, script, self.file)
+        self.assertEqual({finding["rule"]: finding["title"].rpartition(": ")[0] for finding in found}, texts)
+
+    def test_numbers_of_other_types(self):
+        """Of the standard library in each interpreter, of numpy where it is installed."""
+        script = self.folder / "numbers.py"
+        script.write_text("from decimal import Decimal\nfrom fractions import Fraction\n"
+                          "try:\n  import numpy\n  real, whole = numpy.float32, numpy.int64\n"
+                          "except ImportError:\n  real, whole = Fraction, int\n"
+                          "flag_issue(call_tree.kernels[0], 'part', saving_ms=real(1.5), saving_pct=Decimal('2.5'), line=whole(7), share_pct=None,\n"
+                          "           part=Fraction(1, 4), count=whole(3), size=real(0.5), cost=Decimal('nan'), is_hot=True)\n")
+        for version, python in INTERPRETERS.items():
+            with self.subTest(version=version):
+                (finding,), _ = self.findings(python, script, self.file)
+                self.assertEqual([finding[key] for key in ("saving_ms", "saving_pct", "line", "share_pct")], [1.5, 2.5, 7, None])
+                self.assertEqual(json.dumps(finding["numbers"]),
+                                 '{"part": 0.25, "count": 3, "size": 0.5, "cost": null, "is_hot": true}')
+
+    def test_figures_that_are_no_numbers(self):
+        script = self.folder / "text.py"
+        script.write_text("flag_issue(call_tree.root, 'part', saving_ms='1.5')\n")
+        done = run(sys.executable, "-m", "xsp.findings", script, self.file)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "TypeError: saving_ms .*str")
 
     def test_halves_of_surrogate_pairs(self):
         script = self.folder / "halves.py"

@@ -37,6 +37,68 @@ class Recording(package_case.PackageTest):
                 self.assertEqual([(tag["key"], tag["value"]) for tag in tags[:3]], [("number", 0), ("half", 0.5), ("text", "x")])
                 self.assertEqual(tags[-1]["value"], str(1 << 70))
 
+    def record(self, name, program, python=sys.executable):
+        """The tags of its spans: (span, key) to value."""
+        out = self.folder / f"{name}.xsp"
+        done = run(XSP, "run", "-o", out, "--", python, "-c", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = xsp_json("sql", out, "select s.name, key, value from tag join span s using (run_id, span_id) where s.tracer = 'app'", "--json")
+        return {(row["name"], row["key"]): row["value"] for row in rows}
+
+    def test_numbers_of_other_types(self):
+        """Of the standard library in each interpreter, of numpy where it is installed."""
+        for version, python in INTERPRETERS.items():
+            with self.subTest(version=version):
+                tags = self.record(f"numbers-{version}", """
+import decimal, fractions, xsp
+class Whole:
+    __index__ = lambda self: 3
+class Broken:
+    __index__ = lambda self: 1 // 0
+    __str__ = lambda self: "broken"
+class Ends:
+    def __index__(self):
+        ended.__exit__(None, None, None)
+        return 1
+try:
+    import numpy
+    whole, real, unsigned, flag = numpy.int64(3), numpy.float32(1.5), numpy.uint64((1 << 64) - 1), numpy.bool_(True)
+except ImportError:
+    whole, real, unsigned, flag = Whole(), fractions.Fraction(3, 2), (1 << 64) - 1, "True"
+with xsp.span("a"):
+    for key, value in {"whole": whole, "real": real, "unsigned": unsigned, "flag": flag, "index": Whole(), "broken": Broken(),
+                       "ratio": fractions.Fraction(1, 4), "huge": fractions.Fraction(10**400), "money": decimal.Decimal("1.50")}.items():
+        xsp.tag(key, value)
+with xsp.span("b") as ended:
+    xsp.tag("ends", Ends())
+""", python)
+                self.assertEqual({key: value for (_, key), value in tags.items()}, {
+                    "whole": 3, "real": 1.5, "unsigned": str((1 << 64) - 1), "flag": "True", "index": 3, "broken": "broken", "ratio": 0.25,
+                    "huge": "1" + "0" * 400, "money": "1.50"})
+
+    def test_coroutines_tag_their_own_spans(self):
+        """While all their spans are begun, each tags its own; `xsp.tag` tags the last."""
+        tags = self.record("coroutines", """
+import asyncio, xsp
+async def task(number, begun, go):
+    with xsp.span(f"task {number}") as span:
+        begun.append(number)
+        await go.wait()
+        span.tag("own", number)
+        if number == 0:
+            xsp.tag("innermost", number)
+async def main():
+    begun, go = [], asyncio.Event()
+    tasks = [asyncio.create_task(task(number, begun, go)) for number in range(3)]
+    while len(begun) < 3:
+        await asyncio.sleep(0)
+    go.set()
+    await asyncio.gather(*tasks)
+asyncio.run(main())
+assert "coroutine" in xsp.tag.__doc__ and "innermost" in xsp.traceparent.__doc__
+""")
+        self.assertEqual(tags, {("task 0", "own"): 0, ("task 1", "own"): 1, ("task 2", "own"): 2, ("task 2", "innermost"): 0})
+
     def test_trace_context(self):
         """Within a span, outside of spans, of a caller; a header that is none."""
         out, caller = self.folder / "context.xsp", f"00-{'a' * 32}-{'b' * 16}-01"

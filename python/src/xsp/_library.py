@@ -74,6 +74,13 @@ def library():
     return _library
 
 
+def c_text(data):
+    """The bytes of a text for a library, which would read it up to a zero byte."""
+    if 0 in data:
+        raise ValueError(f"{data.decode('utf-8', 'replace')!r} has a zero byte; try: remove it")
+    return data
+
+
 def call(function, *arguments):
     """Calls xsp_read_NAME with a place for its result, which is returned. Raises what it reports."""
     result = ctypes.c_void_p()

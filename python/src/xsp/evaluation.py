@@ -3,7 +3,7 @@
 import ctypes
 import json
 
-from ._library import Error, candidates
+from ._library import Error, c_text, candidates
 
 
 def load():
@@ -31,8 +31,8 @@ def words(options):
 def evaluate(*manifests, **options):
     """The tables of `xsp evaluate MANIFEST... --OPTION VALUE...`, each a dict with its rows. Blocks until the evaluation is done; other
     threads run on. Raises Error."""
+    texts = [c_text(text.encode()) for text in (*map(str, manifests), *words(options))]
     library, result = load(), ctypes.c_void_p()
-    texts = [text.encode() for text in (*map(str, manifests), *words(options))]
     status = library.xsp_evaluate((ctypes.c_char_p * (len(texts) + 1))(*texts, None), ctypes.byref(result))
     if status == 5:
         raise MemoryError(library.xsp_evaluate_error().decode("utf-8", "replace"))

@@ -14,10 +14,21 @@ from .tree import Tree
 SPAN_COLUMNS = ("run_id span_id trace_id parent_id model_id layer_id level kind category tracer track_id name start_ns end_ns "
                 "duration_ns self_ns correlation_id basis depth is_open observation recorded_parent_id forward_id context_id")
 Span = collections.namedtuple("Span", SPAN_COLUMNS)
+NAMES = {"level": ("application", "model", "layer", "library", "kernel"), "kind": ("sync", "launch", "execution")}
 
 
-def _text(value):
-    return "'" + str(value).replace("'", "''") + "'"
+def _run_id(run):
+    number = int(run)
+    if not -1 << 63 <= number < 1 << 63:
+        raise ValueError(f"run {number} has more than 64 bits; try: a run_id of trace.runs")
+    return number
+
+
+def _name(column, value):
+    """The name of a level or kind as SQL has it."""
+    if value not in NAMES[column]:
+        raise ValueError(f"{column} must be one of {', '.join(NAMES[column])}, or None for all, not {value!r}")
+    return f"'{value}'"
 
 
 class Spans:
@@ -29,6 +40,8 @@ class Spans:
         self._trace, self._where = trace, where
 
     def table(self, columns=None):
+        if isinstance(columns, str):
+            raise TypeError(f"columns must be a list of names, not a text; try: [{columns!r}]")
         names = ", ".join(columns or Span._fields)
         return self._trace.sql(f"select {names} from span where {self._where}")
 
@@ -61,7 +74,7 @@ class Trace:
     def __init__(self, path):
         self.path = os.fspath(path)
         self._lock = threading.RLock()
-        self._pointer = _library.call("open", os.fsencode(self.path))
+        self._pointer = _library.call("open", _library.c_text(os.fsencode(self.path)))
         self._close = weakref.finalize(self, _library.library().xsp_read_close, self._pointer)
 
     def close(self):
@@ -87,7 +100,7 @@ class Trace:
 
     def sql(self, text):
         """The rows of one statement that reads, as a Table."""
-        return Table(self._call("query", text.encode()))
+        return Table(self._call("query", _library.c_text(text.encode())))
 
     def analyze(self, name, **options):
         """The answer of `xsp analyze NAME --json`. Options as there, with _ in place of -; True: without a value. "No answer" is an
@@ -97,8 +110,8 @@ class Trace:
             if value is not None and value is not False:
                 items = map(str, value if isinstance(value, (list, tuple)) else [value])
                 words += [key.replace("_", "-"), "" if value is True else ",".join(items)]
-        texts = (ctypes.c_char_p * (len(words) + 1))(*[word.encode() for word in words], None)
-        pointer = self._call("analysis", name.encode(), texts)
+        texts = (ctypes.c_char_p * (len(words) + 1))(*[_library.c_text(word.encode()) for word in words], None)
+        pointer = self._call("analysis", _library.c_text(name.encode()), texts)
         try:
             return json.loads(ctypes.string_at(pointer))
         finally:
@@ -119,16 +132,16 @@ class Trace:
                         "join frame using (frame_id) order by context_id")
 
     def spans(self, run=None, level=None, kind=None):
-        where = [f"{column} = {value}" for column, value in
-                 [("run_id", None if run is None else int(run)), ("level", level and _text(level)),
-                  ("kind", kind and _text(kind))] if value is not None]
+        where = [] if run is None else [f"run_id = {_run_id(run)}"]
+        where += [f"{column} = {_name(column, value)}" for column, value in (("level", level), ("kind", kind)) if value is not None]
         return Spans(self, " and ".join(where) or "1")
 
     def tree(self, run=None):
         """The calling context tree of a run; without one, of the run with most levels (the first of them)."""
         if run is None:
             run = self._deepest_run()
-        return Tree(self, int(run), Table(self._call("tree", int(run))))
+        run = _run_id(run)
+        return Tree(self, run, Table(self._call("tree", run)))
 
     def _deepest_run(self):
         runs = list(self.sql("select run_id, levels from run where typeof(run_id) = 'integer' and typeof(levels) = 'text' "

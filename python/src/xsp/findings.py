@@ -8,6 +8,7 @@ import sys
 import traceback
 
 import xsp
+from xsp.flags import plain_number
 
 SPANS_MOST = 16
 
@@ -43,9 +44,12 @@ def _plain(value):
         return {_text(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value if isinstance(value, (int, type(None))) else _text(value)
+    if isinstance(value, (bool, type(None))):
+        return value
+    number = plain_number(value)
+    if isinstance(number, float):
+        return number if math.isfinite(number) else None
+    return number if isinstance(number, int) else _text(value)
 
 
 def run_script(script, path):

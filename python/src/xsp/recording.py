@@ -51,13 +51,15 @@ else:
         return _NOTHING
 
     def tag(key, value):
-        """Tags the innermost span of this thread."""
+        """Tags the innermost span of this thread: the last that began and has not ended, maybe another coroutine's. In coroutines
+        use the span's own `tag`."""
 
     def traceparent():
-        """The W3C header that makes another service's spans children of this thread's innermost span; None: not recorded."""
+        """The W3C header that makes another service's spans children of this thread's innermost span (see `tag`); None: not
+        recorded."""
 
     def set_traceparent(header):
-        """Makes the caller's span that the W3C header names the parent of this thread's innermost span."""
+        """Makes the caller's span that the W3C header names the parent of this thread's innermost span (see `tag`)."""
 
     _site, _span_of = span, lambda site: site
 

@@ -69,7 +69,7 @@ class Table:
         return [data[start:end] for start, end in zip(ends, ends[1:])]
 
     def texts(self):
-        """The texts of all columns, each once. A byte that is not UTF-8 becomes U+FFFD."""
+        """The texts of all columns. A byte that is not UTF-8 becomes U+FFFD, so texts that differ in such bytes are equal here."""
         if self._texts is None:
             self._texts = [text.decode("utf-8", "replace") for text in self._bytes()]
         return self._texts
@@ -120,12 +120,13 @@ class Table:
             nulls = numpy.asarray(self.types(place)) == 0 if column.null_count else None
             if column.type == TEXT:
                 numbers, codes = numpy.unique(values if nulls is None else values[~nulls], return_inverse=True)
-                places = codes
+                texts = self.texts()
+                categories, merged = _merge([texts[number] for number in numbers])
+                places = codes = numpy.array(merged, dtype=codes.dtype)[codes]
                 if nulls is not None:
                     places = numpy.full(self._count, -1)
                     places[~nulls] = codes
-                texts = self.texts()
-                data[place] = pandas.Categorical.from_codes(places, pandas.Index([texts[n] for n in numbers], dtype=object))
+                data[place] = pandas.Categorical.from_codes(places, pandas.Index(categories, dtype=object))
             elif nulls is None:
                 data[place] = values
             elif column.type == INTEGER:
@@ -161,7 +162,17 @@ class Table:
                                             column.null_count)
         if column.type != TEXT:
             return values
-        return pyarrow.DictionaryArray.from_arrays(values, pyarrow.array(self.texts(), type=pyarrow.large_string()))
+        different, merged = _merge(self.texts())
+        if len(different) < len(merged):
+            values = pyarrow.array(merged, type=pyarrow.int64()).take(values)
+        return pyarrow.DictionaryArray.from_arrays(values, pyarrow.array(different, type=pyarrow.large_string()))
+
+
+def _merge(texts):
+    """The different ones, in order, and the place of each text among them."""
+    places = {}
+    merged = [places.setdefault(text, len(places)) for text in texts]
+    return list(places), merged
 
 
 def _arrow_of(values, pyarrow):
