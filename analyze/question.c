@@ -323,9 +323,10 @@ enum status question_each(const struct analysis *analysis, struct store *const *
       *err = answers.first_lack;
     return STATUS_NO;
   }
-  if (answers.lacking != NULL)
-    table_append_note(&answers.tables[0],
-                      arena_format(arena, "%s is left out: %s", answers.lacking, answers.first_lack.why), arena);
+  if (answers.lacking != NULL) {
+    answers.tables[0].lacking = arena_format(arena, "%s is left out: %s", answers.lacking, answers.first_lack.why);
+    table_append_note(&answers.tables[0], answers.tables[0].lacking, arena);
+  }
   if (count == 1)
     answers.tables[0].experiment = NULL;
   *ret_tables = answers.tables;

@@ -54,6 +54,8 @@ struct table {
   unsigned noted;              // bits of enum table_noted
   const char *const *left_out; // files that broke while they were read, "PATH: why"; also noted
   size_t left_out_count;
+  // The first experiment that lacks what is asked, so has no table: "NAME is left out: why"; also noted.
+  const char *lacking;
 };
 
 // The value as a number; NaN: null, or not a number.

@@ -3,6 +3,8 @@
 #include "programs/xsp/findings_options.h"
 
 #include "base/json_read.h"
+#include "programs/xsp/findings_own.h"
+#include "programs/xsp/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,14 +87,20 @@ static const char *text_of(const struct table *table, size_t row, const char *ke
   return text != NULL ? text : "";
 }
 
+static bool is_of(const struct table *table, size_t row, const char *name)
+{
+  return strcasecmp(text_of(table, row, "id"), name) == 0 || strcmp(text_of(table, row, "rule"), name) == 0;
+}
+
+// One without figures is above every limit: it may be the one that the limit was meant for.
 static bool is_above(const struct table *table, size_t row, const struct limit *limit, double *ret_pct)
 {
-  if (strcasecmp(text_of(table, row, "id"), limit->name) != 0 && strcmp(text_of(table, row, "rule"), limit->name) != 0)
+  if (!is_of(table, row, limit->name))
     return false;
   *ret_pct = table_double_at(table, row, "saving_pct");
   if (isnan(*ret_pct))
     *ret_pct = table_double_at(table, row, "share_pct");
-  return isnan(limit->pct) || *ret_pct > limit->pct;
+  return isnan(limit->pct) || isnan(*ret_pct) || *ret_pct > limit->pct;
 }
 
 static enum status check_findings(const struct limits *limits, const struct limit *limit, const struct table *table,
@@ -170,6 +178,9 @@ static enum status check_answer(const struct limits *limits, const struct limit 
                                 struct error *err)
 {
   struct answer answer;
+  if (table->lacking != NULL)
+    return error_set(err, STATUS_INPUT, "cannot answer --fail-on", limit->name, "the other experiments alone", "%s",
+                     table->lacking);
   if (!find_answer(table, limit->name, &answer))
     return STATUS_OK;
   if (!answer.is_asked)
@@ -203,6 +214,22 @@ static enum status read_limits(const struct invocation *invocation, struct arena
   return STATUS_OK;
 }
 
+// A name of --findings may be one that only a finding has, so it is no mistake if there is none of it; a misspelt one is.
+static void warn_of_names(const struct invocation *invocation, const struct limits *limits, const struct table *tables,
+                          size_t count)
+{
+  const char *folder = invocation_value(invocation, "findings");
+  for (size_t i = 0; i < limits->count && folder != NULL; i++) {
+    const char *name = limits->items[i].name;
+    bool is_known = analyze_is_finding(name) || findings_own_has(folder, name);
+    for (size_t k = 0; k < count && !is_known; k++)
+      for (size_t row = 0; row < tables[k].row_count && !is_known; row++)
+        is_known = is_of(&tables[k], row, name);
+    if (!is_known)
+      output_message("xsp: --fail-on %s: no built-in rule, no file of %s and no finding has this name", name, folder);
+  }
+}
+
 enum status findings_options_check(const struct invocation *invocation, const struct table *tables, size_t count,
                                    struct error *err)
 {
@@ -215,6 +242,8 @@ enum status findings_options_check(const struct invocation *invocation, const st
     for (size_t i = 0; i < limits.count * count && status == STATUS_OK; i++)
       if (strcmp(tables[i % count].id, "findings") == 0)
         status = checks[pass](&limits, &limits.items[i / count], &tables[i % count], err);
+  if (status == STATUS_OK)
+    warn_of_names(invocation, &limits, tables, count);
   arena_done(&arena);
   return status;
 }

@@ -13,9 +13,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define QUERY_BYTES_MOST ((size_t)1 << 20)
@@ -25,9 +28,13 @@
 struct own {
   const char *path, *id; // of the file that runs; id: its name without .sql or .py
   unsigned timeout_s;
-  struct table *table;
+  struct table *tables; // of the file's experiments, all with the same columns
+  size_t table_count;
+  struct store_run *runs; // of the file
+  size_t run_count;
   struct arena *arena;
   VECTOR(struct table_cell) cells; // of new rows
+  VECTOR(size_t) of_table;         // of each new row
   size_t rows;                     // of this file
   const char *const *names;        // of a query's columns
   struct buf numbers;              // of the row
@@ -38,14 +45,14 @@ struct own {
 static size_t column_of(const struct own *own, const char *key)
 {
   size_t column = 0;
-  while (column < own->table->column_count && strcmp(own->table->columns[column].key, key) != 0)
+  while (column < own->tables->column_count && strcmp(own->tables->columns[column].key, key) != 0)
     column++;
   return column;
 }
 
 static struct table_cell *cell_at(const struct own *own, const char *key)
 {
-  size_t count = own->table->column_count, column = column_of(own, key);
+  size_t count = own->tables->column_count, column = column_of(own, key);
   return column < count ? &own->cells.items[own->cells.count - count + column] : NULL;
 }
 
@@ -56,7 +63,7 @@ static bool is_number(const char *key)
 
 static void start_row(struct own *own)
 {
-  size_t count = own->table->column_count;
+  size_t count = own->tables->column_count;
   vector_reserve(&own->cells, count);
   memset(&own->cells.items[own->cells.count], 0, count * sizeof *own->cells.items);
   own->cells.count += count;
@@ -94,21 +101,63 @@ static void put_default(const struct own *own, const char *key, struct table_cel
     *cell = value;
 }
 
+static int64_t experiment_of(const struct own *own, int64_t run_id)
+{
+  for (size_t i = 0; i < own->run_count; i++)
+    if (own->runs[i].run_id == run_id)
+      return own->runs[i].experiment_id;
+  return 0;
+}
+
+// The table of the experiment that the row is about: it names a run, or there is one experiment. NULL: unknown.
+static struct table *table_of_row(const struct own *own)
+{
+  const struct table_cell *run = cell_at(own, "run_id");
+  if (run->type != CELL_INT)
+    return own->table_count == 1 ? own->tables : NULL;
+  int64_t experiment = experiment_of(own, run->value.integer);
+  for (size_t i = 0; i < own->table_count; i++)
+    if (own->tables[i].run_count > 0 && experiment_of(own, own->tables[i].run_ids[0]) == experiment)
+      return &own->tables[i];
+  return NULL;
+}
+
+static double latency_of(const struct table *table)
+{
+  for (size_t i = 0; table != NULL && i < table->summary_count; i++)
+    if (strcmp(table->summary[i].key, "latency_ms") == 0)
+      return cell_double(&table->summary[i].value);
+  return NAN;
+}
+
+// No more can be gained than there is: the latency of an observation, or all of which `time_ms` is the share `share_pct`.
+static void bound_saving(struct own *own, const struct table *table)
+{
+  const struct table_cell *basis = cell_at(own, "basis");
+  struct table_cell *saving = cell_at(own, "saving_ms"), *pct = cell_at(own, "saving_pct");
+  bool is_of_all = basis->type == CELL_TEXT && strcmp(basis->value.text, "all") == 0;
+  double whole_ms = is_of_all ? cell_double(cell_at(own, "time_ms")) / cell_double(cell_at(own, "share_pct")) * 100
+                              : latency_of(table);
+  if (cell_double(saving) > whole_ms)
+    *saving = cell_real(whole_ms);
+  put_default(own, "saving_pct", cell_real(cell_double(saving) / whole_ms * 100));
+  if (cell_double(pct) > 100)
+    *pct = cell_real(100);
+}
+
 static enum status end_row(struct own *own, struct error *err)
 {
-  double latency_ms = NAN;
-  for (size_t i = 0; i < own->table->summary_count; i++)
-    if (strcmp(own->table->summary[i].key, "latency_ms") == 0)
-      latency_ms = cell_double(&own->table->summary[i].value);
+  struct table *table = table_of_row(own);
   json_object_end(&own->json);
   put_default(own, "id", cell_text(own->id));
   put_default(own, "rule", cell_text(own->id));
   put_default(own, "title", cell_text(own->id));
-  put_default(own, "saving_pct", cell_real(cell_double(cell_at(own, "saving_ms")) / latency_ms * 100));
+  bound_saving(own, table);
   double pct = cell_double(cell_at(own, "saving_pct"));
   put_default(own, "severity", cell_text(analyze_severity(isnan(pct) ? cell_double(cell_at(own, "share_pct")) : pct)));
   put_default(own, "spans", cell_json("[]"));
   *cell_at(own, "numbers") = cell_json(arena_copy(own->arena, own->numbers.data, own->numbers.length));
+  *vector_add(&own->of_table) = table != NULL ? (size_t)(table - own->tables) : 0;
   if (own->rows > ROWS_MOST)
     return error_set(err, STATUS_USE, "cannot take findings", own->path, "a limit in it", "more than %d", ROWS_MOST);
   return STATUS_OK;
@@ -276,22 +325,53 @@ static enum status run_folder(struct own *own, const char *folder, struct store 
   return status;
 }
 
-enum status findings_own_add(const struct findings_folder *folder, struct store *store, struct table *table,
-                             struct arena *arena, struct error *err)
+// The rows that are about the table's experiment, and their number in its summary.
+static void add_rows(const struct own *own, size_t index)
 {
-  struct own own = {.table = table, .arena = arena, .timeout_s = folder->timeout_s};
-  enum status status = run_folder(&own, folder->path, store, err);
-  size_t cells = table->row_count * table->column_count;
-  struct table_cell *rows = arena_alloc_array(arena, cells + own.cells.count + 1, sizeof *rows);
-  if (cells > 0)
-    memcpy(rows, table->rows, cells * sizeof *rows);
-  if (own.cells.count > 0)
-    memcpy(rows + cells, own.cells.items, own.cells.count * sizeof *rows);
+  struct table *table = &own->tables[index];
+  size_t width = table->column_count, old = table->row_count;
+  struct table_cell *rows = arena_alloc_array(own->arena, (old + own->of_table.count) * width + 1, sizeof *rows);
+  struct table_entry *summary = arena_alloc_array(own->arena, table->summary_count + 1, sizeof *summary);
+  if (old > 0)
+    memcpy(rows, table->rows, old * width * sizeof *rows);
+  for (size_t i = 0; i < own->of_table.count; i++)
+    if (own->of_table.items[i] == index)
+      memcpy(rows + table->row_count++ * width, own->cells.items + i * width, width * sizeof *rows);
   table->rows = rows;
-  table->row_count += own.cells.count / table->column_count;
-  (void)table_sort(table, "share_pct", arena);
-  (void)table_sort(table, "saving_ms", arena);
+  for (size_t i = 0; i < table->summary_count; i++) {
+    summary[i] = table->summary[i];
+    if (strcmp(summary[i].key, "findings") == 0)
+      summary[i].value = cell_int((int64_t)table->row_count);
+  }
+  table->summary = summary;
+  (void)table_sort(table, "share_pct", own->arena);
+  (void)table_sort(table, "saving_ms", own->arena);
+}
+
+bool findings_own_has(const char *folder, const char *name)
+{
+  static const char *const endings[] = {"sql", "py"};
+  char path[PATH_MAX];
+  struct stat facts;
+  for (size_t i = 0; i < 2 && name[0] != '.' && strchr(name, '/') == NULL; i++) {
+    int length = snprintf(path, sizeof path, "%s/%s.%s", folder, name, endings[i]);
+    if (length > 0 && (size_t)length < sizeof path && stat(path, &facts) == 0 && S_ISREG(facts.st_mode))
+      return true;
+  }
+  return false;
+}
+
+enum status findings_own_add(const struct findings_folder *folder, struct store *store, struct table *tables,
+                             size_t table_count, struct arena *arena, struct error *err)
+{
+  struct own own = {.tables = tables, .table_count = table_count, .arena = arena, .timeout_s = folder->timeout_s};
+  enum status status = store_runs(store, arena, &own.runs, &own.run_count, err);
+  if (status == STATUS_OK)
+    status = run_folder(&own, folder->path, store, err);
+  for (size_t i = 0; i < table_count && status == STATUS_OK; i++)
+    add_rows(&own, i);
   vector_done(&own.cells);
+  vector_done(&own.of_table);
   buf_done(&own.numbers);
   return status;
 }

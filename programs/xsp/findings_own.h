@@ -11,9 +11,12 @@ struct findings_folder {
   unsigned timeout_s; // of each query and program; 0: none
 };
 
-// Runs the regular files of `folder` by name on an open trace and adds what they find to `table`, whose rows are then in order
-// again. Programs are given the store's path. The first that fails is the error. Texts live in `arena`.
-enum status findings_own_add(const struct findings_folder *folder, struct store *store, struct table *table,
-                             struct arena *arena, struct error *err) MUST_CHECK;
+// Runs the regular files of `folder` by name on an open trace. What they find goes to the tables of findings of the trace's
+// experiments (at least one): a row to that of its run, else to the first; rows are then in order again. Programs are given the
+// store's path. The first that fails is the error. Texts live in `arena`.
+enum status findings_own_add(const struct findings_folder *folder, struct store *store, struct table *tables,
+                             size_t table_count, struct arena *arena, struct error *err) MUST_CHECK;
+// Whether the folder has a file of this name, which lacks .sql and .py.
+bool findings_own_has(const char *folder, const char *name);
 
 #endif

@@ -147,7 +147,8 @@ static enum status ask_own(struct question *question, const struct findings_fold
     struct store *store = question->files.stores.items[i];
     size_t first = answers->tables.count;
     XSP_TRY(answers_add(answers, "findings", &store, 1, request, err));
-    XSP_TRY(findings_own_add(folder, store, &answers->tables.items[first], &answers->arena, err));
+    XSP_TRY(findings_own_add(folder, store, &answers->tables.items[first], answers->tables.count - first,
+                             &answers->arena, err));
     if (question->files.stores.count > 1 && answers->tables.items[first].experiment == NULL)
       answers->tables.items[first].experiment = store_path(store);
   }
@@ -210,6 +211,12 @@ static bool asks_findings(const struct question *question)
   return false;
 }
 
+// What was not measured is no finding: --fail-on has another status for it.
+static enum status unanswered(const struct invocation *invocation, enum status status)
+{
+  return status == STATUS_NO && invocation_has(invocation, "fail-on") ? STATUS_INPUT : status;
+}
+
 // `status`: of the questions.
 static enum status print(const struct invocation *invocation, struct question *question,
                          const struct analyze_request *request, enum report_format format, enum status status,
@@ -225,7 +232,7 @@ static enum status print(const struct invocation *invocation, struct question *q
   }
   if (verdict != STATUS_OK)
     *err = verdict_error;
-  return verdict != STATUS_OK ? verdict : status;
+  return verdict != STATUS_OK ? verdict : unanswered(invocation, status);
 }
 
 static enum status answer(const struct invocation *invocation, struct question *question, struct error *err)
@@ -250,6 +257,8 @@ static enum status answer(const struct invocation *invocation, struct question *
     status = ask(question, &request, &own, err);
   if (status == STATUS_OK || (status == STATUS_NO && question->id_count > 1))
     status = print(invocation, question, &request, format, status, err);
+  else
+    status = unanswered(invocation, status);
   bool broke = report_left_out(&question->answers);
   if (status == STATUS_OK &&
       (broke || question->files.broken.status != STATUS_OK)) // reported on stderr and in the notes

@@ -111,6 +111,17 @@ class Small(Steps):
         self.assertEqual(self.status("--fail-on", "F7", "--may-lack", "F99")[0], 2)
         self.assertEqual(self.status("--fail-on", "F2", "--only", "F1")[:2], (2, ""), "it was not asked")
 
+    def test_fail_on_without_observations(self):
+        """Nothing was measured: neither a finding nor none."""
+        script = scripted.Script()
+        script.experiment()
+        script.run()
+        empty = script.write(self.folder / "empty.xsp")
+        for files, more in (((empty,), ()), ((self.steps(), empty), ("--only", "F1")), ((empty, self.steps()), ("--only", "F1"))):
+            done = subprocess.run([scripted.XSP, "analyze", "findings", *files, "--fail-on", "F1", "--may-lack", "F1", *more],
+                                  capture_output=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+
     def test_wrong_use(self):
         for options in (("--only", "F99"), ("--threshold", "hotspot-share"), ("--threshold", "share=1"), ("--only", ",")):
             with self.subTest(options):
@@ -159,6 +170,47 @@ class Own(Steps):
         self.assertEqual(len(findings(self.steps(), *options, "--top", "2")["rows"]), 2)
         status, text, _ = self.status(*options, "--top", "1", "--fail-on", "a", "--json")
         self.assertEqual((status, len(json.loads(text)["rows"])), (1, 1), "what --top leaves out fails, too")
+
+    def two_experiments(self):
+        """Observations of 10 and of 100 ms."""
+        script = scripted.Script()
+        for number, latency_ns in ((1, 10_000_000), (2, 100_000_000)):
+            script.experiment(f"e{number}", number)
+            script.run(number, experiment_id=number)
+            script.track(run_id=number)
+            script.span("predict", 0, latency_ns, run_id=number)
+        return script.write(self.folder / "two.xsp")
+
+    def test_bounds(self):
+        """No more can be gained than there is, of one observation or of all; so no limit is passed by more."""
+        options = self.own("a.sql", "values (1), (2)")[:2]
+        query = pathlib.Path(options[1]) / "a.sql"
+        for columns, saving_ms, saving_pct in (("50000 as saving_ms", 1, 100), ("0.2 as saving_ms", 0.2, 20), ("0.1 as saving_ms, 500 as saving_pct", 0.1, 100),
+                                               ("40 as saving_ms, 40 as time_ms, 40 as share_pct, 'all' as basis", 40, 40),
+                                               ("400 as saving_ms, 40 as time_ms, 40 as share_pct, 'all' as basis", 100, 100),
+                                               ("40 as saving_ms, 'all' as basis", 40, None)):
+            with self.subTest(columns):
+                query.write_text(f"select {columns}")
+                table = findings(self.steps(), *options, "--only", "F1")
+                self.assertEqual([(row["saving_ms"], row["saving_pct"]) for row in table["rows"]], [(saving_ms, saving_pct)])
+                self.assertEqual(table["summary"]["findings"], 1)
+        query.write_text("select 'no figures' as title")
+        self.assertEqual(self.status(*options, "--fail-on", "a:50%")[0], 1, "one without figures is above every limit")
+
+    def test_several_experiments(self):
+        """A finding is of its run's experiment, and of that latency."""
+        options = self.own("a.sql", "select run_id, 5 as saving_ms from run union all values (null, 5), (77, 5)")
+        tables = scripted.xsp_json("analyze", "findings", self.two_experiments(), *options, "--json")
+        found = {table["experiment"]: [(row["run_id"], row["saving_pct"]) for row in table["rows"]] for table in tables}
+        self.assertEqual(found, {"e1": [(1, 50), (None, None), (77, None)], "e2": [(2, 5)]})
+
+    def test_names_that_nothing_has(self):
+        """A finding's own name may be one that is seldom found; a misspelt one is named on stderr."""
+        options = self.own("a.sql", "select 'b' as id, 'c' as rule")
+        for name, status, is_known in (("a", 0, True), ("b", 1, True), ("c:5%", 1, True), ("F3", 2, True), ("long_layres:5%", 0, False), ("F99", 0, False)):
+            with self.subTest(name):
+                found, _, errors = self.status(*options[:2], "--fail-on", name)
+                self.assertEqual((found, "has this name" not in errors), (status, is_known), errors)
 
     def test_what_cannot_run(self):
         for name, text in (("a.sql", "selekt 1"), ("a.sql", "delete from run"), ("a.sql", "select 1; select 2"), ("a.py", "not python"),
