@@ -34,7 +34,11 @@ enum status error_set_errno(struct error *err, enum status status, const char *w
                             const char *advice)
 {
   int number = errno;
-  return error_set(err, number == ENOMEM ? STATUS_MEMORY : status, what, where, advice, "%s", strerror(number));
+  if (number == ENOMEM)
+    status = STATUS_MEMORY;
+  else if (number == EMFILE || number == ENFILE)
+    status = STATUS_SYSTEM;
+  return error_set(err, status, what, where, advice, "%s", strerror(number));
 }
 
 void error_prefix(struct error *err, const char *prefix)

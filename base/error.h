@@ -35,7 +35,8 @@ struct error {
 __attribute__((format(printf, 6, 7))) enum status error_set(struct error *err, enum status status, const char *what,
                                                             const char *where, const char *advice,
                                                             const char *why_format, ...);
-// As error_set with errno's text after `what`; ENOMEM becomes STATUS_MEMORY, all else `status`.
+// As error_set with errno's text after `what`. The status is `status`, but STATUS_MEMORY for ENOMEM, and STATUS_SYSTEM where no
+// more files can be opened: that says nothing about this one.
 enum status error_set_errno(struct error *err, enum status status, const char *what, const char *where,
                             const char *advice);
 void error_prefix(struct error *err, const char *prefix); // puts text in front of `what`

@@ -61,7 +61,8 @@ static void close_open(struct journal *journal)
     pthread_cond_wait(&journal->changed, &journal->lock);
   if (journal->file < 0)
     return;
-  if (journal->options.sync && journal->synced < journal->size && fdatasync(journal->file) != 0)
+  if (journal->options.sync && journal->unsynced_number < journal->number && journal->synced < journal->size &&
+      fdatasync(journal->file) != 0)
     journal->unsynced_number = journal->number;
   close(journal->file);
   journal->file = -1;
@@ -93,7 +94,8 @@ static bool write_record(struct journal *journal, const struct otlp_journal_head
   return false;
 }
 
-// Locked. Waits until the disk has the journal up to `size`, or syncs it for all who wait.
+// Locked. Waits until the disk has the journal up to `size`, or syncs it for all who wait. Linux reports a failed write once, and
+// takes the pages for written afterwards: a second sync would say nothing. So the journal is closed, and all who wait have failed.
 static bool sync_to(struct journal *journal, uint64_t number, uint64_t size)
 {
   while (journal->number == number && journal->file >= 0 && journal->synced < size) {
@@ -107,13 +109,16 @@ static bool sync_to(struct journal *journal, uint64_t number, uint64_t size)
     bool is_synced = fdatasync(journal->file) == 0;
     pthread_mutex_lock(&journal->lock);
     journal->is_syncing = false;
-    if (is_synced)
+    if (is_synced) {
       journal->synced = target;
+    } else {
+      journal->unsynced_number = number;
+      close_open(journal);
+    }
     pthread_cond_broadcast(&journal->changed);
-    if (!is_synced)
-      return false;
   }
-  return journal->unsynced_number != number;
+  bool is_there = journal->number == number && journal->file >= 0;
+  return is_there || number > journal->unsynced_number; // of one before that, it is not known any more
 }
 
 // Whether the journal with these resources, too, would have more than a file can take.
@@ -134,7 +139,7 @@ static enum journal_result append(struct journal *journal, const struct otlp_jou
     close_open(journal);
   if (journal->file < 0 && !journal_folder_add(journal))
     return JOURNAL_FAILED;
-  bool was_stored = journal->size == journal->stored;
+  bool was_tried = journal->size == journal->tried;
   if (!write_record(journal, head, body))
     return JOURNAL_FAILED;
   for (size_t i = 0; i < resource_count; i++)
@@ -146,7 +151,7 @@ static enum journal_result append(struct journal *journal, const struct otlp_jou
     return JOURNAL_FAILED;
   if (journal->number == number && journal->size >= journal->options.file_bytes)
     close_open(journal);
-  else if (was_stored)
+  else if (was_tried)
     pthread_cond_broadcast(&journal->changed); // the keeper did not wait for this
   return JOURNAL_DONE;
 }
@@ -182,7 +187,7 @@ static uint64_t due_ns(const struct journal *journal)
   uint64_t due = UINT64_MAX;
   if (journal->closed.count > 0 || journal->is_ending)
     due = 0;
-  if (journal->file >= 0 && journal->size > journal->stored) {
+  if (journal->file >= 0 && journal->size > journal->tried) {
     uint64_t quiet = journal->grown_ns + journal->options.refresh_ns;
     uint64_t busy = journal->stored_ns + REFRESH_BUSY * journal->options.refresh_ns;
     uint64_t rested = journal->stored_ns + REFRESH_REST * journal->store_ns;
@@ -246,7 +251,8 @@ void journal_done(struct journal *journal, const struct journal_work *work, enum
   journal->retry_ns = is_final ? 0 : now_ns + RETRY_NS;
   if (is_open && is_final) {
     journal->store_ns = now_ns - journal->stored_ns;
-    journal->stored = work->bytes;
+    journal->tried = work->bytes;
+    journal->stored = status == STATUS_OK ? work->bytes : journal->stored;
     journal->stored_ns = now_ns;
   }
   if (work->is_closed && status == STATUS_OK)

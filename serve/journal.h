@@ -25,6 +25,7 @@ struct journal_options {
   uint64_t quiet_ns;   // so is one that has not grown for so long
   uint64_t refresh_ns; // its file is made again once it has not grown for so long; while it grows, in 10 times that
   bool sync;           // requests are on the disk before their reply, not only with the kernel
+  uint64_t seed;       // of the hashes of resources (request_check.h)
 };
 
 struct journal;

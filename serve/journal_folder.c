@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/input_file.h"
+#include "otlp/json_request.h"
 #include "serve/journal_private.h"
+#include "serve/request_check.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -80,8 +82,16 @@ static enum status list_journals(struct journal *journal, struct error *err)
   return STATUS_OK;
 }
 
-// The bytes up to the end of the last whole record; 0: it is no journal.
-static uint64_t whole_bytes(int file, uint64_t size)
+static void note_resources(struct journal *journal, enum otlp_encoding encoding, struct slice body)
+{
+  struct request_verdict verdict;
+  request_check(encoding, body, journal->options.seed, &verdict);
+  for (size_t i = 0; i < verdict.resource_count; i++)
+    (void)map_at(&journal->resources, map_number(verdict.resources[i]), NULL);
+}
+
+// The bytes up to the end of the last whole record, whose resources are noted; 0: it is no journal.
+static uint64_t read_whole(struct journal *journal, int file, uint64_t size)
 {
   char magic[OTLP_JOURNAL_MAGIC_BYTES];
   char *body = NULL;
@@ -96,11 +106,15 @@ static uint64_t whole_bytes(int file, uint64_t size)
                otlp_journal_head_is_possible(&head) && head.length <= size - at - sizeof head;
     if (!is_whole)
       break;
-    body = memory_resize(body, head.length, 1);
+    body = memory_resize(body, head.length + OTLP_JSON_PADDING, 1);
+    memset(body + head.length, 0, OTLP_JSON_PADDING);
+    struct slice request = {body, head.length};
     is_whole = pread(file, body, head.length, (off_t)(at + sizeof head)) == (ssize_t)head.length &&
-               otlp_journal_checksum(head.encoding, (struct slice){body, head.length}) == head.checksum;
-    if (is_whole)
+               otlp_journal_checksum(head.encoding, request) == head.checksum;
+    if (is_whole) {
+      note_resources(journal, head.encoding, request);
       at += sizeof head + head.length;
+    }
   }
   free(body);
   return at;
@@ -110,7 +124,7 @@ static uint64_t whole_bytes(int file, uint64_t size)
 static void use(struct journal *journal, uint64_t size)
 {
   journal->size = journal->synced = size;
-  journal->stored = OTLP_JOURNAL_MAGIC_BYTES; // nothing, as long as there is nothing else
+  journal->stored = journal->tried = OTLP_JOURNAL_MAGIC_BYTES; // nothing, as long as there is nothing else
   journal->store_ns = 0;
   journal->stored_ns = journal->grown_ns = clock_now_ns(CLOCK_MONOTONIC);
   journal->number++;
@@ -126,8 +140,9 @@ static void continue_newest(struct journal *journal)
   char path[PATH_SIZE];
   path_of(path, newest->text, JOURNAL);
   int file = regular_file_open(journal->folder, path, O_RDWR, &facts);
-  uint64_t size = file >= 0 ? whole_bytes(file, (uint64_t)facts.st_size) : 0;
+  uint64_t size = file >= 0 ? read_whole(journal, file, (uint64_t)facts.st_size) : 0;
   if (size == 0 || ftruncate(file, (off_t)size) != 0) { // it stays among the closed ones: the importer judges it
+    map_done(&journal->resources);
     if (file >= 0)
       close(file);
     return;

@@ -26,11 +26,12 @@ struct journal {
   uint64_t size;              // bytes that were acknowledged, or are being synced
   uint64_t synced;            // of them
   uint64_t number;            // of journals opened: which one a position belongs to
-  uint64_t unsynced_number;   // of a journal that was closed and could not be synced
+  uint64_t unsynced_number;   // of the last journal that could not be synced
   bool is_syncing;            // a thread syncs `file` without the lock: it stays open
   uint64_t grown_ns;          // when it grew last
   struct map resources;       // hashes of those it has
-  uint64_t stored, stored_ns; // bytes of it that its file has; when that was made
+  uint64_t stored, stored_ns; // bytes of it that its file has; when that was made, or tried
+  uint64_t tried;             // bytes of it that need no other try: stored, or refused by the importer
   uint64_t store_ns;          // how long that took
 
   VECTOR(struct journal_name) closed; // oldest first

@@ -4,18 +4,34 @@
 
 #include "base/folder.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define THREADS 4
 #define REQUESTS 500u
+
+// Instead of the C library's: a disk that fails once, after a while in which others come to wait.
+static atomic_bool must_fail, is_failing;
+int fdatasync(int file)
+{
+  if (!atomic_exchange(&must_fail, false))
+    return (int)syscall(SYS_fdatasync, file);
+  atomic_store(&is_failing, true);
+  usleep(200000);
+  errno = EIO;
+  return -1;
+}
 
 struct shared {
   char folder[64];
@@ -185,13 +201,63 @@ static void test_again(void **state)
   tear_down(&shared);
 }
 
+static void *send_one(void *context)
+{
+  char text[64];
+  return journal_append(context, OTLP_JSON, request_of(0, 1, text), NULL, 0, NULL) == JOURNAL_FAILED ? context : NULL;
+}
+
+// What waits for a sync that fails has failed, too: the next sync would say nothing of it.
+static void test_failed_sync(void **state)
+{
+  static struct shared shared;
+  struct journal_work work;
+  pthread_t first, second;
+  void *has_failed[2];
+  char text[64];
+  (void)state;
+  set_up(&shared, 1000, true);
+  atomic_store(&must_fail, true);
+  assert_int_equal(pthread_create(&first, NULL, send_one, shared.journal), 0);
+  while (!atomic_load(&is_failing))
+    sched_yield();
+  assert_int_equal(pthread_create(&second, NULL, send_one, shared.journal), 0);
+  assert_int_equal(pthread_join(first, &has_failed[0]) | pthread_join(second, &has_failed[1]), 0);
+  assert_true(has_failed[0] != NULL && has_failed[1] != NULL);
+  assert_int_equal(journal_append(shared.journal, OTLP_JSON, request_of(0, 2, text), NULL, 0, NULL), JOURNAL_DONE);
+  journal_end(shared.journal);
+  for (unsigned count = 2; journal_next(shared.journal, &work); count = 1) { // another journal since
+    assert_int_equal(read_journal(&shared, work.name), count);
+    journal_done(shared.journal, &work, STATUS_OK);
+  }
+  tear_down(&shared);
+}
+
+// What could not be imported while the journal was open is tried once more before the journal goes.
+static void test_refused_while_open(void **state)
+{
+  static struct shared shared;
+  struct journal_work work;
+  char text[64];
+  (void)state;
+  set_up(&shared, 1000, false);
+  assert_int_equal(journal_append(shared.journal, OTLP_JSON, request_of(0, 1, text), NULL, 0, NULL), JOURNAL_DONE);
+  assert_true(journal_next(shared.journal, &work));
+  assert_false(work.is_closed);
+  journal_done(shared.journal, &work, STATUS_INPUT);
+  journal_end(shared.journal);
+  assert_true(journal_next(shared.journal, &work));
+  assert_true(work.is_closed && !work.is_stored);
+  journal_done(shared.journal, &work, STATUS_OK);
+  assert_false(journal_next(shared.journal, &work));
+  tear_down(&shared);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_threads_with_sync),
-      cmocka_unit_test(test_busy),
-      cmocka_unit_test(test_again),
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_threads_with_sync),  cmocka_unit_test(test_failed_sync),
+      cmocka_unit_test(test_busy),    cmocka_unit_test(test_refused_while_open), cmocka_unit_test(test_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

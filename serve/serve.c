@@ -21,7 +21,8 @@ static enum status start(struct serve *serve, struct error *err)
                                           .file_bytes = options->file_bytes,
                                           .quiet_ns = options->quiet_s * UINT64_C(1000000000),
                                           .refresh_ns = REFRESH_NS,
-                                          .sync = options->sync};
+                                          .sync = options->sync,
+                                          .seed = serve->seed};
   const struct http_server_options http = {.site = &serve_site,
                                            .context = serve,
                                            .listen = options->listen,

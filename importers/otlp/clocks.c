@@ -7,6 +7,7 @@
 #include "importers/otlp/clocks.h"
 
 #include "base/memory.h"
+#include "base/saturate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,9 +23,15 @@ struct lines {
   int64_t time_ns, base_ns; // the pairs are relative to these
 };
 
+// Times may be anybody's: at most 2^62 ns either way.
+static int64_t whole_ns(double ns)
+{
+  return llround(fmax(-0x1p62, fmin(ns, 0x1p62)));
+}
+
 static double time_of(const struct lines *lines, const struct clock_pair *pair)
 {
-  return (double)(pair->time_ns - lines->time_ns);
+  return (double)saturate_subtract(pair->time_ns, lines->time_ns);
 }
 
 static struct bounds bounds_at(const struct lines *lines, double drift)
@@ -32,8 +39,8 @@ static struct bounds bounds_at(const struct lines *lines, double drift)
   struct bounds bounds = {-INFINITY, INFINITY};
   for (size_t i = 0; i < lines->count; i++) {
     double moved = drift * time_of(lines, &lines->pairs[i]);
-    bounds.least = fmax(bounds.least, (double)(lines->pairs[i].least_ns - lines->base_ns) - moved);
-    bounds.most = fmin(bounds.most, (double)(lines->pairs[i].most_ns - lines->base_ns) - moved);
+    bounds.least = fmax(bounds.least, (double)saturate_subtract(lines->pairs[i].least_ns, lines->base_ns) - moved);
+    bounds.most = fmin(bounds.most, (double)saturate_subtract(lines->pairs[i].most_ns, lines->base_ns) - moved);
   }
   return bounds;
 }
@@ -102,10 +109,10 @@ static bool fit(struct lines *lines, struct clock_offset *offset)
   }
   double none = -(double)lines->base_ns; // no offset at all: believed where it is possible
   double middle = drift == 0 && bounds.least <= none && none <= bounds.most ? none : (bounds.least + bounds.most) / 2;
-  offset->offset_ns = lines->base_ns + llround(middle);
+  offset->offset_ns = saturate_add(lines->base_ns, whole_ns(middle));
   offset->time_ns = lines->time_ns;
   offset->drift = drift;
-  offset->uncertainty_ns = llround(ceil(uncertainty_of(lines, middle, drift, first, last)));
+  offset->uncertainty_ns = whole_ns(ceil(uncertainty_of(lines, middle, drift, first, last)));
   offset->agreeing = lines->count;
   return offset->is_known = true;
 }
@@ -177,5 +184,5 @@ void clock_estimate(struct clock_pair *pairs, size_t count, struct clock_offset 
 
 int64_t clock_ahead(const struct clock_offset *offset, int64_t time_ns)
 {
-  return offset->offset_ns + llround(offset->drift * (double)(time_ns - offset->time_ns));
+  return saturate_add(offset->offset_ns, whole_ns(offset->drift * (double)saturate_subtract(time_ns, offset->time_ns)));
 }

@@ -3,6 +3,7 @@
 #include "importers/otlp/join_clocks.h"
 
 #include "base/memory.h"
+#include "base/saturate.h"
 #include "importers/otlp/clocks.h"
 
 #include <inttypes.h>
@@ -29,10 +30,10 @@ static bool is_settled(const struct otlp_run *run)
 
 static struct clock_pair pair_of(const struct otlp_join_call *call)
 {
-  int64_t most = call->child_start_ns - call->parent_start_ns;
+  int64_t most = saturate_subtract(call->child_start_ns, call->parent_start_ns);
   return (struct clock_pair){.time_ns = call->parent_start_ns,
-                             .least_ns = call->may_outlive ? most - (INT64_C(1) << 53)
-                                                           : call->child_end_ns - call->parent_end_ns,
+                             .least_ns = call->may_outlive ? saturate_subtract(most, INT64_C(1) << 53)
+                                                           : saturate_subtract(call->child_end_ns, call->parent_end_ns),
                              .most_ns = most};
 }
 
@@ -89,8 +90,10 @@ int64_t otlp_join_time(const struct otlp_run *run, int64_t time_ns)
 {
   for (const struct otlp_join_shift *hop = run->shift; hop != NULL; hop = hop->next)
     if (hop->offset.is_known)
-      time_ns += hop->sign < 0 ? clock_ahead(&hop->offset, time_ns)
-                               : -clock_ahead(&hop->offset, time_ns - hop->offset.offset_ns);
+      time_ns = hop->sign < 0
+                    ? saturate_add(time_ns, clock_ahead(&hop->offset, time_ns))
+                    : saturate_subtract(time_ns,
+                                        clock_ahead(&hop->offset, saturate_subtract(time_ns, hop->offset.offset_ns)));
   return time_ns;
 }
 

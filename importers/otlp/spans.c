@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans of OTLP as spans of a trace: attributes become columns, tracks and tags, events become messages. What makes no
 // sense is skipped and counted by reason. Called by the decoders for every span: the hot path of the model.
+#include "base/saturate.h"
 #include "format/level.h"
 #include "format/range.h"
 #include "importers/otlp/join.h"
@@ -307,7 +308,7 @@ static void move_times(const struct otlp_run *source, struct store_span *row)
 {
   int64_t end_ns = otlp_join_time(source, row->start_ns + row->duration_ns);
   row->start_ns = otlp_join_time(source, row->start_ns);
-  row->duration_ns = end_ns > row->start_ns ? end_ns - row->start_ns : 0;
+  row->duration_ns = end_ns > row->start_ns ? saturate_subtract(end_ns, row->start_ns) : 0;
 }
 
 // False: it has none. Neighbours are mostly of one trace; in both encodings a trace is the same text.
