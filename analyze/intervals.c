@@ -100,14 +100,20 @@ static int compare(const void *left, const void *right)
   return a < b ? -1 : a > b;
 }
 
-struct estimate estimate_trimmed(const double *values, size_t count)
+static double *sorted_copy(const double *values, size_t count)
 {
-  if (count < TRIMMED_LEAST)
-    return estimate_mean(values, count);
-  size_t cut = count / 5, kept = count - 2 * cut;
-  double *sorted = memory_new(count, sizeof *sorted);
-  memcpy(sorted, values, count * sizeof *sorted);
+  double *sorted = memory_new(count + 1, sizeof *sorted);
+  if (count > 0)
+    memcpy(sorted, values, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, compare);
+  return sorted;
+}
+
+// Without `cut` values at each end.
+static struct estimate estimate_cut(const double *values, size_t count, size_t cut)
+{
+  size_t kept = count - 2 * cut;
+  double *sorted = sorted_copy(values, count);
   double mean = mean_of(sorted + cut, kept);
   for (size_t i = 0; i < cut; i++) { // winsorised
     sorted[i] = sorted[cut];
@@ -117,6 +123,23 @@ struct estimate estimate_trimmed(const double *values, size_t count)
   struct estimate estimate = {mean, squares_about_mean(sorted, count) / (h * (h - 1)), h - 1};
   free(sorted);
   return estimate;
+}
+
+struct estimate estimate_trimmed(const double *values, size_t count)
+{
+  return count < TRIMMED_LEAST ? estimate_mean(values, count) : estimate_cut(values, count, count / 5);
+}
+
+struct estimate estimate_quantile(const double *values, size_t count, double quantile)
+{
+  double n = (double)count, reach = LEAST_QUANTILE * sqrt(n * quantile * (1 - quantile));
+  double low = floor(quantile * (n - 1) - reach), high = ceil(quantile * (n - 1) + reach);
+  if (!(reach > 0 && low >= 0 && high <= n - 1))
+    return (struct estimate){NAN, NAN, NAN};
+  double *sorted = sorted_copy(values, count);
+  double error = (sorted[(size_t)high] - sorted[(size_t)low]) / (2 * LEAST_QUANTILE);
+  free(sorted);
+  return (struct estimate){NAN, error * error, n - 1};
 }
 
 struct estimate estimate_difference(struct estimate a, struct estimate b)
@@ -162,10 +185,14 @@ static struct estimate estimate_pairs(const struct sample *a, const struct sampl
 // Of a part Yuen's variance would leave out its own slow observations, which the figure has unless the model was slow in them too.
 static struct estimate estimate_observations(const struct sample *sample, bool is_trimmed)
 {
+  if (sample->figure == SAMPLE_QUANTILE)
+    return estimate_quantile(sample->values, sample->count, sample->quantile);
   if (!is_trimmed)
     return estimate_mean(sample->values, sample->count);
-  return sample->kept != NULL ? estimate_mean(sample->kept, sample->kept_count)
-                              : estimate_trimmed(sample->values, sample->count);
+  if (sample->kept != NULL)
+    return estimate_mean(sample->kept, sample->kept_count);
+  return sample->figure == SAMPLE_CUT ? estimate_cut(sample->values, sample->count, sample->cut)
+                                      : estimate_trimmed(sample->values, sample->count);
 }
 
 struct estimate estimate_of_sample(const struct sample *sample)

@@ -16,6 +16,9 @@ struct estimate estimate_mean(const double *values, size_t count);
 // From 8 values on: the mean without ⌊0.2·count⌋ values at each end, its error by Yuen's winsorised variance (Biometrika 61,
 // 1974). With fewer values: estimate_mean.
 struct estimate estimate_trimmed(const double *values, size_t count);
+// A quantile of 0 to 1, not its value: its error, by the values at the ranks that bound it with 95 % (binomial distribution, normal
+// approximation; David and Nagaraja, Order Statistics, 2003, 7.1). NaN where there are no such ranks, as for 0 and 1.
+struct estimate estimate_quantile(const double *values, size_t count, double quantile);
 // a - b of independent samples, with Welch's degrees of freedom (Biometrika 34, 1947).
 struct estimate estimate_difference(struct estimate a, struct estimate b);
 // Half the width of the interval around the mean. NaN without an error. confidence: as of student_quantile.
@@ -24,10 +27,14 @@ double estimate_reach(struct estimate estimate, double confidence);
 // degrees: 1 or more, need not be whole.
 double student_quantile(double confidence, double degrees);
 
+enum sample_figure { SAMPLE_TRIMMED, SAMPLE_CUT, SAMPLE_QUANTILE };
 // Latencies of one set. Arrays are the caller's.
 struct sample {
-  double latency;       // the set's figure, by the question's statistic
-  const double *values; // of observations, in order of start
+  double latency;            // the set's figure, by the question's statistic
+  enum sample_figure figure; // what it is, for its error. TRIMMED: the default, trimmed:0.2
+  size_t cut;                // CUT: the mean without so many values at each end, where there are at least 8 values
+  double quantile;           // QUANTILE: 0.5 for the median
+  const double *values;      // of observations, in order of start
   size_t count;
   const double *run_latencies; // the same statistic over each run, in order of start
   const int64_t *run_starts;   // NULL: not on one clock, so that runs are never paired
@@ -39,7 +46,7 @@ struct sample {
 };
 enum interval_from { INTERVAL_NONE, INTERVAL_PAIRED_RUNS, INTERVAL_RUNS, INTERVAL_OBSERVATIONS };
 struct interval {
-  double low, high; // 95 %; NaN: fewer than two values on a side
+  double low, high; // 95 %; NaN: fewer than two values on a side, or a quantile that the values do not bound
   enum interval_from from;
 };
 // The error that a side has in an interval of runs, where it has enough of them, else of observations; the mean is sample->latency.

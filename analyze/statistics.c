@@ -132,6 +132,15 @@ double statistic_apply(const struct statistic *statistic, double *values, size_t
   return mean_of(values + cut, count - 2 * cut);
 }
 
+double statistic_quantile(const struct statistic *statistic)
+{
+  return statistic->kind == KIND_MIN          ? 0
+         : statistic->kind == KIND_MAX        ? 1
+         : statistic->kind == KIND_MEDIAN     ? 0.5
+         : statistic->kind == KIND_PERCENTILE ? (double)statistic->numerator / (100. * (double)statistic->denominator)
+                                              : NAN;
+}
+
 double statistic_cv_pct(const double *values, size_t count)
 {
   if (count < 2)

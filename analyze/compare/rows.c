@@ -18,7 +18,7 @@ static void judge(const struct comparing *comparing, struct row *row)
 {
   double a_ms = row->a.latency, first_ms, last_ms;
   double least_ms = a_ms * comparing->request->least_pct / 100;
-  double same_ms = a_ms * comparing->request->same_within_pct / 100;
+  double same_ms = fmax(a_ms * comparing->request->same_within_pct / 100, least_ms); // else there is a gap between them
   const struct verdict_limits limits = {least_ms, -same_ms, same_ms};
   struct interval interval = interval_of_difference(&row->b, &row->a);
   bool has_drift = interval.from != INTERVAL_PAIRED_RUNS && // pairs cancel it

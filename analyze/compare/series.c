@@ -103,7 +103,7 @@ static struct series_verdict judge_last(const struct series_point *points, size_
   double before = mean_of(points, count - 1), reach = NAN;
   if (count >= LEAST_POINTS)
     reach = reach_of(&last, count);
-  bool is_same = fabs(last.difference.mean) + reach < before * limits->same_within_pct / 100;
+  bool is_same = fabs(last.difference.mean) + reach < before * fmax(limits->same_within_pct, limits->least_pct) / 100;
   return (struct series_verdict){.verdict = is_same ? VERDICT_SAME : VERDICT_NOT_DECIDED,
                                  .reason = is_same        ? NULL
                                            : isnan(reach) ? "too few files"

@@ -52,7 +52,10 @@ struct sample sample_of_values(struct question *question, const struct view_set 
   struct arena *arena = question->scratch;
   const double *all = values == NULL ? set->latencies_ms : values;
   double absent = question_is_by_value(question) ? NAN : 0; // as question_figure counts it
-  struct sample sample = {.latency = factor * question_value(question, set, all)};
+  double quantile = statistic_quantile(&question->statistic);
+  struct sample sample = {.latency = factor * question_value(question, set, all),
+                          .figure = isnan(quantile) ? SAMPLE_CUT : SAMPLE_QUANTILE,
+                          .quantile = quantile};
   struct started *observations = arena_alloc_array(arena, set->observation_count + 1, sizeof *observations);
   struct started *runs = arena_alloc_array(arena, set->run_count + 1, sizeof *runs);
   bool is_one_clock = true;
@@ -86,6 +89,7 @@ struct sample sample_of_values(struct question *question, const struct view_set 
     sample.kept = kept;
   }
   const int64_t *run_starts;
+  sample.cut = statistic_cut(&question->statistic, sample.count);
   sample.values = sorted(arena, observations, sample.count, NULL);
   sample.run_latencies = sorted(arena, runs, sample.run_count, &run_starts);
   sample.run_starts = is_one_clock ? run_starts : NULL;

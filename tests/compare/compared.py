@@ -7,7 +7,7 @@ import statistics
 
 import interval_answers
 import scripted
-from interval_answers import are_pairs, plain, reach, welch, yuen
+from interval_answers import are_pairs, plain, reach, welch
 
 MS = 1_000_000
 
@@ -89,7 +89,7 @@ class Sample:
         self.of_runs = [one for one in self.of_runs if one[1] is not None]
 
 
-def error_of(a, b):
+def error_of(a, b, statistic):
     """(squared error, degrees), what it is from, and how many values the larger side has."""
     if len(a.of_runs) >= 3 and len(b.of_runs) >= 3:
         a_runs, b_runs = ([value for _, value in side.of_runs] for side in (a, b))
@@ -102,15 +102,17 @@ def error_of(a, b):
         return None, None, None
     def one(side):
         values = [value for _, value in side.values]
-        return plain(values) if min(counts) < 8 else yuen(values) if side.kept is None else plain(side.kept)
-    return welch(one(b), one(a)), "observations", max(counts)
+        are_many = min(counts) >= 8
+        return plain(side.kept) if are_many and side.kept is not None else interval_answers.error_of(statistic, are_many)(values)
+    error = welch(one(b), one(a))
+    return (None, None, None) if math.isnan(error[0]) else (error, "observations", max(counts))
 
 
 def expected(a_runs, b_runs, layer="model", statistic="trimmed:0.2", threshold=1, same_within=5):
     """The row of a model or layer that both sides have, without observations_needed; and the reach that would decide."""
     a, b = Sample(a_runs, layer, statistic), Sample(b_runs, layer, statistic)
     difference, least, same = b.figure - a.figure, a.figure * threshold / 100, a.figure * same_within / 100
-    error, source, count = error_of(a, b)
+    error, source, count = error_of(a, b, statistic)
     half = None if error is None else reach(error, 0.95)
     low, high = (None, None) if half is None else (difference - half, difference + half)
     drifts = source != "paired runs" and any(interval_answers.has_drift([(0, side.values)], same) for side in (a, b))

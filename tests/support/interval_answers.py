@@ -46,6 +46,20 @@ def yuen(values):
     return math.fsum((value - mean) ** 2 for value in winsorised) / (h * (h - 1)), h - 1
 
 
+def median(values):
+    """By the values some 1.96 deviations of a binomial count away from the middle; (nan, nan) where there are none."""
+    values, n = sorted(values), len(values)
+    ranks = math.floor((n - 1) / 2 - 1.95996 * math.sqrt(n) / 2), math.ceil((n - 1) / 2 + 1.95996 * math.sqrt(n) / 2)
+    if ranks[0] < 0 or ranks[1] >= n:
+        return math.nan, math.nan
+    return ((values[ranks[1]] - values[ranks[0]]) / (2 * 1.95996)) ** 2, n - 1
+
+
+def error_of(name, are_many):
+    """The error of a statistic over observations. are_many: both sides have at least eight."""
+    return median if name == "median" else plain if name == "mean" or not are_many else yuen
+
+
 def reach(error, confidence):
     return 0 if error[0] == 0 else student(confidence, error[1]) * math.sqrt(error[0])
 
@@ -83,7 +97,7 @@ def interval(a, b, name="trimmed:0.2", factors=(1, 1), is_one_clock=True):
     elif min(map(len, values)) < 2:
         return None, None, None
     else:
-        source, error = "observations", welch(*map(yuen if min(map(len, values)) >= 8 else plain, values))
+        source, error = "observations", welch(*map(error_of(name, min(map(len, values)) >= 8), values))
     difference, half = statistic(values[0], name) - statistic(values[1], name), reach(error, 0.95)
     return difference - half, difference + half, source
 
