@@ -5,11 +5,28 @@
 #include "base/saturate.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
+// Without what tells versions of a call apart.
 static const char *const waiting_names[] = {
     "*Synchronize*", // CUDA, HIP, Level Zero
-    "clFinish",      "clWaitForEvents", "cudaMemcpy",    "cuMemcpyDtoH_v2",
-    "cuMemcpyDtoH",  "hipMemcpy",       "hipMemcpyDtoH", "hipMemcpyWithStream",
+    "clFinish",
+    "clWaitForEvents",
+    "cudaMemcpy",
+    "cudaMemcpy2D",
+    "cudaMemcpy3D",
+    "cudaMemcpyFromSymbol",
+    "cuMemcpy",
+    "cuMemcpyDtoH",
+    "cuMemcpy2D",
+    "cuMemcpy3D",
+    "hipMemcpy",
+    "hipMemcpy2D",
+    "hipMemcpy3D",
+    "hipMemcpyDtoH",
+    "hipMemcpyFromSymbol",
+    "hipMemcpyWithStream",
 };
 
 struct span { // of the host that waits, or of a device
@@ -39,15 +56,26 @@ static int compare_spans(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
+// "cudaMemcpy_v3020", "cudaMemcpy_ptds" and "hipMemcpyDtoH_spt" without the ending: CUDA, Nsight Systems and HIP add them.
+static void plain_name(const char *name, char text[64])
+{
+  snprintf(text, 64, "%s", name);
+  for (char *last; (last = strrchr(text, '_')) != NULL && last != text; *last = 0) {
+    bool is_version = last[1] == 'v' && last[2] != 0 && strspn(last + 2, "0123456789") == strlen(last + 2);
+    if (!is_version && strcmp(last, "_ptsz") != 0 && strcmp(last, "_ptds") != 0 && strcmp(last, "_spt") != 0)
+      return;
+  }
+}
+
 static bool is_wait(struct gaps_run *of, uint32_t row)
 {
   uint32_t name = of->columns.spans.name[row];
   uint64_t *known = map_at(&of->waiting, map_number(name), NULL);
-  if (*known == 0)
-    *known = findings_name_matches(store_text(of->columns.store, name, NULL), waiting_names,
-                                   sizeof waiting_names / sizeof waiting_names[0])
-                 ? 1
-                 : 2;
+  if (*known == 0) {
+    char plain[64];
+    plain_name(store_text(of->columns.store, name, NULL), plain);
+    *known = findings_name_matches(plain, waiting_names, sizeof waiting_names / sizeof waiting_names[0]) ? 1 : 2;
+  }
   return *known == 1;
 }
 

@@ -141,6 +141,31 @@ class Small(Steps):
                 self.assertEqual(rows.get(threshold["name"]), f"{threshold['default']:g} {threshold['unit']}".strip())
 
 
+class Waits(Files):
+    def waits(self, call):
+        """A kernel of 1 ms, and a call of 1.5 ms before the next, four times an observation."""
+        script = scripted.Script()
+        script.experiment()
+        script.run(levels="M/K")
+        script.track()
+        script.track(2, device=0, stream=1)
+        for number in range(12):
+            start = 2_500_000 * number
+            if number % 4 == 0:
+                script.span("predict", start, 10_000_000)
+            script.span("cudaLaunchKernel", start + 1000, 1000, "kernel", "launch", correlation=number + 1)
+            script.span("gemm", start + 3000, 1_000_000, "kernel", "execution", track=2, correlation=number + 1)
+            script.span(call, start + 5000, 1_500_000, "kernel")
+        return {row["id"] for row in findings(script.write(self.folder / "waits.xsp"), "--only", "F8,F15")["rows"]}
+
+    def test_names_of_calls(self):
+        """With what CUDA, HIP and Nsight Systems put behind a call's name."""
+        for call in ("cudaMemcpy", "cudaMemcpy_v3020", "cudaMemcpy2D_ptds_v7000", "hipMemcpyDtoH_spt", "cuMemcpyDtoH_v2", "cudaStreamSynchronize_v3020"):
+            self.assertIn("F8", self.waits(call), call)
+        for call in ("cudaMemcpyAsync_v3020", "cudaMemcpy_v3020x", "_v2", "malloc"):
+            self.assertEqual(self.waits(call), {"F15"}, call)
+
+
 class Own(Steps):
     """Findings of the user's own, in a folder."""
 
