@@ -30,18 +30,21 @@
 
 #define CONTAINER "runner" // its name in a state folder of its own
 
+enum end_kind { END_OWN, END_NOT_STARTED, END_MEMORY, END_MEMORY_AROUND, END_TIME };
+
 struct isolation_end {
-  enum { END_OWN, END_NOT_STARTED, END_MEMORY, END_TIME } how;
+  enum end_kind how;
   char memory_events[512]; // file that counts processes killed for memory; "": none found
 };
 
 struct keeper {
   const struct isolation *isolation;
   const struct isolation_process *process;
-  char folder[200]; // the bundle
-  char cgroup[64];
-  pid_t init;     // the isolated process, a child by adoption; 0: none
-  bool is_orphan; // xsp is gone
+  char folder[200];       // the bundle
+  char cgroup[512];       // as runc gets it
+  char outer_cgroup[512]; // the folder of the group around it; "": none (cgroup version 1)
+  pid_t init;             // the isolated process, a child by adoption; 0: none
+  bool is_orphan;         // xsp is gone
 };
 
 // ---- in xsp ----------------------------------------------------------------------------------------------------------
@@ -60,31 +63,43 @@ void isolation_end_free(struct isolation_end *end)
     munmap(end, sizeof *end);
 }
 
-// Of one process of the container at least, while its cgroup is there.
-static bool was_out_of_memory(const struct isolation_end *end)
+static unsigned long count_in(const char *text, const char *name)
+{
+  const char *at = strstr(text, name);
+  return at != NULL ? strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+// How it ended, if a process of the container was killed for memory; its cgroup has to be there. The kernel counts those that it killed
+// for the container's own limit, for one around it, and for the machine's; version 2 also counts how often its own was reached.
+static enum end_kind end_by_memory(const struct isolation *isolation, const struct isolation_end *end)
 {
   char text[1024];
-  const char *count = NULL;
-  if (end->memory_events[0] != 0 && small_file_read(end->memory_events, text, sizeof text) > 0)
-    count = strstr(text, "oom_kill ");
-  return count != NULL && strtoul(count + strlen("oom_kill "), NULL, 10) > 0;
+  if (end->how != END_OWN || end->memory_events[0] == 0 ||
+      small_file_read(end->memory_events, text, sizeof text) == 0 || count_in(text, "oom_kill ") == 0)
+    return end->how;
+  bool is_own = isolation->memory_bytes > 0 && (strstr(text, "\noom ") == NULL || count_in(text, "\noom ") > 0);
+  return is_own ? END_MEMORY : END_MEMORY_AROUND;
 }
 
 bool isolation_explain(const struct isolation *isolation, const struct isolation_end *end, const char *output,
                        struct error *err)
 {
   const char *where = isolation->container;
-  bool is_short = end->how == END_MEMORY || (end->how == END_OWN && was_out_of_memory(end));
-  if (is_short)
+  enum end_kind how = end_by_memory(isolation, end);
+  if (how == END_MEMORY)
     (void)!error_set(err, STATUS_SYSTEM, "the runner was killed", where, "a larger --memory, or a smaller --batch",
                      "it needed more than the %" PRId64 " bytes of --memory", isolation->memory_bytes);
-  else if (end->how == END_TIME)
+  else if (how == END_MEMORY_AROUND)
+    (void)!error_set(err, STATUS_SYSTEM, "the runner was killed", where,
+                     "a smaller --batch, more memory, or a larger limit of xsp's own cgroup",
+                     "the machine's memory ran out, or that of a cgroup around it");
+  else if (how == END_TIME)
     (void)!error_set(err, STATUS_SYSTEM, "the runner was killed", where, "a larger --time-limit, or a smaller --limit",
                      "it ran longer than the %u s of --time-limit", isolation->time_limit_s);
-  else if (end->how == END_NOT_STARTED)
+  else if (how == END_NOT_STARTED)
     (void)!error_set(err, STATUS_SYSTEM, "the runner could not be isolated", where,
                      "without --isolate; docs/isolation.md has what runc needs", "%s", output);
-  return is_short || end->how != END_OWN;
+  return how != END_OWN;
 }
 
 // ---- its folder and mounts ---------------------------------------------------------------------------------------------
@@ -98,6 +113,24 @@ static bool failed(const char *what)
 static void path_in(const struct keeper *keeper, const char *name, char path[256])
 {
   snprintf(path, 256, "%s/%s", keeper->folder, name);
+}
+
+// Version 2: beside the group of xsp, which has processes and so can't have limited groups inside, and a group in a group. systemd
+// takes controllers, and with them the limits, away from a group that it did not make (at `systemctl daemon-reload`); it can't where
+// that group has passed them on.
+static void name_cgroup(struct keeper *keeper)
+{
+  char text[4096], *line, *rest = text;
+  snprintf(keeper->cgroup, sizeof keeper->cgroup, "xsp-%d", (int)getpid());
+  if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0 ||
+      small_file_read("/proc/self/cgroup", text, sizeof text) == 0)
+    return;
+  while ((line = strsep(&rest, "\n")) != NULL)
+    if (strncmp(line, "0::/", 4) == 0 && strlen(line) < 400) {
+      *strrchr(line, '/') = 0;
+      snprintf(keeper->cgroup, sizeof keeper->cgroup, "%s/xsp-%d/runner", line + 3, (int)getpid());
+      snprintf(keeper->outer_cgroup, sizeof keeper->outer_cgroup, "/sys/fs/cgroup%s/xsp-%d", line + 3, (int)getpid());
+    }
 }
 
 static bool make_folders(struct keeper *keeper)
@@ -116,7 +149,7 @@ static bool make_folders(struct keeper *keeper)
     if (mkdir(path, 0700) != 0)
       return failed("make a folder in TMPDIR");
   }
-  snprintf(keeper->cgroup, sizeof keeper->cgroup, "xsp-%d", (int)getpid());
+  name_cgroup(keeper);
   return true;
 }
 
@@ -279,6 +312,8 @@ static void take_away(const struct keeper *keeper)
   path_in(keeper, "state/" CONTAINER, state);
   if (access(state, F_OK) == 0)
     (void)run_runtime(keeper, remove);
+  if (keeper->outer_cgroup[0] != 0)
+    rmdir(keeper->outer_cgroup);
   remove_folders(keeper);
   if (keeper->is_orphan)
     folder_remove_flat(keeper->process->work_folder);
@@ -325,8 +360,7 @@ _Noreturn void isolation_keep(const struct isolation *isolation, const struct is
     close(ISOLATION_CONTROL_FD);
     close(ISOLATION_VALUES_FD);
     how = watch(&keeper, &signals);
-    if (process->end->how == END_OWN && was_out_of_memory(process->end))
-      process->end->how = END_MEMORY;
+    process->end->how = end_by_memory(isolation, process->end);
   } else {
     process->end->how = END_NOT_STARTED;
     how = 127 << 8;
