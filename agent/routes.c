@@ -8,6 +8,9 @@
 
 #define JSON "application/json"
 
+static const struct route_body evaluation = {ROUTE_BODY_IN_MEMORY, {JSON}, "EvaluationRequest"};
+static const struct route_body manifest = {ROUTE_BODY_IN_MEMORY, {"application/yaml"}, NULL};
+
 // clang-format off
 static const struct route routes[] = {
     // method, path, summary, parameters, type, schema, body, begin, answer
@@ -16,7 +19,7 @@ static const struct route routes[] = {
     {"GET", "/page.js", "Its script", NULL, "text/javascript", NULL, ROUTE_NO_BODY, NULL, page_script},
     {"GET", "/evaluations", "List the evaluations, the oldest first", NULL, JSON, "Evaluations", ROUTE_NO_BODY, NULL,
      evaluations_show},
-    {"POST", "/evaluations", "Evaluate models over a data set of the agent", NULL, JSON, "Job", ROUTE_BODY_IN_MEMORY, NULL,
+    {"POST", "/evaluations", "Evaluate models over a data set of the agent", NULL, JSON, "Job", &evaluation, NULL,
      evaluation_add},
     {"GET", "/evaluations/{id}", "How far an evaluation is, and its table", NULL, JSON, "Evaluation", ROUTE_NO_BODY, NULL,
      evaluation_show},
@@ -25,7 +28,7 @@ static const struct route routes[] = {
     {"GET", "/evaluations/{id}/file", "The trace of an evaluation, an .xsp file", NULL, "application/vnd.sqlite3", NULL,
      ROUTE_NO_BODY, NULL, evaluation_file},
     {"GET", "/models", "List the models", NULL, JSON, "Models", ROUTE_NO_BODY, NULL, models_show},
-    {"PUT", "/models/{name}", "Publish a model: the body is its manifest", NULL, JSON, NULL, ROUTE_BODY_IN_MEMORY, NULL,
+    {"PUT", "/models/{name}", "Publish a model: the body is its manifest", NULL, JSON, NULL, &manifest, NULL,
      model_put},
     {"DELETE", "/models/{name}", "Remove the manifest of a model", NULL, JSON, NULL, ROUTE_NO_BODY, NULL, model_remove},
     {"GET", "/data", "List the data sets", NULL, JSON, "DataSets", ROUTE_NO_BODY, NULL, data_show},

@@ -27,13 +27,11 @@ static bool key_is_good(struct wire *wire, uint64_t key)
   return (key >> 3 != 0 && key <= UINT32_MAX) || wire_fail(wire, "a field has no number");
 }
 
-bool wire_skip(struct wire *wire, uint64_t key)
+static bool skip_value(struct wire *wire, uint64_t key)
 {
   uint64_t number;
   const char *bytes;
   size_t length;
-  if (!key_is_good(wire, key))
-    return false;
   switch (key & 7) {
   case WIRE_VARINT:
     return wire_varint(wire, &number);
@@ -43,8 +41,33 @@ bool wire_skip(struct wire *wire, uint64_t key)
     return wire_bytes(wire, &bytes, &length);
   case WIRE_FIXED32:
     return wire_fixed32(wire, &number);
-  default: // groups, too: nothing has written any for many years
+  default:
     return wire_fail(wire, "a field is of an unknown kind");
+  }
+}
+
+// A group is the fields up to the key that ends it, which has the same number.
+bool wire_skip(struct wire *wire, uint64_t key)
+{
+  uint32_t open[WIRE_GROUPS_MOST]; // keys that end the groups around
+  size_t depth = 0;
+  for (;;) {
+    if (!key_is_good(wire, key))
+      return false;
+    if (depth > 0 && key == open[depth - 1])
+      depth--;
+    else if ((key & 7) != WIRE_GROUP && !skip_value(wire, key))
+      return false;
+    else if ((key & 7) == WIRE_GROUP && depth == WIRE_GROUPS_MOST)
+      return wire_fail(wire, "groups are nested deeper than 100");
+    else if ((key & 7) == WIRE_GROUP)
+      open[depth++] = (uint32_t)(key + 1);
+    if (depth == 0)
+      return true;
+    if (wire->at == wire->end)
+      return wire_fail(wire, "it ends inside a group");
+    if (!wire_varint(wire, &key))
+      return false;
   }
 }
 
@@ -74,7 +97,7 @@ bool wire_next(struct wire *wire, struct wire_field *ret_field)
     wire->at += ret_field->length;
     return true;
   }
-  default:
+  default: // also groups, which no format has that is read so
     return wire_fail(wire, "a field is of an unknown kind");
   }
 }

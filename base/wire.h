@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_GROUP = 3, WIRE_FIXED32 = 5 };
+#define WIRE_GROUPS_MOST 100u // in each other: the limit of protobuf's own readers
 #define WIRE_KEY(field, type) ((uint64_t)(field) << 3 | (uint64_t)(type))
 
 struct wire { // a message, or what is left of it
@@ -78,7 +79,7 @@ static inline bool wire_bytes(struct wire *wire, const char **ret_bytes, size_t 
   return true;
 }
 
-// The value of an unknown field.
+// The value of an unknown field, also a group: all up to its end.
 bool wire_skip(struct wire *wire, uint64_t key);
 
 // ---- field by field --------------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ struct wire_field {
   size_t length;
 };
 
-// False at the message's end and where it is damaged: then `problem` says how, and ret_field->start where.
+// False at the message's end, where it is damaged and at a group: then `problem` says how, and ret_field->start where.
 bool wire_next(struct wire *wire, struct wire_field *ret_field);
 
 static inline struct wire wire_inside(const struct wire_field *field)

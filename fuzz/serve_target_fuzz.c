@@ -37,6 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   for (size_t i = 0; result == TARGET_DONE && i < target.parameter_count; i++)
     if (target_value(&target, target.parameters[i].name) != target.parameters[i].value)
       abort(); // names are unique
+  if (target.authority != NULL && (target.authority[0] == 0 || strchr(target.authority, '/') != NULL))
+    abort();
   target_done(&target);
   free(text);
   return 0;

@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "http/server_private.h"
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@ struct exchange *exchange_new(struct http_server *server, struct MHD_Connection 
   struct exchange *exchange = memory_new(1, sizeof *exchange);
   exchange->server = server;
   exchange->http = http;
+  exchange->texts = memory_new(1, sizeof *exchange->texts);
   exchange->body_file = exchange->reply_file = -1;
   exchange->target_result = target_parse(target, &exchange->target);
   return exchange;
@@ -32,13 +34,19 @@ void exchange_free(struct exchange *exchange)
   buf_done(&exchange->body);
   buf_done(&exchange->reply);
   target_done(&exchange->target);
+  arena_done(exchange->texts);
+  free(exchange->texts);
   free(exchange);
 }
 
 // ---- what is asked ---------------------------------------------------------------------------------------------------
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {
-  return exchange->server->http.MHD_lookup_connection_value(exchange->http, MHD_HEADER_KIND, name);
+  const char *value = exchange->server->http.MHD_lookup_connection_value(exchange->http, MHD_HEADER_KIND, name);
+  size_t given = value != NULL ? strlen(value) : 0, length = given;
+  while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t')) // libmicrohttpd leaves it there
+    length--;
+  return length < given ? arena_copy(exchange->texts, value, length) : value;
 }
 
 const char *exchange_parameter(const struct exchange *exchange, const char *name)
@@ -102,10 +110,22 @@ void exchange_reply_file(struct exchange *exchange, unsigned status, const char 
   exchange->reply_bytes = bytes;
 }
 
+// Cuts off a character whose end is missing.
+static void cut_character(char *text)
+{
+  size_t length = strlen(text), start = length;
+  while (start > 0 && length - start < 3 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
+    start--;
+  if (start > 0 && (unsigned char)text[start - 1] >= 0xc0 &&
+      utf8_sequence((const unsigned char *)text + start - 1, length - start + 1) == 0)
+    text[start - 1] = 0;
+}
+
 static void refuse(struct exchange *exchange, unsigned status, const char *format, va_list values)
 {
   exchange->status = status;
   vsnprintf(exchange->message, sizeof exchange->message, format, values);
+  cut_character(exchange->message);
 }
 
 void exchange_refuse(struct exchange *exchange, unsigned status, const char *format, ...)

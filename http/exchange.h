@@ -12,6 +12,7 @@
 #ifndef XSP_HTTP_EXCHANGE_H
 #define XSP_HTTP_EXCHANGE_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "http/microhttpd.h"
@@ -32,6 +33,7 @@ struct exchange {
   // ---- what is asked
   struct http_server *server;
   struct MHD_Connection *http;
+  struct arena *texts;           // owned: headers that had to be copied
   struct connection *connection; // its place in http/connections.h; NULL: the head has not come
   const struct route *route;     // NULL: none
   enum target_result target_result;
@@ -57,7 +59,8 @@ struct exchange {
   uint64_t reply_from, reply_bytes;
 };
 
-const char *exchange_header(const struct exchange *exchange, const char *name); // of the request; NULL: absent
+// Of the request, without white space around it; NULL: absent.
+const char *exchange_header(const struct exchange *exchange, const char *name);
 const char *exchange_parameter(const struct exchange *exchange,
                                const char *name);           // of the query, decoded; NULL: absent
 bool exchange_is_protocol(const struct exchange *exchange); // struct http_site.protocol

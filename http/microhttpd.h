@@ -17,6 +17,7 @@
   X(MHD_add_response_header)                                                                                           \
   X(MHD_queue_response)                                                                                                \
   X(MHD_destroy_response)                                                                                              \
+  X(MHD_get_connection_values)                                                                                         \
   X(MHD_lookup_connection_value)                                                                                       \
   X(MHD_get_connection_info)
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define BODIES_AT_ONCE 4u // of the largest size: more bytes than these of all requests are refused for the moment
@@ -19,6 +21,34 @@
 #define RETRY_DISK_S 10u
 
 // ---- the head --------------------------------------------------------------------------------------------------------
+struct framing { // how often the head has these headers
+  unsigned hosts, lengths, codings;
+};
+
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+  struct framing *framing = context;
+  (void)kind;
+  (void)value;
+  framing->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+  framing->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+  framing->codings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+  return MHD_YES;
+}
+
+// Refuses heads that a proxy may read differently, as RFC 9112, 3.2 and 6.3, requires; libmicrohttpd accepts them.
+static void check_framing(struct exchange *exchange, const char *version)
+{
+  struct framing framing = {0};
+  exchange->server->http.MHD_get_connection_values(exchange->http, MHD_HEADER_KIND, count_header, &framing);
+  if (framing.hosts > 1 || (framing.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0))
+    exchange_refuse(exchange, 400, "the header Host must be there once");
+  else if (framing.lengths > 1 || (framing.lengths > 0 && framing.codings > 0))
+    exchange_refuse(exchange, 400, "Content-Length must be there once, and not with Transfer-Encoding");
+  if (exchange->status != 0) // where the next request begins is not known
+    exchange_add_header(exchange, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
 // Looks at all tokens: how long it takes says nothing about them.
 static bool has_token(struct exchange *exchange)
 {
@@ -36,7 +66,9 @@ static bool has_token(struct exchange *exchange)
 // Who asks. A token is a secret that no other site has; without one, a browser must not be led here.
 static void check_caller(struct exchange *exchange)
 {
-  const char *host = exchange_header(exchange, MHD_HTTP_HEADER_HOST), *token = exchange->server->options.token;
+  const char *host = exchange->target.authority, *token = exchange->server->options.token;
+  if (host == NULL)
+    host = exchange_header(exchange, MHD_HTTP_HEADER_HOST);
   if (!guard_is_own_origin(exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN), host) ||
       !guard_is_own_fetch(exchange_header(exchange, "Sec-Fetch-Site"))) {
     exchange_refuse(exchange, 403, "requests of other sites' pages are refused; type the address instead");
@@ -81,15 +113,15 @@ static void check_target(struct exchange *exchange, const char *method)
     exchange_refuse(exchange, 400, "%s %s", name, problem);
 }
 
-static uint64_t limit_of(const struct exchange *exchange)
-{
-  bool is_file = exchange->route != NULL && exchange->route->body == ROUTE_BODY_IN_FILE;
-  return is_file ? exchange->server->options.limit_upload_bytes : exchange->server->options.limit_body_bytes;
-}
-
 static bool has_body(const struct exchange *exchange)
 {
   return exchange->route != NULL && exchange->route->body != ROUTE_NO_BODY;
+}
+
+static uint64_t limit_of(const struct exchange *exchange)
+{
+  bool is_file = has_body(exchange) && exchange->route->body->place == ROUTE_BODY_IN_FILE;
+  return is_file ? exchange->server->options.limit_upload_bytes : exchange->server->options.limit_body_bytes;
 }
 
 static void refuse_length(struct exchange *exchange)
@@ -99,10 +131,13 @@ static void refuse_length(struct exchange *exchange)
 
 // True: the reply must not wait for the body, because it is much too long, or the client asked whether to send it. Else a
 // refused body is passed over: a client that still sends when the connection is closed may not see the reply.
-static bool check_head(struct exchange *exchange, const char *method)
+static bool check_head(struct exchange *exchange, const char *method, const char *version)
 {
   const char *length = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH);
   uint64_t bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
+  check_framing(exchange, version);
+  if (exchange->status != 0)
+    return true;
   check_caller(exchange);
   if (exchange->status == 0)
     check_target(exchange, method);
@@ -162,7 +197,7 @@ static bool take_body(struct exchange *exchange, const char *data, size_t size)
     refuse_length(exchange);
   if (exchange->status != 0 || !has_body(exchange)) // the reply comes after the body: passed over, but not for ever
     return exchange->received <= limit_of(exchange) + PASSED_OVER_BYTES;
-  if (exchange->route->body == ROUTE_BODY_IN_MEMORY)
+  if (exchange->route->body->place == ROUTE_BODY_IN_MEMORY)
     return put_in_memory(exchange, data, size);
   put_in_file(exchange, data, size);
   return true;
@@ -188,12 +223,12 @@ enum MHD_Result request_take(void *context, struct MHD_Connection *connection, c
   struct http_server *server = context;
   struct exchange *exchange = *state;
   (void)url; // without its query, and decoded before it is split
-  (void)version;
+
   if (exchange->connection == NULL) { // the head has come
     exchange->connection =
         server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     connections_begin(&server->connections, exchange->connection);
-    return check_head(exchange, method) ? answer(exchange) : MHD_YES;
+    return check_head(exchange, method, version) ? answer(exchange) : MHD_YES;
   }
   if (*size > 0) {
     bool goes_on = take_body(exchange, data, *size);

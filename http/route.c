@@ -63,11 +63,11 @@ const struct route *route_find(const struct route *routes, const char *method, c
 }
 
 // ---- parameters ------------------------------------------------------------------------------------------------------
-static bool is_of_type(enum route_type type, const char *value)
+static bool is_of_type(unsigned type, const char *value)
 {
   int64_t integer;
   char *end = NULL;
-  switch (type) {
+  switch (type & ~ROUTE_REQUIRED) {
   case ROUTE_TEXT:
     return true;
   case ROUTE_INTEGER:
@@ -91,7 +91,10 @@ const char *route_check_parameters(const struct route *route, const struct targe
     if (known == NULL || known->name == NULL)
       return "is no parameter of this path";
     if (!is_of_type(known->type, target->parameters[i].value))
-      return problems[known->type];
+      return problems[known->type & ~ROUTE_REQUIRED];
   }
+  for (const struct route_parameter *known = route->parameters; known != NULL && known->name != NULL; known++)
+    if ((known->type & ROUTE_REQUIRED) != 0 && target_value(target, *ret_name = known->name) == NULL)
+      return "is missing";
   return NULL;
 }

@@ -14,16 +14,22 @@
 struct exchange; // http/exchange.h
 
 enum route_type { ROUTE_TEXT, ROUTE_INTEGER, ROUTE_NUMBER, ROUTE_FLAG }; // FLAG: "true" or "false"
-struct route_parameter {                                                 // of the query
+#define ROUTE_REQUIRED 8u // with a type; without it a parameter may be absent
+struct route_parameter {  // of the query
   const char *name;
-  enum route_type type;
+  unsigned type; // enum route_type, ROUTE_REQUIRED
   const char *description;
 };
 
-enum route_body {
-  ROUTE_NO_BODY,        // what a client sends nevertheless is passed over
+enum route_place {
   ROUTE_BODY_IN_MEMORY, // exchange->body; at most limit_body_bytes
   ROUTE_BODY_IN_FILE,   // exchange->body_file; at most limit_upload_bytes
+};
+#define ROUTE_NO_BODY NULL // what a client sends nevertheless is passed over
+struct route_body {
+  enum route_place place;
+  const char *types[2]; // described, not checked; the second may be NULL
+  const char *schema;   // of a body as JSON, in struct http_site.schemas; NULL: none
 };
 
 struct route {
@@ -32,9 +38,9 @@ struct route {
   const char *path;
   const char *summary;                      // NULL: our own pages' scripts ask it; it may change, and is not described
   const struct route_parameter *parameters; // end with {0}; NULL: none. Others, and values of another type, are refused
-  const char *type;                         // of a reply of status 200
+  const char *type;                         // of a reply of status 200; in a protocol: as the request
   const char *schema;                       // of such a reply as JSON, in struct http_site.schemas; NULL: not JSON
-  enum route_body body;
+  const struct route_body *body;            // of a request
   // Before the body is received. May refuse. NULL: nothing is to be done.
   void (*begin)(struct exchange *exchange);
   // Replies or refuses (http/exchange.h). Both run on the connection's thread, and may wait.

@@ -30,10 +30,34 @@ static void test_targets(void **state)
   assert_string_equal(target_value(&target, "flag"), "");
   assert_null(target_value(&target, "other"));
   target_done(&target);
-  static const char *const broken[] = {"",     "files",  "http://a/b", "*",     "/%",        "/%4",  "/%zz",
-                                       "/%00", "/a%0ab", "/%ff",       "/?a=%", "/?a=1&a=2", "/?%01"};
+  static const char *const broken[] = {"",     "files",  "http:///b", "*",     "/%",        "/%4",  "/%zz",
+                                       "/%00", "/a%0ab", "/%ff",      "/?a=%", "/?a=1&a=2", "/?%01"};
   for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
     assert_int_equal(result_of(broken[i]), TARGET_BROKEN);
+}
+
+static void test_targets_with_an_authority(void **state)
+{
+  static const struct {
+    const char *text, *authority, *first, *value;
+  } cases[] = {{"http://localhost:4318/files?top=3", "localhost:4318", "files", "3"},
+               {"HTTPS://a.example/", "a.example", "", NULL},
+               {"http://[::1]", "[::1]", "", NULL},
+               {"http://h?top=4", "h", "", "4"},
+               {"http://user@h/x", "user@h", "x", NULL},
+               {"/http://h/x", NULL, "http:", NULL}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct target target;
+    assert_int_equal(target_parse(cases[i].text, &target), TARGET_DONE);
+    assert_string_equal(target.authority != NULL ? target.authority : "none",
+                        cases[i].authority != NULL ? cases[i].authority : "none");
+    assert_string_equal(target.segments[0], cases[i].first);
+    const char *value = target_value(&target, "top");
+    assert_string_equal(value != NULL ? value : "none", cases[i].value != NULL ? cases[i].value : "none");
+    target_done(&target);
+  }
+  assert_int_equal(result_of("ftp://h/x"), TARGET_BROKEN);
 }
 
 static void test_long_targets(void **state)
@@ -138,11 +162,38 @@ static void test_parameters(void **state)
   }
 }
 
+static void test_required_parameters(void **state)
+{
+  static const struct route_parameter parameters[] = {
+      {"q", ROUTE_INTEGER | ROUTE_REQUIRED, ""}, {"top", ROUTE_INTEGER, ""}, {0}};
+  static const struct route route = {.parameters = parameters};
+  static const struct {
+    const char *text, *name; // NULL: nothing is wrong
+  } cases[] = {{"/?q=1", NULL},  {"/?top=1&q=1", NULL}, {"/", "q"},
+               {"/?top=1", "q"}, {"/?q=x", "q"},        {"/?top=x", "top"}};
+  struct target target;
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char *name = NULL;
+    assert_int_equal(target_parse(cases[i].text, &target), TARGET_DONE);
+    const char *problem = route_check_parameters(&route, &target, &name);
+    assert_int_equal(problem == NULL, cases[i].name == NULL);
+    if (problem != NULL)
+      assert_string_equal(name, cases[i].name);
+    target_done(&target);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_targets), cmocka_unit_test(test_long_targets), cmocka_unit_test(test_patterns),
-      cmocka_unit_test(test_methods), cmocka_unit_test(test_parameters),
+      cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_long_targets),
+      cmocka_unit_test(test_patterns),
+      cmocka_unit_test(test_methods),
+      cmocka_unit_test(test_parameters),
+      cmocka_unit_test(test_required_parameters),
+      cmocka_unit_test(test_targets_with_an_authority),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ struct http_site {
   // The first segment of paths that belong to a protocol ("v1"): its errors have a form of their own, and its clients are no
   // browsers. NULL: none.
   const char *protocol;
+  const char *protocol_error;                     // the schema of such an error as JSON, in `schemas`
   void (*put_refusal)(struct exchange *exchange); // of these paths: replies with exchange->status and exchange->message
   // Each once for a request whose route was found, before its parameters are checked and after its reply. NULL: nothing is to be done.
   void (*begin)(struct exchange *exchange);

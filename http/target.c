@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int digit_of(char byte)
 {
@@ -66,6 +67,22 @@ static enum target_result split_query(char *query, struct target *target)
   return TARGET_DONE;
 }
 
+// *path, which begins with a scheme, becomes what follows the authority. It has room for the zero byte after the authority and
+// for the slash of an empty path: the authority moves over the slashes before it.
+static enum target_result cut_authority(char **path, struct target *target)
+{
+  char *authority = strstr(*path, "://") + 3;
+  size_t length = strcspn(authority, "/");
+  if (length == 0)
+    return TARGET_BROKEN;
+  *path = authority + length;
+  target->authority = memmove(authority - 2, authority, length);
+  authority[length - 2] = 0;
+  if (**path == 0)
+    *--*path = '/';
+  return TARGET_DONE;
+}
+
 enum target_result target_parse(const char *text, struct target *ret_target)
 {
   *ret_target = (struct target){0};
@@ -73,7 +90,11 @@ enum target_result target_parse(const char *text, struct target *ret_target)
     return TARGET_TOO_LONG;
   char *query = ret_target->text = memory_text(text);
   char *path = strsep(&query, "?");
-  enum target_result result = split_path(path, ret_target);
+  enum target_result result = TARGET_DONE;
+  if (strncasecmp(path, "http://", 7) == 0 || strncasecmp(path, "https://", 8) == 0)
+    result = cut_authority(&path, ret_target);
+  if (result == TARGET_DONE)
+    result = split_path(path, ret_target);
   return result == TARGET_DONE ? split_query(query, ret_target) : result;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of a request, "/files/a.xsp?top=3", in decoded parts. Pure; any thread.
+// The target of a request, "/files/a.xsp?top=3" or "http://localhost/files/a.xsp?top=3", in decoded parts. Pure; any thread.
 #ifndef XSP_HTTP_TARGET_H
 #define XSP_HTTP_TARGET_H
 
@@ -14,6 +14,7 @@ struct target_parameter {
 };
 struct target {
   char *text;                                 // owned: what the others point to
+  const char *authority;                      // of the second form: counts in place of the header Host. NULL: none
   const char *segments[TARGET_SEGMENTS_MOST]; // "/" has one, which is empty; "/a/" has "a" and an empty one
   size_t segment_count;
   struct target_parameter parameters[TARGET_PARAMETERS_MOST]; // names are unique

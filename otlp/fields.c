@@ -2,6 +2,7 @@
 // The table of OTLP's fields as the decoders and the encoder use it, and the lists that decoders fill.
 #include "otlp/fields.h"
 
+#include "base/hex.h"
 #include "base/vector.h"
 #include "base/wire.h"
 
@@ -80,6 +81,8 @@ void *otlp_parts_add(struct otlp_parts *parts, const struct otlp_step *step)
 void otlp_parts_finish(struct otlp_parts *parts)
 {
   struct otlp_span *span = &parts->span;
+  if (span->end_ns == 0) // protobuf does not distinguish it from an absent one
+    span->end_ns = OTLP_NO_TIME;
   span->attributes = parts->attributes.items;
   span->attribute_count = parts->attributes.count;
   span->inner = parts->inner.items;
@@ -96,4 +99,15 @@ void otlp_parts_done(struct otlp_parts *parts)
   free(parts->events.items);
   free(parts->links.items);
   *parts = (struct otlp_parts){0};
+}
+
+bool otlp_has_trace_id(const struct otlp_span *span)
+{
+  static const uint8_t zero[16];
+  const struct slice id = span->trace_id;
+  uint8_t bytes[sizeof zero];
+  if (!span->is_json)
+    return id.length == sizeof zero && memcmp(id.data, zero, sizeof zero) != 0;
+  return id.length == 2 * sizeof zero && hex_decode(id.data, bytes, sizeof zero) &&
+         memcmp(bytes, zero, sizeof zero) != 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole requests of JSON: what the visitor sees, in which order, and what is refused.
 #include "otlp/json_request.h"
+#include "otlp/proto.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,6 +88,38 @@ static void test_order(void **state)
         "R C S\xc3\xa4 ");
 }
 
+static enum status take_end(void *context, const struct otlp_span *span, struct error *err)
+{
+  (void)err;
+  *(int64_t *)context = span->end_ns;
+  return STATUS_OK;
+}
+
+// Protobuf does not send a number that is 0: both mean that the span has not ended, in both encodings.
+static void test_an_end_of_zero_is_none(void **state)
+{
+  static const char *const texts[] = {"{\"endTimeUnixNano\":\"0\"}", "{\"endTimeUnixNano\":0}", "{}",
+                                      "{\"endTimeUnixNano\":\"7\"}"};
+  static const char message[] = "\x41\x00\x00\x00\x00\x00\x00\x00\x00"; // field 8
+  struct otlp_proto proto = {0};
+  int64_t end_ns = 1;
+  const struct otlp_visitor visitor = {&end_ns, take_resource, take_scope, take_end};
+  (void)state;
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    char copy[OTLP_JSON_PADDING + 64] = "";
+    size_t length = strlen(texts[i]);
+    struct otlp_json json = {.scan = {.end = copy + length, .is_last = true}};
+    memcpy(copy, texts[i], length);
+    assert_non_null(otlp_json_span(&json, copy));
+    assert_int_equal(json.parts.span.end_ns, i < 3 ? OTLP_NO_TIME : 7);
+    otlp_json_done(&json);
+  }
+  assert_int_equal(otlp_proto_decode(&proto, OTLP_SPAN_MESSAGE, message, sizeof message - 1, &visitor, NULL),
+                   STATUS_OK);
+  assert_int_equal(end_ns, OTLP_NO_TIME);
+  otlp_proto_done(&proto);
+}
+
 static void test_refused(void **state)
 {
   static const char *const broken[] = {
@@ -145,10 +178,8 @@ static void test_visitors_status(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_cut),
-      cmocka_unit_test(test_visitors_status),
+      cmocka_unit_test(test_order), cmocka_unit_test(test_an_end_of_zero_is_none), cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_cut),   cmocka_unit_test(test_visitors_status),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

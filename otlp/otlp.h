@@ -63,7 +63,7 @@ struct otlp_span {
   struct slice trace_id; // 16 bytes; JSON: their 32 hex digits, or whatever the source has there
   bool is_json;          // which of the two
   struct otlp_id span_id, parent_id;
-  int64_t start_ns, end_ns;   // 0 without a start, OTLP_NO_TIME without an end
+  int64_t start_ns, end_ns;   // 0 without a start, OTLP_NO_TIME without an end or with 0
   uint64_t kind, status_code; // OTLP's SpanKind and StatusCode
   struct slice name, trace_state, status_message;
   const struct otlp_attribute *attributes, *inner; // inner: of events and links
@@ -71,6 +71,8 @@ struct otlp_span {
   const struct otlp_link *links;
   size_t attribute_count, event_count, link_count;
 };
+// Whether the trace id is one: 16 bytes, not all 0; in JSON their hex digits.
+bool otlp_has_trace_id(const struct otlp_span *span);
 
 // Called by a decoder in the order of the source: a resource before its spans, a scope before its spans. A status other
 // than STATUS_OK ends the decoding, which returns it.

@@ -83,7 +83,9 @@ void reply_error(enum otlp_encoding encoding, unsigned http_status, const char *
   struct json_writer json;
   if (encoding == OTLP_PROTOBUF) {
     protobuf_varint(out, STATUS_CODE, code_of(http_status));
-    protobuf_bytes(out, STATUS_MESSAGE, message, strlen(message));
+    size_t place = protobuf_begin(out, STATUS_MESSAGE);
+    buf_utf8(out, message, strlen(message)); // protobuf's readers refuse what is not UTF-8
+    protobuf_end(out, place);
   } else if (encoding == OTLP_JSON) {
     json_start(&json, out);
     json_object(&json);
@@ -91,6 +93,7 @@ void reply_error(enum otlp_encoding encoding, unsigned http_status, const char *
     json_member_string(&json, "message", message);
     json_object_end(&json);
   } else {
-    buf_format(out, "%s\n", message);
+    buf_utf8(out, message, strlen(message));
+    buf_text(out, "\n");
   }
 }

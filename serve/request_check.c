@@ -11,7 +11,8 @@
 #include "otlp/json_request.h"
 #include "otlp/proto.h"
 
-#define TRACE_BYTES_MOST 128u
+#include <math.h>
+
 #define NESTED_BYTES_MOST ((size_t)16 << 20) // of one value as JSON text
 
 const char *const request_reasons[REQUEST_REASONS] = {
@@ -22,6 +23,7 @@ const char *const request_reasons[REQUEST_REASONS] = {
     [REQUEST_BAD_LEVEL] = "unknown level",
     [REQUEST_BAD_KIND] = "unknown kind",
     [REQUEST_BAD_DURATION] = "negative duration",
+    [REQUEST_LONG_DURATION] = "duration beyond int64",
 };
 
 struct check {
@@ -53,49 +55,113 @@ static bool is_known(const struct otlp_value *value, bool (*from_name)(const cha
   return value->type == OTLP_TEXT && from_name(value->text.data, value->text.length, &ignored);
 }
 
+// A whole number, as the importer reads it; false: none, and the attribute is a tag.
+static bool read_whole(const struct otlp_value *value, int64_t *ret_number)
+{
+  switch (value->type) {
+  case OTLP_INT:
+  case OTLP_BOOL:
+    *ret_number = value->integer;
+    return true;
+  case OTLP_DOUBLE:
+    if (!(fabs(value->real) < 9.2e18) || value->real != trunc(value->real))
+      return false;
+    *ret_number = (int64_t)value->real;
+    return true;
+  case OTLP_TEXT:
+    return otlp_read_number(value->text, ret_number) == OTLP_WHOLE;
+  default:
+    return false;
+  }
+}
+
 // Of the roles that are judged here; any other is a tag. Called for each attribute: by length first, unlike otlp_span_role.
 static enum otlp_role judged_role(struct slice key)
 {
+#define IS(text) (memcmp(key.data, text, sizeof text - 1) == 0)
   switch (key.length) {
   case sizeof "xsp.kind" - 1:
-    return memcmp(key.data, "xsp.kind", key.length) == 0   ? OTLP_IS_KIND
-           : memcmp(key.data, "xsp.open", key.length) == 0 ? OTLP_IS_OPEN
-                                                           : OTLP_IS_TAG;
+    return IS("xsp.kind") ? OTLP_IS_KIND : IS("xsp.open") ? OTLP_IS_OPEN : OTLP_IS_TAG;
   case sizeof "xsp.level" - 1:
-    return memcmp(key.data, "xsp.level", key.length) == 0 ? OTLP_IS_LEVEL : OTLP_IS_TAG;
+    return IS("xsp.level") ? OTLP_IS_LEVEL : IS("xsp.trace") ? OTLP_IS_TRACE : OTLP_IS_TAG;
   case sizeof "xsp.end_ns" - 1:
-    return memcmp(key.data, "xsp.end_ns", key.length) == 0 ? OTLP_IS_END : OTLP_IS_TAG;
+    return IS("xsp.end_ns") ? OTLP_IS_END : OTLP_IS_TAG;
   case sizeof "xsp.start_ns" - 1:
-    return memcmp(key.data, "xsp.start_ns", key.length) == 0 ? OTLP_IS_START : OTLP_IS_TAG;
+    return IS("xsp.start_ns") ? OTLP_IS_START : OTLP_IS_TAG;
   default:
     return OTLP_IS_TAG;
   }
+#undef IS
+}
+
+struct facts { // of one span, out of its attributes
+  enum request_reason reason;
+  struct slice trace;       // data NULL: none
+  int64_t start_ns, end_ns; // NO_TIME_GIVEN
+  bool is_open;
+};
+#define NO_TIME_GIVEN INT64_MIN // also what the importer makes of it
+
+static void take_attribute(const struct otlp_attribute *attribute, struct facts *facts)
+{
+  const struct otlp_value *value = &attribute->value;
+  int64_t number;
+  switch (judged_role(attribute->key)) {
+  case OTLP_IS_LEVEL:
+    if (!is_known(value, level_from_name))
+      facts->reason = REQUEST_BAD_LEVEL;
+    break;
+  case OTLP_IS_KIND:
+    if (facts->reason == REQUEST_REASONS && !is_known(value, kind_from_name))
+      facts->reason = REQUEST_BAD_KIND;
+    break;
+  case OTLP_IS_TRACE:
+    if (value->type == OTLP_TEXT)
+      facts->trace = value->text;
+    break;
+  case OTLP_IS_START:
+    (void)read_whole(value, &facts->start_ns);
+    break;
+  case OTLP_IS_END:
+    (void)read_whole(value, &facts->end_ns);
+    break;
+  case OTLP_IS_OPEN:
+    if (read_whole(value, &number))
+      facts->is_open = value->type == OTLP_BOOL ? number != 0 : number >= 1;
+    break;
+  default:
+    break;
+  }
+}
+
+static enum request_reason judge_times(const struct otlp_span *span, const struct facts *facts)
+{
+  bool has_end = facts->end_ns != NO_TIME_GIVEN;
+  int64_t start_ns = facts->start_ns != NO_TIME_GIVEN ? facts->start_ns : span->start_ns, duration_ns;
+  int64_t end_ns = has_end ? facts->end_ns : span->end_ns != OTLP_NO_TIME ? span->end_ns : 0;
+  if (facts->is_open || (span->start_ns > 0 && span->end_ns == OTLP_NO_TIME && !has_end)) // it has not finished
+    return REQUEST_REASONS;
+  if (end_ns < start_ns)
+    return REQUEST_BAD_DURATION;
+  return __builtin_sub_overflow(end_ns, start_ns, &duration_ns) ? REQUEST_LONG_DURATION : REQUEST_REASONS;
 }
 
 // REQUEST_REASONS: nothing is wrong with the span. In the importer's order: a span is counted under one reason.
 static enum request_reason judge(const struct otlp_span *span)
 {
-  enum request_reason reason = REQUEST_REASONS;
-  bool has_times = true;
-  for (size_t i = 0; i < span->attribute_count; i++) {
-    const struct otlp_attribute *attribute = &span->attributes[i];
-    enum otlp_role role = judged_role(attribute->key);
-    if (role == OTLP_IS_LEVEL && !is_known(&attribute->value, level_from_name))
-      reason = REQUEST_BAD_LEVEL;
-    else if (role == OTLP_IS_KIND && reason == REQUEST_REASONS && !is_known(&attribute->value, kind_from_name))
-      reason = REQUEST_BAD_KIND;
-    has_times &= role != OTLP_IS_START && role != OTLP_IS_END && role != OTLP_IS_OPEN;
-  }
-  if (reason != REQUEST_REASONS)
-    return reason;
+  struct facts facts = {.reason = REQUEST_REASONS, .start_ns = NO_TIME_GIVEN, .end_ns = NO_TIME_GIVEN};
+  for (size_t i = 0; i < span->attribute_count; i++)
+    take_attribute(&span->attributes[i], &facts);
+  if (facts.reason != REQUEST_REASONS)
+    return facts.reason;
   if (span->span_id.state != OTLP_ID_GIVEN)
     return span->span_id.state == OTLP_ID_NONE ? REQUEST_NO_ID : REQUEST_BAD_ID;
   if (span->parent_id.state == OTLP_ID_BAD)
     return REQUEST_BAD_PARENT;
-  // Times in attributes, of exports before the epoch, are left to the importer.
-  if (has_times && span->end_ns != OTLP_NO_TIME && span->end_ns < span->start_ns)
-    return REQUEST_BAD_DURATION;
-  return span->trace_id.length > TRACE_BYTES_MOST ? REQUEST_BAD_TRACE : REQUEST_REASONS;
+  enum request_reason reason = judge_times(span, &facts);
+  if (reason != REQUEST_REASONS)
+    return reason;
+  return facts.trace.length > 0 || otlp_has_trace_id(span) ? REQUEST_REASONS : REQUEST_BAD_TRACE;
 }
 
 // Of an event or a link. Without any, span->inner may be NULL.

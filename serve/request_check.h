@@ -19,6 +19,7 @@ enum request_reason {
   REQUEST_BAD_LEVEL,
   REQUEST_BAD_KIND,
   REQUEST_BAD_DURATION,
+  REQUEST_LONG_DURATION,
   REQUEST_REASONS,
 };
 extern const char *const request_reasons[REQUEST_REASONS]; // as the importer counts them

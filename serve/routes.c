@@ -22,15 +22,20 @@
 #define HTML "text/html; charset=utf-8"
 #define BYTES "application/octet-stream"
 
+static const struct route_body spans = {ROUTE_BODY_IN_MEMORY, {"application/x-protobuf", JSON}, "TraceRequest"};
+static const struct route_body upload = {ROUTE_BODY_IN_FILE, {"application/vnd.sqlite3"}, NULL};
+static const struct route_body job_report = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobReport"};
+static const struct route_body job_levels = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobLevels"};
+
 // clang-format off
 const struct route serve_routes[] = {
     // method, path, summary, parameters, type, schema, body, begin, answer
-    {"POST", "/v1/traces", "Receive spans by OTLP/HTTP", NULL, "application/x-protobuf", NULL, ROUTE_BODY_IN_MEMORY,
+    {"POST", "/v1/traces", "Receive spans by OTLP/HTTP", NULL, "application/x-protobuf", "TraceReply", &spans,
      traces_begin, traces_answer},
     {"GET", "/api/v1/files", "List the files, the newest one first", NULL, JSON, "Files", ROUTE_NO_BODY, NULL, files_list},
     {"GET", "/api/v1/files/{file}", "Download a file, or with Range a part of it", NULL, "application/vnd.sqlite3", NULL,
      ROUTE_NO_BODY, NULL, files_download},
-    {"PUT", "/api/v1/files/{file}", "Upload a file of xsp; files are never replaced", NULL, JSON, "Upload", ROUTE_BODY_IN_FILE,
+    {"PUT", "/api/v1/files/{file}", "Upload a file of xsp; files are never replaced", NULL, JSON, "Upload", &upload,
      upload_begin, upload_answer},
     {"GET", "/api/v1/files/{file}/info", "What a file holds, as xsp info prints it", NULL, JSON, "Info", ROUTE_NO_BODY, NULL,
      ask_info},
@@ -48,8 +53,8 @@ const struct route serve_routes[] = {
      jobs_answer_list},
     {"GET", "/api/v1/jobs/{job}", "One of them", NULL, JSON, "Job", ROUTE_NO_BODY, NULL, jobs_answer_one},
     {"POST", "/api/v1/jobs/{job}", "A job's own report; the reply has the levels that are wanted", NULL, JSON, "Job",
-     ROUTE_BODY_IN_MEMORY, NULL, jobs_answer_report},
-    {"PUT", "/api/v1/jobs/{job}/levels", "Switch the levels of a job", NULL, JSON, "Job", ROUTE_BODY_IN_MEMORY, NULL,
+     &job_report, NULL, jobs_answer_report},
+    {"PUT", "/api/v1/jobs/{job}/levels", "Switch the levels of a job", NULL, JSON, "Job", &job_levels, NULL,
      jobs_answer_levels},
     {"GET", "/files/{file}/report.html", "A file's page with all its data, to keep or to mail", ask_report_parameters, HTML,
      NULL, ROUTE_NO_BODY, NULL, ask_report},
@@ -96,6 +101,7 @@ const struct http_site serve_site = {.routes = serve_routes,
                                      .description = "/api/v1/openapi.json",
                                      .schemas = serve_api_schemas,
                                      .protocol = "v1",
+                                     .protocol_error = "Status",
                                      .put_refusal = traces_refuse,
                                      .begin = begin,
                                      .end = end};

@@ -211,8 +211,11 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
   if (model->text.failed)
     return import_too_many_texts(model->import, err);
   const char *text = model->text.length > 0 ? model->text.data : "";
-  if (text[0] != 0 && (run->trace == NULL || strcmp(text, run->trace) != 0))
+  bool is_own = run->trace != NULL && strcmp(text, run->trace) == 0;
+  if (text[0] != 0 && (!is_own || model->join != NULL)) // a server finds runs by their own traces, too
     XSP_TRY(import_trace(model->import, text, ret_trace_id, err));
+  if (is_own)
+    *ret_trace_id = 0;
   if (facts->trace.data == NULL) {
     memcpy(cache->text, span->trace_id.data, span->trace_id.length);
     cache->run = run;
@@ -287,12 +290,13 @@ static void take_ids(const struct otlp_model *model, const struct otlp_span *spa
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
-static const char *check_ids(const struct otlp_span *span)
+static const char *check_ids(const struct otlp_span *span, bool needs_trace)
 {
-  return span->span_id.state == OTLP_ID_NONE    ? "no span id"
-         : span->span_id.state == OTLP_ID_BAD   ? "bad span id"
-         : span->parent_id.state == OTLP_ID_BAD ? "bad parent id"
-                                                : NULL;
+  return span->span_id.state == OTLP_ID_NONE       ? "no span id"
+         : span->span_id.state == OTLP_ID_BAD      ? "bad span id"
+         : span->parent_id.state == OTLP_ID_BAD    ? "bad parent id"
+         : needs_trace && !otlp_has_trace_id(span) ? "bad trace id"
+                                                   : NULL;
 }
 
 // Ids of a run that joined another must not meet that run's.
@@ -366,7 +370,7 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   place->process_id = place->thread_id = place->device_id = place->stream_id = STORE_NONE;
   take_attributes(model, span, &facts);
   if (facts.problem == NULL)
-    facts.problem = check_ids(span);
+    facts.problem = check_ids(span, model->join != NULL && facts.trace.length == 0); // as the server judged it
   if (facts.problem == NULL)
     take_times(span, &facts, &row, &facts.problem);
   if (facts.problem == NULL && model->is_survey)
@@ -378,9 +382,8 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   if (facts.problem == NULL)
     take_ids(model, span, facts.has_remote_parent, &row, &facts.problem);
   if (facts.problem != NULL) {
-    if (model->is_survey)
-      return STATUS_OK;
-    import_skip(model->import, facts.problem);
+    if (!model->is_survey)
+      import_skip(model->import, facts.problem);
     return STATUS_OK;
   }
   take_level(model, span, &facts, &row);
