@@ -8,6 +8,8 @@
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "base/slice.h"
+#include "base/sorted.h"
+#include "base/vector.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -58,29 +60,53 @@ bool retention_add(int folder, const char *name, int file)
   return is_done;
 }
 
-// Empty where there is no such list.
-static void read_uploads(int folder, struct buf *uploads)
+struct uploads {
+  struct buf text;
+  VECTOR(struct slice) lines; // of `text`, in order
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+  const struct slice *left = a, *right = b;
+  size_t shorter = left->length < right->length ? left->length : right->length;
+  int order = shorter > 0 ? memcmp(left->data, right->data, shorter) : 0;
+  return order != 0 ? order : (left->length > right->length) - (left->length < right->length);
+}
+
+// Empty where there is no such list. uploads_done must follow.
+static void read_uploads(int folder, struct uploads *uploads)
 {
   struct stat facts;
+  struct slice rest, line;
+  struct buf *text = &uploads->text;
   int list = regular_file_open(folder, UPLOADS, O_RDONLY, &facts);
   ssize_t count = 1;
-  buf_init(uploads, UPLOADS_BYTES_MOST);
-  while (list >= 0 && count > 0 && buf_reserve(uploads, 4096)) {
-    count = read(list, uploads->data + uploads->length, 4096);
-    uploads->length += count > 0 ? (size_t)count : 0;
+  *uploads = (struct uploads){0};
+  buf_init(text, UPLOADS_BYTES_MOST);
+  while (list >= 0 && count > 0 && buf_reserve(text, 4096)) {
+    count = read(list, text->data + text->length, 4096);
+    text->length += count > 0 ? (size_t)count : 0;
   }
   if (list >= 0)
     close(list);
+  for (rest = (struct slice){text->data, text->length}; slice_cut(&rest, '\n', &line);)
+    *vector_add(&uploads->lines) = line;
+  if (uploads->lines.count > 0)
+    qsort(uploads->lines.items, uploads->lines.count, sizeof *uploads->lines.items, compare_lines);
 }
 
-static bool is_upload(const struct buf *uploads, const struct kept_file *file)
+static void uploads_done(struct uploads *uploads)
+{
+  vector_done(&uploads->lines);
+  buf_done(&uploads->text);
+}
+
+static bool is_upload(const struct uploads *uploads, const struct kept_file *file)
 {
   struct buf line = {0};
-  struct slice rest = {uploads->data, uploads->length}, one;
-  bool found = false;
   put_line(&line, file->name, file->bytes, file->changed_ns);
-  while (!found && slice_cut(&rest, '\n', &one))
-    found = one.length + 1 == line.length && memcmp(one.data, line.data, one.length) == 0;
+  const struct slice wanted = {line.data, line.length - 1}; // without the line's end
+  bool found = sorted_find(&wanted, uploads->lines.items, uploads->lines.count, sizeof wanted, compare_lines) != NULL;
   buf_done(&line);
   return found;
 }
@@ -88,12 +114,13 @@ static bool is_upload(const struct buf *uploads, const struct kept_file *file)
 // Writes the list again, with what is still there. Before anything can be uploaded.
 static void forget_what_is_gone(int folder)
 {
-  struct buf uploads, left = {0};
+  struct uploads uploads;
+  struct buf left = {0};
   struct kept_files files;
   struct error error;
   struct stat facts;
   read_uploads(folder, &uploads);
-  if (uploads.length > 0 && kept_list(folder, &files, &error) == STATUS_OK) {
+  if (uploads.text.length > 0 && kept_list(folder, &files, &error) == STATUS_OK) {
     for (size_t i = 0; i < files.list.count; i++)
       if (is_upload(&uploads, &files.list.items[i]))
         put_line(&left, files.list.items[i].name, files.list.items[i].bytes, files.list.items[i].changed_ns);
@@ -105,12 +132,12 @@ static void forget_what_is_gone(int folder)
       renameat(folder, UPLOADS ".new", folder, UPLOADS);
     vector_done(&files.list);
   }
-  buf_done(&uploads);
+  uploads_done(&uploads);
   buf_done(&left);
 }
 
 // ---- the thread ------------------------------------------------------------------------------------------------------
-static bool is_ours(const struct buf *uploads, const struct kept_file *file)
+static bool is_ours(const struct uploads *uploads, const struct kept_file *file)
 {
   return retention_is_server_name(file->name) || is_upload(uploads, file);
 }
@@ -119,7 +146,7 @@ static bool is_ours(const struct buf *uploads, const struct kept_file *file)
 static void remove_oldest(const struct retention_options *options)
 {
   struct kept_files files;
-  struct buf uploads;
+  struct uploads uploads;
   struct error error;
   uint64_t bytes = 0;
   int64_t now_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
@@ -140,7 +167,7 @@ static void remove_oldest(const struct retention_options *options)
                      is_old ? "it is older than --retention allows" : "more bytes are kept than --retention allows");
   }
   vector_done(&files.list);
-  buf_done(&uploads);
+  uploads_done(&uploads);
 }
 
 static void *run(void *context)

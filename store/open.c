@@ -129,7 +129,8 @@ static enum status read_pragma(struct store *store, const char *sql, int64_t *re
   return STATUS_OK;
 }
 
-// Names that the virtual tables have must not be taken by the file.
+// Names that the virtual tables have must not be taken by the file. A computed column may take any time and memory for a row, which
+// no time limit ends: SQLite looks at the clock after many steps, and a row is a few.
 static enum status check_database(struct store *store, struct error *err)
 {
   int64_t application = 0, version = 0, taken = 0;
@@ -142,6 +143,12 @@ static enum status check_database(struct store *store, struct error *err)
       read_pragma(store, "SELECT count(*) FROM main.sqlite_schema WHERE lower(name) IN ('span', 'tag')", &taken, err));
   if (taken != 0)
     return problem_broken(err, store->path, "it has tables of its own named span or tag");
+  XSP_TRY(read_pragma(store,
+                      "SELECT count(*) FROM main.sqlite_schema AS own, pragma_table_xinfo(own.name) AS part WHERE "
+                      "part.hidden > 1",
+                      &taken, err));
+  if (taken != 0)
+    return problem_broken(err, store->path, "it has computed columns, which xsp never writes");
   store->format_version = (int)version;
   return STATUS_OK;
 }

@@ -184,28 +184,39 @@ bool report_parts_window(const struct report_parts *parts, const struct report_w
 // ---- the next span of some names -----------------------------------------------------------------------------------------
 #define NAMES_MOST (UINT32_C(1) << 26)
 
-// "3-7,9" as a bit for each name. NULL: it is not a list of ranges.
-static uint64_t *read_names(const char *text, uint32_t *ret_count)
+struct name_range {
+  uint32_t first, last;
+};
+struct name_ranges {
+  VECTOR(struct name_range) list;
+};
+
+// "3-7,9", which must rise. False: it is malformed.
+static bool read_names(const char *text, struct name_ranges *ranges)
 {
-  VECTOR(uint64_t) bits = {0};
   for (const char *at = text; *at != 0;) {
     char *end;
     unsigned long first = strtoul(at, &end, 10), last = first;
     bool is_number = *at >= '0' && *at <= '9';
     if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
       last = strtoul(end + 1, &end, 10);
-    if (!is_number || first > last || last >= NAMES_MOST || (*end != ',' && *end != 0)) {
-      vector_done(&bits);
-      return NULL;
-    }
-    while (bits.count <= last / 64)
-      (void)vector_add(&bits);
-    for (unsigned long name = first; name <= last; name++)
-      bits.items[name / 64] |= UINT64_C(1) << name % 64;
+    bool rises = ranges->list.count == 0 || first > ranges->list.items[ranges->list.count - 1].last;
+    if (!is_number || !rises || first > last || last >= NAMES_MOST || (*end != ',' && *end != 0))
+      return false;
+    *vector_add(&ranges->list) = (struct name_range){(uint32_t)first, (uint32_t)last};
     at = end + (*end == ',');
   }
-  *ret_count = (uint32_t)bits.count * 64;
-  return bits.items;
+  return ranges->list.count > 0;
+}
+
+// A bit for each of the first `count` names.
+static uint64_t *bits_of(const struct name_ranges *ranges, uint32_t count)
+{
+  uint64_t *bits = memory_new(count / 64 + 1, sizeof *bits);
+  for (size_t i = 0; i < ranges->list.count; i++)
+    for (uint32_t name = ranges->list.items[i].first; name <= ranges->list.items[i].last && name < count; name++)
+      bits[name / 64] |= UINT64_C(1) << name % 64;
+  return bits;
 }
 
 struct finding {
@@ -261,14 +272,21 @@ static void put_found(const struct parts_level *level, const struct finding *fin
   json_object_end(&json);
 }
 
-bool report_parts_find(const struct report_parts *parts, const struct report_find *find, struct buf *out)
+// A bit for each name that spans within have, and how many names that are: the query may name more.
+static uint64_t *wanted_names(const struct parts_level *level, const struct within *within,
+                              const struct name_ranges *ranges, uint32_t *ret_count)
 {
-  const struct parts_run *run = parts_run_of(parts, find->run);
-  uint32_t names = 0;
-  uint64_t *bits = run != NULL ? read_names(find->names, &names) : NULL;
-  if (bits == NULL)
-    return false;
-  const struct parts_level *level = run->levels;
+  uint32_t largest = 0;
+  for (size_t row = 0; row < level->rows.row_count; row++)
+    for (size_t i = within[row].first; i < within[row].first + within[row].count; i++)
+      largest = level->spans.name[i] > largest ? level->spans.name[i] : largest;
+  *ret_count = largest < NAMES_MOST ? largest + 1 : NAMES_MOST;
+  return bits_of(ranges, *ret_count);
+}
+
+static void find_match(const struct parts_level *level, const struct report_find *find,
+                       const struct name_ranges *ranges, struct buf *out)
+{
   const uint32_t *name = level->spans.name;
   struct within *within = memory_new(level->rows.row_count, sizeof *within);
   struct finding finding = {.spans = &level->spans,
@@ -276,7 +294,9 @@ bool report_parts_find(const struct report_parts *parts, const struct report_fin
                             .place = find->place,
                             .next = SIZE_MAX,
                             .outermost = SIZE_MAX};
+  uint32_t names;
   (void)find_within(level, find->from_ns, find->to_ns, within);
+  uint64_t *bits = wanted_names(level, within, ranges, &names);
 #define FOR_EACH_MATCH(i)                                                                                              \
   for (size_t row = 0; row < level->rows.row_count; row++)                                                             \
     for (size_t i = within[row].first; i < within[row].first + within[row].count; i++)                                 \
@@ -290,5 +310,15 @@ bool report_parts_find(const struct report_parts *parts, const struct report_fin
   put_found(level, &finding, out);
   free(within);
   free(bits);
-  return true;
+}
+
+bool report_parts_find(const struct report_parts *parts, const struct report_find *find, struct buf *out)
+{
+  const struct parts_run *run = parts_run_of(parts, find->run);
+  struct name_ranges ranges = {0};
+  bool is_fine = run != NULL && read_names(find->names, &ranges);
+  if (is_fine)
+    find_match(run->levels, find, &ranges, out);
+  vector_done(&ranges.list);
+  return is_fine;
 }

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define QUERY_S 10
+
 // ---- reading a file --------------------------------------------------------------------------------------------------
 static const char *text_of(struct arena *arena, const struct store_cell *cell)
 {
@@ -78,8 +80,8 @@ static enum status query(struct store *store, struct reading *reading, struct er
       "spans, first, last FROM run LEFT JOIN (SELECT run_id AS id, sum(row_count) AS spans, min(minimum) AS first, "
       "max(maximum) AS last FROM chunk WHERE series = 'span' AND \"column\" = 'start_ns' GROUP BY run_id) "
       "ON id = run.run_id ORDER BY 1 LIMIT 10000";
-  const struct store_query_sink of_experiments = {.context = reading, .row = take_experiment};
-  const struct store_query_sink of_runs = {.context = reading, .row = take_run};
+  const struct store_query_sink of_experiments = {.context = reading, .row = take_experiment, .timeout_s = QUERY_S};
+  const struct store_query_sink of_runs = {.context = reading, .row = take_run, .timeout_s = QUERY_S};
   XSP_TRY(store_query(store, experiments, &of_experiments, err));
   reading->into->experiments = reading->experiments.items;
   reading->into->experiment_count = reading->experiments.count;

@@ -3,6 +3,7 @@
 // serve/routes.c. Opens each file, the newest one first, until there are enough results.
 #include "serve/api/search.h"
 
+#include "base/clock.h"
 #include "base/json_write.h"
 #include "base/slice.h"
 #include "http/exchange.h"
@@ -11,14 +12,13 @@
 #include "serve/turn.h"
 #include "store/store.h"
 
-#include <inttypes.h>
-
 #define LIMIT_DEFAULT 100
 #define LIMIT_MOST 1000
 #define TEXT_BYTES_MOST 200u
+#define SEARCH_FILE_S 10u // for the spans of a file
 
 const struct route_parameter search_parameters[] = {
-    {"q", ROUTE_TEXT, "A part of a name, in any case, or a trace id of 32 hex digits; required"},
+    {"q", ROUTE_TEXT | ROUTE_REQUIRED, "A part of a name, in any case, or a trace id of 32 hex digits"},
     {"limit", ROUTE_INTEGER, "At most so many results, up to 1000; 100 without it"},
     {0},
 };
@@ -29,7 +29,7 @@ struct search {
   int64_t left; // results; below 0: there were more
   struct json_writer json;
   const struct catalogue_file *file;
-  const char *name; // of the spans that are counted
+  bool is_cut; // the spans of a file took too long
 };
 
 // Begins a result of the file that is searched. False: there is no room for it.
@@ -80,101 +80,110 @@ static void search_trace(struct search *search)
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
-// As a literal of SQL; with `is_pattern`, as one of LIKE that matches texts with it, escaped by a backslash.
-static void put_literal(struct buf *sql, const char *text, bool is_pattern)
-{
-  buf_text(sql, is_pattern ? "'%" : "'");
-  for (; *text != 0; text++) {
-    if (*text == '\'' || (is_pattern && strchr("%_\\", *text) != NULL))
-      buf_put(sql, *text == '\'' ? "'" : "\\", 1);
-    buf_put(sql, text, 1);
-  }
-  buf_text(sql, is_pattern ? "%'" : "'");
-}
-
-struct texts {
-  struct arena arena;
-  VECTOR(const char *) list;
+struct name { // a text of the file that has the searched one; of a run's spans with it:
+  const char *text;
+  int64_t spans, total_ns;
+};
+struct names {
+  struct search *search;
+  uint64_t end_ns; // CLOCK_MONOTONIC
+  VECTOR(struct name) list;
+  uint32_t *places; // by string id: the place in `list` + 1; 0: the text does not have the searched one
+  uint32_t text_count;
+  VECTOR(struct name *) used; // by the run
 };
 
-static enum status take_text(void *context, const struct store_cell *cells, size_t count, struct error *err)
+static void find_names(struct store *store, const char *wanted, struct names *names)
 {
-  struct texts *texts = context;
-  (void)count;
-  (void)err;
-  if (cells[0].type == STORE_TEXT && strlen(cells[0].text) == cells[0].length)
-    *vector_add(&texts->list) = arena_copy(&texts->arena, cells[0].text, cells[0].length);
-  return STATUS_OK;
-}
-
-// run_id, count, sum of durations
-static enum status take_spans(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct search *search = context;
-  (void)count;
-  (void)err;
-  if (begin(search, "span", search->name)) {
-    json_member_int(&search->json, "run_id", cells[0].integer);
-    json_member_int(&search->json, "spans", cells[1].integer);
-    json_member_int(&search->json, "total_ns", cells[2].integer);
-    json_object_end(&search->json);
+  names->text_count = store_string_count(store);
+  names->places = memory_new((size_t)names->text_count + 1, sizeof *names->places);
+  for (uint32_t id = 1; id < names->text_count; id++) {
+    size_t length;
+    const char *text = store_text(store, id, &length);
+    if (!has(text, wanted) || strlen(text) != length)
+      continue;
+    *vector_add(&names->list) = (struct name){.text = text};
+    names->places[id] = (uint32_t)names->list.count;
   }
-  return STATUS_OK;
 }
 
-// Texts of the file first, which are few; then which of them are names of spans.
-static enum status search_store(struct search *search, struct store *store, struct texts *texts, struct error *err)
+// Ends the walk where it takes too long or its client left.
+static enum status count_spans(void *context, size_t first_row, const struct store_spans *spans,
+                               const struct store_derived *derived, struct error *err)
 {
-  const struct store_query_sink of_texts = {.context = texts, .row = take_text};
-  const struct store_query_sink of_spans = {.context = search, .row = take_spans};
-  struct buf sql = {0};
-  buf_text(&sql, "SELECT text FROM string WHERE text LIKE ");
-  put_literal(&sql, search->text, true);
-  buf_format(&sql, " ESCAPE '\\' LIMIT %d", LIMIT_MOST);
-  enum status status = store_query(store, sql.data, &of_texts, err);
-  for (size_t i = 0; i < texts->list.count && status == STATUS_OK && search->left > 0; i++) {
-    if (exchange_is_left(search->exchange))
-      break;
-    search->name = texts->list.items[i];
-    buf_clear(&sql);
-    buf_text(&sql, "SELECT run_id, count(*), sum(duration_ns) FROM span WHERE name = ");
-    put_literal(&sql, search->name, false);
-    buf_text(&sql, " GROUP BY run_id ORDER BY run_id");
-    status = store_query(store, sql.data, &of_spans, err);
+  struct names *names = context;
+  (void)first_row;
+  (void)derived;
+  for (size_t i = 0; i < spans->count; i++) {
+    uint32_t place = spans->name[i] < names->text_count ? names->places[spans->name[i]] : 0;
+    if (place == 0)
+      continue;
+    struct name *name = &names->list.items[place - 1];
+    if (name->spans++ == 0)
+      *vector_add(&names->used) = name;
+    if (__builtin_add_overflow(name->total_ns, spans->duration_ns[i], &name->total_ns))
+      name->total_ns = INT64_MAX;
   }
-  buf_done(&sql);
-  return status;
+  if (!exchange_is_left(names->search->exchange) && clock_now_ns(CLOCK_MONOTONIC) <= names->end_ns)
+    return STATUS_OK;
+  names->search->is_cut = true;
+  return error_set(err, STATUS_INPUT, "cannot search", NULL, NULL, "it takes more than %u s", SEARCH_FILE_S);
 }
 
-// What cannot be read has no results.
+static void put_names(struct search *search, int64_t run_id, struct names *names)
+{
+  for (size_t i = 0; i < names->used.count; i++) {
+    struct name *name = names->used.items[i];
+    if (begin(search, "span", name->text)) {
+      json_member_int(&search->json, "run_id", run_id);
+      json_member_int(&search->json, "spans", name->spans);
+      json_member_int(&search->json, "total_ns", name->total_ns);
+      json_object_end(&search->json);
+    }
+    name->spans = name->total_ns = 0;
+  }
+  names->used.count = 0;
+}
+
+// Texts of the file first, which are few; then, in one walk, the spans of those texts. What cannot be read has no results.
 static void search_spans(struct search *search)
 {
-  struct texts texts = {0};
+  const struct catalogue_file *file = search->file;
+  struct arena arena = {0};
   struct error ignored;
   struct store *store = NULL;
-  const char *path =
-      arena_format(&texts.arena, "%s/%s", serve_of(search->exchange)->options.folder, search->file->file.name);
-  if (store_open(path, &store, &ignored) == STATUS_OK) {
-    enum status status = search_store(search, store, &texts, &ignored);
-    (void)status;
-    store_close(store);
+  struct names names = {.search = search,
+                        .end_ns = clock_now_ns(CLOCK_MONOTONIC) + SEARCH_FILE_S * UINT64_C(1000000000)};
+  const char *path = arena_format(&arena, "%s/%s", serve_of(search->exchange)->options.folder, file->file.name);
+  enum status status = store_open(path, &store, &ignored);
+  if (status == STATUS_OK)
+    find_names(store, search->text, &names);
+  for (size_t i = 0; i < file->run_count && names.list.count > 0 && status == STATUS_OK && search->left >= 0; i++) {
+    status = store_walk_spans(store, file->runs[i].run_id, STORE_BIT(STORE_NAME) | STORE_BIT(STORE_DURATION_NS),
+                              count_spans, &names, &ignored);
+    if (status == STATUS_OK)
+      put_names(search, file->runs[i].run_id, &names);
   }
-  vector_done(&texts.list);
-  arena_done(&texts.arena);
+  store_close(store);
+  vector_done(&names.list);
+  vector_done(&names.used);
+  free(names.places);
+  arena_done(&arena);
 }
 
 // ---- the handler -----------------------------------------------------------------------------------------------------
 static void search_files(struct search *search, const struct catalogue_list *list)
 {
-  for (size_t i = 0; i < list->files.count && search->left > 0; i++) {
+  for (size_t i = 0; i < list->files.count && search->left >= 0; i++) {
     search->file = list->files.items[i];
     if (exchange_is_left(search->exchange))
       break;
+    if (search->file->problem != NULL)
+      continue;
     search_experiments(search);
     if (trace_id_is(search->text))
       search_trace(search);
-    if (search->left > 0)
-      search_spans(search);
+    search_spans(search);
   }
 }
 
@@ -194,7 +203,7 @@ static void search_all(struct exchange *exchange, const char *text, int64_t limi
   json_member_array(&search.json, "results");
   search_files(&search, &list);
   json_array_end(&search.json);
-  json_member_bool(&search.json, "more", search.left <= 0);
+  json_member_bool(&search.json, "more", search.left < 0 || search.is_cut);
   json_object_end(&search.json);
   buf_text(reply, "\n");
   catalogue_release(&list);

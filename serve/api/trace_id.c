@@ -7,6 +7,7 @@
 #include <ctype.h>
 
 #define DIGITS 32u
+#define QUERY_S 10
 
 bool trace_id_is(const char *text)
 {
@@ -31,7 +32,7 @@ enum status trace_id_runs(const struct catalogue_file *file, const char *folder,
 {
   struct store *store = NULL;
   struct found found = {0};
-  const struct store_query_sink sink = {.context = &found, .row = take};
+  const struct store_query_sink sink = {.context = &found, .row = take, .timeout_s = QUERY_S};
   char lower[DIGITS + 1] = "";
   for (size_t i = 0; i < DIGITS; i++)
     lower[i] = (char)tolower((unsigned char)trace_id[i]);

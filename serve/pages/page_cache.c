@@ -4,16 +4,13 @@
 #include "serve/pages/page_cache.h"
 
 #include "base/debug.h"
-#include "base/json_write.h"
 #include "base/vector.h"
 #include "serve/api/ask.h"
 #include "serve/kept.h"
-#include "store/store.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,12 +19,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGES_FOLDER ".pages"
 #define ENDING ".parts"
 #define OPEN_MOST 8u // files that stay mapped while nobody asks
 #define KEY_SIZE 320u
+#define RETRY_S 5u
 
 struct key {
   char text[KEY_SIZE]; // "NAME.xsp-SIZE-TIME"
@@ -42,8 +41,9 @@ struct page_cache {
   const char *path;
   int folder;
   uint64_t bytes_most;
-  pthread_mutex_t making; // held while parts are made; before `lock`
-  pthread_mutex_t lock;   // guards what follows
+  pthread_mutex_t lock;              // guards what follows
+  pthread_cond_t made;               // one of `making` has ended
+  VECTOR(const struct key *) making; // whose parts are made now; borrowed
   VECTOR(struct entry *) entries;
   uint64_t uses;
 };
@@ -61,8 +61,8 @@ enum status page_cache_open(const char *files, int folder, uint64_t bytes_most, 
   XSP_TRY(status);
   struct page_cache *cache = memory_new(1, sizeof *cache);
   *cache = (struct page_cache){.path = files, .folder = folder, .bytes_most = bytes_most};
-  pthread_mutex_init(&cache->making, NULL);
   pthread_mutex_init(&cache->lock, NULL);
+  pthread_cond_init(&cache->made, NULL);
   *ret_cache = cache;
   return STATUS_OK;
 }
@@ -76,8 +76,9 @@ void page_cache_free(struct page_cache *cache)
     free(cache->entries.items[i]);
   }
   vector_done(&cache->entries);
+  vector_done(&cache->making);
+  pthread_cond_destroy(&cache->made);
   pthread_mutex_destroy(&cache->lock);
-  pthread_mutex_destroy(&cache->making);
   free(cache);
 }
 
@@ -156,6 +157,46 @@ static void trim(const struct page_cache *cache, const struct key *newest, size_
   arena_done(&arena);
 }
 
+// ---- one maker for each file -----------------------------------------------------------------------------------------
+// Locked. SIZE_MAX: nobody makes them.
+static size_t find_making(const struct page_cache *cache, const struct key *key)
+{
+  size_t at = 0;
+  while (at < cache->making.count && strcmp(cache->making.items[at]->text, key->text) != 0)
+    at++;
+  return at < cache->making.count ? at : SIZE_MAX;
+}
+
+// Waits until nobody else makes the parts, or the client leaves; does not wait without `exchange`. True: end_making must
+// follow, and `key` lives until then. False: the exchange has the refusal.
+static bool begin_making(struct page_cache *cache, const struct key *key, struct exchange *exchange)
+{
+  pthread_mutex_lock(&cache->lock);
+  while (find_making(cache, key) != SIZE_MAX && exchange != NULL && !exchange_is_left(exchange)) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec++;
+    pthread_cond_timedwait(&cache->made, &cache->lock, &end);
+  }
+  bool is_free = find_making(cache, key) == SIZE_MAX;
+  if (is_free)
+    *vector_add(&cache->making) = key;
+  pthread_mutex_unlock(&cache->lock);
+  if (!is_free && exchange != NULL)
+    exchange_refuse_for_now(exchange, RETRY_S, "the page is still being made");
+  return is_free;
+}
+
+static void end_making(struct page_cache *cache, const struct key *key)
+{
+  pthread_mutex_lock(&cache->lock);
+  cache->making.items[find_making(cache, key)] = cache->making.items[cache->making.count - 1];
+  cache->making.count--;
+  pthread_cond_broadcast(&cache->made);
+  pthread_mutex_unlock(&cache->lock);
+}
+
+// ---- making ----------------------------------------------------------------------------------------------------------
 static const char *const *command_of(const char *name, const struct key *key, struct arena *arena)
 {
   const char **command = arena_alloc_array(arena, 8, sizeof *command);
@@ -199,16 +240,16 @@ void page_cache_prepare(struct page_cache *cache, const char *name, int stop)
   struct stat facts;
   pid_t child;
   int output = kept_temporary(cache->folder);
-  pthread_mutex_lock(&cache->making);
-  bool is_wanted =
-      output >= 0 && find_file(cache, name, &arena, &key) && lstat(parts_path(cache, &key, &arena), &facts) != 0 &&
-      ask_start(cache->folder, (char *const *)(uintptr_t)command_of(name, &key, &arena), output, output, &child) == 0;
-  if (is_wanted) {
-    (void)setpriority(PRIO_PROCESS, (id_t)child, 10);
-    if (wait_for(child, stop))
+  if (output >= 0 && find_file(cache, name, &arena, &key) && begin_making(cache, &key, NULL)) {
+    bool is_begun =
+        lstat(parts_path(cache, &key, &arena), &facts) != 0 &&
+        ask_start(cache->folder, (char *const *)(uintptr_t)command_of(name, &key, &arena), output, output, &child) == 0;
+    if (is_begun)
+      (void)setpriority(PRIO_PROCESS, (id_t)child, 10);
+    if (is_begun && wait_for(child, stop))
       trim(cache, &key, strlen(name));
+    end_making(cache, &key);
   }
-  pthread_mutex_unlock(&cache->making);
   if (output >= 0)
     close(output);
   arena_done(&arena);
@@ -246,42 +287,47 @@ static void close_unused(struct page_cache *cache)
   }
 }
 
+// Takes `parts`; closes them where another thread was first.
 static const struct report_parts *add_open(struct page_cache *cache, const struct key *key, struct report_parts *parts)
 {
-  struct entry *entry = memory_new(1, sizeof *entry);
   pthread_mutex_lock(&cache->lock);
-  *entry = (struct entry){*key, parts, 1, ++cache->uses};
-  *vector_add(&cache->entries) = entry;
-  close_unused(cache);
+  const struct report_parts *found = use_open(cache, key);
+  if (found == NULL) {
+    struct entry *entry = memory_new(1, sizeof *entry);
+    *entry = (struct entry){*key, parts, 1, ++cache->uses};
+    *vector_add(&cache->entries) = entry;
+    close_unused(cache);
+  }
   pthread_mutex_unlock(&cache->lock);
-  return parts;
+  if (found != NULL)
+    report_parts_close(parts);
+  return found != NULL ? found : parts;
 }
 
-static const struct report_parts *find_open(struct page_cache *cache, const struct key *key)
+// Parts that are there. NULL: there are none, or of a version before.
+static const struct report_parts *find_or_open(struct page_cache *cache, const struct key *key, struct arena *arena,
+                                               struct error *err)
 {
+  struct report_parts *parts = NULL;
   pthread_mutex_lock(&cache->lock);
-  const struct report_parts *parts = use_open(cache, key);
+  const struct report_parts *found = use_open(cache, key);
   pthread_mutex_unlock(&cache->lock);
-  return parts;
+  if (found == NULL && report_parts_open(parts_path(cache, key, arena), &parts, err) == STATUS_OK)
+    found = add_open(cache, key, parts);
+  return found;
 }
 
 static const struct report_parts *open_or_make(struct page_cache *cache, struct exchange *exchange, const char *name,
                                                const struct key *key, struct arena *arena)
 {
   struct error error = {0};
-  struct report_parts *parts = NULL;
-  const struct report_parts *found = find_open(cache, key); // another thread may have opened it meanwhile
-  const char *path = parts_path(cache, key, arena);
-  if (found != NULL)
-    return found;
-  bool is_there = report_parts_open(path, &parts, NULL) == STATUS_OK; // else there are none, or of a version before
-  if (!is_there && !make(cache, exchange, name, key))
-    return NULL;
-  if (!is_there && report_parts_open(path, &parts, &error) != STATUS_OK) {
+  const struct report_parts *parts = find_or_open(cache, key, arena, NULL); // they may have been made meanwhile
+  if (parts != NULL || !make(cache, exchange, name, key))
+    return parts;
+  parts = find_or_open(cache, key, arena, &error);
+  if (parts == NULL)
     exchange_refuse_error(exchange, 500, &error);
-    return NULL;
-  }
-  return add_open(cache, key, parts);
+  return parts;
 }
 
 const struct report_parts *page_cache_take(struct page_cache *cache, struct exchange *exchange, const char *name)
@@ -291,10 +337,9 @@ const struct report_parts *page_cache_take(struct page_cache *cache, struct exch
   const struct report_parts *parts = NULL;
   if (!find_file(cache, name, &arena, &key)) {
     exchange_refuse(exchange, 404, "there is no file %s", name);
-  } else if ((parts = find_open(cache, &key)) == NULL) {
-    pthread_mutex_lock(&cache->making);
+  } else if ((parts = find_or_open(cache, &key, &arena, NULL)) == NULL && begin_making(cache, &key, exchange)) {
     parts = open_or_make(cache, exchange, name, &key, &arena);
-    pthread_mutex_unlock(&cache->making);
+    end_making(cache, &key);
   }
   arena_done(&arena);
   return parts;
@@ -307,54 +352,4 @@ void page_cache_release(struct page_cache *cache, const struct report_parts *par
     cache->entries.items[i]->users -= cache->entries.items[i]->parts == parts;
   close_unused(cache);
   pthread_mutex_unlock(&cache->lock);
-}
-
-// ---- tags ------------------------------------------------------------------------------------------------------------
-#define QUERY_S 10
-#define EXACT_MOST (INT64_C(1) << 53) // beyond, JavaScript has no integers: they are written as texts
-
-static enum status put_tag(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct json_writer *json = context;
-  const struct store_cell *value = &cells[1];
-  char digits[32];
-  (void)count;
-  (void)err;
-  json_array(json);
-  json_string_n(json, cells[0].text, cells[0].length);
-  if (value->type == STORE_INT && value->integer >= -EXACT_MOST && value->integer <= EXACT_MOST) {
-    json_int(json, value->integer);
-  } else if (value->type == STORE_INT) {
-    snprintf(digits, sizeof digits, "%" PRId64, value->integer);
-    json_string(json, digits);
-  } else if (value->type == STORE_DOUBLE) {
-    json_double(json, value->real);
-  } else if (value->type == STORE_TEXT) {
-    json_string_n(json, value->text, value->length);
-  } else {
-    json_null(json);
-  }
-  json_array_end(json);
-  return STATUS_OK;
-}
-
-enum status page_cache_tags(const struct page_cache *cache, const char *name, int64_t run_id, int64_t span_id,
-                            struct buf *out, struct error *err)
-{
-  struct arena arena = {0};
-  struct json_writer json;
-  struct store *store = NULL;
-  const struct store_query_sink sink = {.context = &json, .row = put_tag, .timeout_s = QUERY_S};
-  const char *query = arena_format(
-      &arena, "SELECT key, value FROM tag WHERE run_id = %" PRId64 " AND span_id = %" PRId64, run_id, span_id);
-  enum status status = store_open(arena_format(&arena, "%s/%s", cache->path, name), &store, err);
-  json_start(&json, out);
-  json_array(&json);
-  if (status == STATUS_OK)
-    status = store_query(store, query, &sink, err);
-  json_array_end(&json);
-  if (store != NULL)
-    store_close(store);
-  arena_done(&arena);
-  return status;
 }

@@ -20,14 +20,10 @@ void page_cache_free(struct page_cache *cache); // after the last release; NULL 
 
 bool page_cache_has(const struct page_cache *cache, const char *name); // the file
 // The parts of DIR/`name`, to be released. NULL: there are none, and the exchange has the refusal. Where they have to be
-// made it takes as long as `xsp report`; one file at a time.
+// made it takes as long as `xsp report`, once for all that ask; other files do not wait for it.
 const struct report_parts *page_cache_take(struct page_cache *cache, struct exchange *exchange, const char *name);
-// Makes the parts if they are missing, without a client; ends when the descriptor `stop` becomes readable.
+// Makes the parts if they are missing and nobody makes them, without a client; ends when the descriptor `stop` becomes readable.
 void page_cache_prepare(struct page_cache *cache, const char *name, int stop);
 void page_cache_release(struct page_cache *cache, const struct report_parts *parts);
-
-// Tags of a span of DIR/`name`, which is there, as JSON: [[key, value], …].
-enum status page_cache_tags(const struct page_cache *cache, const char *name, int64_t run_id, int64_t span_id,
-                            struct buf *out, struct error *err) MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/slice.h"
 #include "serve/pages/live.h"
 #include "serve/pages/page_cache.h"
+#include "serve/pages/span_tags.h"
 #include "serve/serve_private.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ const struct route_parameter page_window_parameters[] = {
     {0}};
 const struct route_parameter page_find_parameters[] = {
     {"run", ROUTE_INTEGER, "the run's place in the page's document"},
-    {"names", ROUTE_TEXT, "numbers of names in the document: 3-7,9"},
+    {"names", ROUTE_TEXT, "numbers of names in the document, rising: 3-7,9"},
     {"at", ROUTE_INTEGER, "nanoseconds from the run's first start: from here on"},
     {"place", ROUTE_INTEGER, "of the span that was found before, which starts there"},
     {"back", ROUTE_FLAG, "the one before instead of the next one"},
@@ -134,12 +135,13 @@ void page_find(struct exchange *exchange)
 void page_tags(struct exchange *exchange)
 {
   struct error error = {0};
-  struct page_cache *pages = serve_of(exchange)->pages;
+  struct serve *serve = serve_of(exchange);
   const char *name = exchange->parts[0];
   int64_t run_id = number_of(exchange, "run_id", 0), span_id = number_of(exchange, "span_id", 0);
-  if (!page_cache_has(pages, name))
+  if (!page_cache_has(serve->pages, name))
     exchange_refuse(exchange, 404, "there is no file %s", name);
-  else if (page_cache_tags(pages, name, run_id, span_id, exchange_reply(exchange, 200, json_type), &error) != STATUS_OK)
+  else if (span_tags(serve->options.folder, name, run_id, span_id, exchange_reply(exchange, 200, json_type), &error) !=
+           STATUS_OK)
     exchange_refuse_error(exchange, 500, &error);
 }
 

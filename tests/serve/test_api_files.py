@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import sqlite3
 import subprocess
 import threading
 import unittest
@@ -16,7 +17,7 @@ import otlp
 import report_files
 from openapi_schema import openapi_schema
 from otlp import request, span
-from scripted import TIMEOUT_S, UNIX_START, XSP, Script
+from scripted import TIMEOUT_S, UNIX_START, XSP, Script, xsp
 from server import Server, wait_for
 from test_api import ApiTest
 
@@ -76,6 +77,20 @@ class Uploads(ApiTest):
                 self.refused("/api/v1/files/bad.xsp", 400, "PUT", body)
         self.assertFalse((self.folder / "bad.xsp").exists())
         self.none_is_left()
+
+    def test_computed_columns(self):
+        """They may take any time: such a file is refused, and one that somebody put into the folder is not read."""
+        evil = self.parent / "evil.xsp"
+        evil.write_bytes(self.bytes)
+        with contextlib.closing(sqlite3.connect(evil, isolation_level=None)) as database:
+            database.execute("alter table experiment rename column name to other")
+            database.execute("alter table experiment add column name text generated always as (hex(zeroblob(9)))")
+        self.refused("/api/v1/files/evil.xsp", 400, "PUT", evil.read_bytes())
+        evil.rename(self.folder / "put.xsp")
+        found = self.json("/api/v1/experiments")
+        self.assertEqual([one["file"] for one in found["unreadable"]], ["put.xsp"])
+        self.assertEqual(self.json("/api/v1/search?q=0000")["results"], [])
+        (self.folder / "put.xsp").unlink()
 
     def test_too_large(self):
         self.refused("/api/v1/files/large.xsp", 413, "PUT", b"x" * 4_000_000)
@@ -284,6 +299,25 @@ class Lists(WithFiles):
         self.refused("/api/v1/runs?trace=xyz", 400)
         self.refused("/api/v1/runs?from_ns=yesterday", 400)
 
+    def test_a_published_file_without_trace_ids(self):
+        """The export gives its run a trace id, by which the run is found."""
+        script = Script()
+        script.experiment("published")
+        script.run()
+        script.track()
+        script.span("predict", UNIX_START, 1000)
+        source = script.write(self.parent / "published.xsp")
+        otlp_file = self.parent / "published.json"
+        xsp("export", source, "--to", "otlp", "-o", otlp_file, check=0)
+        attributes = json.loads(otlp_file.read_text())["resourceSpans"][0]["resource"]["attributes"]
+        trace, = [one["value"]["stringValue"] for one in attributes if one["key"] == "xsp.trace_id"]
+        xsp("export", source, "--publish", self.server.about["url"], "--spool", self.parent / "spool", check=0)
+        wait_for(lambda: self.json("/api/v1/runs?name=published")["runs"], "the published run")
+        found = self.json(f"/api/v1/runs?trace={trace}")["runs"]
+        self.assertEqual([one["experiment"] for one in found], ["published"])
+        result, = self.json(f"/api/v1/search?q={trace}")["results"]
+        self.assertEqual((result["kind"], result["run_id"]), ("trace", found[0]["run_id"]))
+
     def test_a_file_that_changes_is_read_again(self):
         before = {run["file"]: run["spans"] for run in self.json("/api/v1/runs")["runs"]}
         self.server.send(request([span(50, name="one more")]))
@@ -307,6 +341,20 @@ class Search(WithFiles):
         self.assertEqual({one["file"] for one in self.found("received")["results"]}, {self.spans})
         self.assertEqual(self.found("' OR 1=1 --")["results"], [])
 
+    def test_a_name_among_many_other_texts(self):
+        """Texts that are no names, such as values of tags, leave none out."""
+        script = Script()
+        script.experiment("many")
+        script.run()
+        script.track()
+        for number in range(1500):
+            script.span("other", UNIX_START + number, 1, tags={"text": f"dense layer {number}"})
+        script.span("dense", UNIX_START + 2000, 7)
+        script.write(self.parent / "many.xsp").rename(self.folder / "many.xsp")
+        found = self.found("DENSE")
+        self.assertEqual([(one["name"], one["spans"], one["total_ns"]) for one in found["results"]], [("dense", 1, 7)])
+        self.assertFalse(found["more"])
+
     def test_traces(self):
         self.assertEqual(self.found("AB" * 16)["results"],
                          [{"kind": "trace", "file": self.spans, "name": "AB" * 16, "run_id": 1}])
@@ -314,6 +362,9 @@ class Search(WithFiles):
     def test_limits(self):
         few = self.found("e", limit=2)
         self.assertEqual((len(few["results"]), few["more"]), (2, True))
+        for limit, is_more in ((1, True), (2, False), (3, False)):
+            few = self.found("50% OF_it", limit=limit)
+            self.assertEqual((len(few["results"]), few["more"]), (min(limit, 2), is_more))
         for path in ("", "?q=", "?q=" + "x" * 300, "?q=a&limit=0", "?q=a&limit=1001"):
             self.refused(f"/api/v1/search{path}", 400)
 
@@ -355,9 +406,7 @@ class Description(WithFiles):
                     status, reply_headers, body = self.server.ask(bodies.get((method, path)), headers, path=target,
                                                                   method=method.upper())
                     self.assertEqual(status // 100, 2, body[:200])
-                    (kind, content), = operation["responses"]["2XX"]["content"].items()
-                    if path != "/v1/traces":
-                        self.assertEqual(reply_headers["Content-Type"], kind)
+                    content = operation["responses"]["2XX"]["content"][reply_headers["Content-Type"]]
                     if "schema" in content:
                         name = content["schema"]["$ref"].rsplit("/", 1)[1]
                         jsonschema.Draft202012Validator(self.schema(document, name)).validate(json.loads(body))
@@ -370,6 +419,39 @@ class Description(WithFiles):
                             error = jsonschema.Draft202012Validator(self.schema(document, "Error"))
                             error.validate(json.loads(found[2]))
         self.assertGreaterEqual(seen, 7)
+
+    def test_bodies_and_errors_are_as_described(self):
+        document = self.json("/api/v1/openapi.json")
+        report = {"name": "a job", "host": "here", "process_id": 1, "possible": "M/L", "levels": "M"}
+        cases = {("post", "/v1/traces"): (request([span(1)]), {"resourceSpans": 3}),
+                 ("post", "/api/v1/jobs/{job}"): (report, {**report, "levels": 3}),
+                 ("put", "/api/v1/jobs/{job}/levels"): ({"levels": "M"}, {})}
+        for (method, path), bodies in cases.items():
+            operation = document["paths"][path][method]
+            self.assertTrue(operation["requestBody"]["required"])
+            for body, is_good in zip(bodies, (True, False)):
+                with self.subTest(path, good=is_good):
+                    body_schema = operation["requestBody"]["content"]["application/json"]["schema"]
+                    body_schema = self.schema(document, body_schema["$ref"].rsplit("/", 1)[1])
+                    self.assertEqual(jsonschema.Draft202012Validator(body_schema).is_valid(body), is_good)
+                    status, headers, reply = self.server.ask(json.dumps(body), {"Content-Type": "application/json"},
+                                                             path=path.replace("{job}", "0123456789abcdef" * 2),
+                                                             method=method.upper())
+                    self.assertEqual(status, 200 if is_good else 400)
+                    content = operation["responses"]["2XX" if is_good else "default"]["content"][headers["Content-Type"]]
+                    schema = self.schema(document, content["schema"]["$ref"].rsplit("/", 1)[1])
+                    jsonschema.Draft202012Validator(schema).validate(json.loads(reply))
+        traces = document["paths"]["/v1/traces"]["post"]
+        self.assertEqual(set(traces["requestBody"]["content"]), {"application/json", "application/x-protobuf"})
+        for type_name, sent in (("application/x-protobuf", "application/x-protobuf"), ("text/plain", "text/csv")):
+            headers = self.server.ask(b"x", {"Content-Type": sent}, path="/v1/traces", method="POST")[1]
+            self.assertEqual(headers.get_content_type(), type_name)
+            self.assertIn(type_name, traces["responses"]["default"]["content"])
+
+    def test_required_parameters(self):
+        parameters = self.json("/api/v1/openapi.json")["paths"]["/api/v1/search"]["get"]["parameters"]
+        self.assertEqual([one["name"] for one in parameters if one.get("required")], ["q"])
+        self.assertIn("q", self.refused("/api/v1/search?limit=3", 400)[1])
 
 
 if __name__ == "__main__":

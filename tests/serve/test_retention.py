@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """--retention: which files the server removes, and which never."""
+import functools
 import os
 import pathlib
+import resource
 import shutil
 import time
 import unittest
@@ -83,6 +85,23 @@ class Retention(unittest.TestCase):
         self.upload(self.server("--retention", "1K"), "c.xsp")
         wait_for(lambda: "b.xsp" not in self.names() and "c.xsp" not in self.names(), "the removals")
         self.assertEqual(self.names(), ["a.xsp"])
+
+    def test_a_long_list_of_uploads(self):
+        """Not each line for each file: that would be 6 thousand million comparisons, a minute of processor time."""
+        self.folder.mkdir()
+        lines = ["x 1 1\n" * 2_000_000]
+        for number in range(3100):
+            file = self.folder / f"upload{number}.xsp"
+            file.write_bytes(b"x")
+            lines.append(f"{file.name} 1 {file.stat().st_mtime_ns}\n")
+        (self.folder / ".xsp-serve.uploads").write_text("".join(lines))
+        self.age("upload7.xsp", 8)  # the user's since then
+        limit = functools.partial(resource.setrlimit, resource.RLIMIT_CPU, (30, 30))
+        server = Server(self.folder, "--retention", "7d,3K", preexec_fn=limit)
+        self.addCleanup(server.kill)
+        wait_for(lambda: len(self.names()) == 3073, "the removals")
+        self.assertIn("upload7.xsp", self.names())
+        self.assertEqual(server.process.poll(), None)
 
     def test_a_growing_file_stays(self):
         server = self.server("--retention", "1K")

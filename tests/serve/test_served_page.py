@@ -2,13 +2,17 @@
 """Pages of xsp serve: the parts are those of `xsp report`, windows of large runs are what SQL finds, and Chromium shows both."""
 import atexit
 import base64
+import contextlib
 import functools
 import gzip
+import http.client
 import json
+import os
 import pathlib
 import random
 import re
 import shutil
+import signal
 import unittest
 import urllib.parse
 
@@ -18,6 +22,7 @@ import report_files
 from page_parts import window_of
 from scripted import temporary_folder, xsp, xsp_json
 from server import Server, wait_for
+from test_api_files import child_of, state_of
 
 PART = re.compile(r'<script type="application/octet-stream" id="xsp-([a-z0-9-]+)">([A-Za-z0-9+/=]*)</script>')
 OBSERVATIONS = 3500  # of the large trace: more spans than a page gets at once
@@ -69,6 +74,8 @@ class Parts(unittest.TestCase):
                                       ("/files/small.xsp/page/spans", {"run": 0, "from": 0, "to": 1}, 404),
                                       ("/files/large.xsp/page/spans", {"run": "x"}, 400),
                                       ("/files/large.xsp/page/find", {"run": 0, "names": "5-1"}, 404),
+                                      ("/files/large.xsp/page/find", {"run": 0, "names": "3-5,4"}, 404),
+                                      ("/files/large.xsp/page/find", {"run": 0, "names": ",".join(["0-9"] * 50)}, 404),
                                       ("/files/large.xsp/page/tags", {"run_id": 1, "span_id": "1 or 1=1"}, 400)):
             with self.subTest(path=path, query=query):
                 self.assertEqual(get(path, **query)[0], expected)
@@ -158,6 +165,10 @@ class Windows(unittest.TestCase):
                 self.assertEqual((found["count"], found["start"]), (len(matches), expected))
                 self.assertEqual(found["number"], matches.index(expected) + 1)
 
+    def test_matches_of_more_names_than_there_are(self):
+        found = json.loads(get("/files/large.xsp/page/find", run=0, names="0,1-67108863", at=-1)[2])
+        self.assertEqual(found["count"], len(self.rows))
+
     def test_tags_of_a_span(self):
         layer = next(row for row in self.rows if row["level"] == "layer" and row["from"] > self.length // 2)
         found = json.loads(get("/files/large.xsp/page/tags", run_id=1, span_id=layer["span_id"])[2])
@@ -187,6 +198,38 @@ class Prepared(unittest.TestCase):
         self.assertEqual([name.split("-")[0] for name in self.made()], ["moved.xsp"])
         (self.folder / "growing.journal").unlink()
         wait_for(lambda: len(self.made()) == 2, "the parts of the other one")
+        self.assertEqual(self.server.stop(), (0, ""))
+
+
+    def stopped(self):
+        """A file whose parts are being made by a process that stands still: (name, process)."""
+        large_trace.write(self.folder.parent / "next.xsp", 1500)
+        for number in range(50):  # until one is caught before it ends
+            name = f"large{number}.xsp"
+            shutil.copy(self.folder.parent / "next.xsp", self.folder / f"{name}~")
+            (self.folder / f"{name}~").rename(self.folder / name)
+            child = wait_for(lambda: child_of(self.server.process), "a process for the parts")
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGSTOP)
+            if wait_for(lambda: {"T": "stopped", "Z": "ended", None: "ended"}.get(state_of(child)), "its stop") == "stopped":
+                return name, child
+        self.fail("no process could be stopped")
+
+    def test_pages_of_other_files_do_not_wait(self):
+        shutil.copy(report_files.profiled()[0], self.folder / "small.xsp")
+        name, child = self.stopped()
+        try:
+            for _ in range(2):  # the parts are made, then there
+                connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+                self.assertEqual(self.server.ask(None, path="/files/small.xsp/page/parts/document", method="GET",
+                                                 connection=connection)[0], 200)
+                connection.close()
+            waiting = self.server.connect()
+            waiting.request("GET", f"/files/{name}/page/parts/document")
+        finally:
+            os.kill(child, signal.SIGCONT)
+        self.assertEqual(waiting.getresponse().status, 200)  # of what that process made
+        waiting.close()
         self.assertEqual(self.server.stop(), (0, ""))
 
 
