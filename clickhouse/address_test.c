@@ -68,7 +68,7 @@ static void test_quoting(void **state)
   struct arena arena = {0};
   struct buf sql = {0};
   struct clickhouse_address address = read_address("clickhouse://h/d%60b?table=a%60%5C&experiment=x'%5Cy%0A", &arena);
-  sql_runs(&address, &sql);
+  sql_runs(&address, false, &sql);
   assert_non_null(strstr(sql.data, "FROM `d\\`b`.`a\\`\\\\` WHERE"));
   assert_non_null(strstr(sql.data, "= 'x\\'\\\\y\\x0a')"));
   buf_done(&sql);

@@ -32,9 +32,10 @@ static bool has_metrics(const struct fetch *fetch)
 }
 
 // Parents of other programs' spans are found after the import. A run without observations is one, from its first span to its last.
+// The import takes the first of spans with the same id.
 static bool is_whole(const struct reply_run *run)
 {
-  return run->foreign > 0 || run->observations == 0;
+  return run->foreign > 0 || run->observations == 0 || run->is_repeated;
 }
 
 static enum status ask_for_runs(struct fetch *fetch, const struct buf *sql, struct reply_runs *ret_runs,
@@ -74,7 +75,7 @@ static enum status find_columns(struct fetch *fetch, struct error *err)
 static enum status list_runs(struct fetch *fetch, struct error *err)
 {
   struct buf sql = {0};
-  sql_runs(fetch->address, &sql);
+  sql_runs(fetch->address, fetch->detail > TRACE_LAYERS, &sql);
   enum status status = ask_for_runs(fetch, &sql, &fetch->runs, err);
   buf_done(&sql);
   if (status == STATUS_OK && fetch->runs.runs.count == 0)
@@ -151,30 +152,59 @@ static enum status start_again(struct fetch *fetch, struct error *err)
   return error_set_errno(err, STATUS_SYSTEM, "cannot keep the reply", fetch->address->given, "another TMPDIR");
 }
 
-static enum status ask(struct fetch *fetch, struct error *err)
+static enum status ask_for_all(struct fetch *fetch, const struct sql_question *question, struct error *err)
 {
   struct buf sql = {0};
   bool is_done = false, adds_up = trace_detail_adds_kernels_up(fetch->detail);
-  const struct sql_question question = {fetch->address, fetch->detail, fetch->layer_mode,
-                                        &fetch->runs,   &fetch->whole, &fetch->loose};
-  XSP_TRY(find_columns(fetch, err));
-  XSP_TRY(list_runs(fetch, err));
   bool has_parts = fetch->whole.runs.count < fetch->runs.runs.count && fetch->detail > TRACE_LAYERS;
   if (has_parts && adds_up && !trace_detail_has_devices(fetch->detail)) {
-    XSP_TRY(ask_for_spans(fetch, &question, err));
-    XSP_TRY(add_up(fetch, &question, &is_done, err));
+    XSP_TRY(ask_for_spans(fetch, question, err));
+    XSP_TRY(add_up(fetch, question, &is_done, err));
     if (is_done)
       return STATUS_OK;
     XSP_TRY(start_again(fetch, err));
   }
   if (has_parts)
-    XSP_TRY(find_loose(fetch, &question, err));
-  XSP_TRY(ask_for_spans(fetch, &question, err));
+    XSP_TRY(find_loose(fetch, question, err));
+  XSP_TRY(ask_for_spans(fetch, question, err));
   if (!adds_up || fetch->whole.runs.count == fetch->runs.runs.count)
     return STATUS_OK;
-  sql_kernels(&question, false, &sql);
+  sql_kernels(question, false, &sql);
   enum status status = append(fetch, &sql, err);
   buf_done(&sql);
+  return status;
+}
+
+// Runs whose parents cannot be followed come back in full from now on.
+static enum status find_deep(struct fetch *fetch, const struct sql_question *question, struct error *err)
+{
+  struct buf sql = {0};
+  struct reply_runs deep = {0};
+  sql_runs_that_are_deep(question, &sql);
+  enum status status = ask_for_runs(fetch, &sql, &deep, err);
+  buf_done(&sql);
+  for (size_t i = 0; i < deep.runs.count; i++)
+    *vector_add(&fetch->whole.runs) = deep.runs.items[i];
+  reply_runs_done(&deep);
+  reply_runs_done(&fetch->loose);
+  return status;
+}
+
+static enum status ask(struct fetch *fetch, struct error *err)
+{
+  const struct sql_question question = {fetch->address, fetch->detail, fetch->layer_mode,
+                                        &fetch->runs,   &fetch->whole, &fetch->loose};
+  struct error refused = {0};
+  XSP_TRY(find_columns(fetch, err));
+  XSP_TRY(list_runs(fetch, err));
+  enum status status = ask_for_all(fetch, &question, &refused);
+  if (status != STATUS_OK && client_refusal_has(fetch->client, SQL_DEEP)) {
+    XSP_TRY(find_deep(fetch, &question, err));
+    XSP_TRY(start_again(fetch, err));
+    return ask_for_all(fetch, &question, err);
+  }
+  if (status != STATUS_OK && err != NULL)
+    *err = refused;
   return status;
 }
 

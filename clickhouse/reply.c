@@ -2,7 +2,7 @@
 // Reads tab-separated numbers and refusals. Called by fetch.c and client.c.
 #include "clickhouse/reply.h"
 
-enum { FIELDS = 6 };
+enum { FIELDS = 5 };
 
 static bool read_unsigned(struct slice text, uint64_t *ret_number)
 {
@@ -27,8 +27,7 @@ static bool read_line(struct slice line, struct reply_run *run)
   run->observations = numbers[1];
   run->foreign = numbers[2];
   run->has_metrics = numbers[3] != 0;
-  run->has_layers = numbers[4] != 0;
-  run->has_kernels = numbers[5] != 0;
+  run->is_repeated = numbers[4] != 0;
   return line.data == NULL;
 }
 

@@ -9,7 +9,8 @@
 struct reply_run {
   uint64_t run;                         // the database's number for it
   int64_t spans, observations, foreign; // foreign: spans of other programs, whose parents are not final
-  bool has_metrics, has_layers, has_kernels;
+  bool has_metrics;
+  bool is_repeated; // some id came more than once
 };
 struct reply_runs { // reply_runs_done frees it
   VECTOR(struct reply_run) runs;

@@ -10,14 +10,14 @@
 static void test_list(void **state)
 {
   struct reply_runs runs;
-  assert_true(reply_read_runs(slice_of("18446744073709551615\t56\t5\t0\t0\t1\t1\n7\t1\t0\t1\t1\t0\t0\n"), &runs));
+  assert_true(reply_read_runs(slice_of("18446744073709551615\t56\t5\t0\t0\t1\n7\t1\t0\t1\t1\t0\n"), &runs));
   assert_int_equal(runs.runs.count, 2);
   assert_true(runs.runs.items[0].run == UINT64_MAX);
   assert_int_equal(runs.runs.items[0].spans, 56);
   assert_int_equal(runs.runs.items[0].observations, 5);
-  assert_true(runs.runs.items[0].has_layers && runs.runs.items[0].has_kernels && !runs.runs.items[0].has_metrics);
+  assert_true(runs.runs.items[0].is_repeated && !runs.runs.items[0].has_metrics);
   assert_int_equal(runs.runs.items[1].foreign, 1);
-  assert_true(runs.runs.items[1].has_metrics);
+  assert_true(runs.runs.items[1].has_metrics && !runs.runs.items[1].is_repeated);
   reply_runs_done(&runs);
   assert_true(reply_read_runs(slice_of(""), &runs));
   assert_int_equal(runs.runs.count, 0);
@@ -29,14 +29,14 @@ static void test_no_list(void **state)
   static const char *const texts[] = {"x",
                                       "1",
                                       "1\t2",
-                                      "1\t2\t3\t4\t5\t6",
-                                      "1\t2\t3\t4\t5\t6\t7\t8",
-                                      "-1\t2\t3\t4\t5\t6\t7",
-                                      "1\t-2\t3\t4\t5\t6\t7",
-                                      "18446744073709551616\t2\t3\t4\t5\t6\t7",
-                                      "1\t9223372036854775808\t3\t4\t5\t6\t7",
+                                      "1\t2\t3\t4\t5",
+                                      "1\t2\t3\t4\t5\t6\t7",
+                                      "-1\t2\t3\t4\t5\t6",
+                                      "1\t-2\t3\t4\t5\t6",
+                                      "18446744073709551616\t2\t3\t4\t5\t6",
+                                      "1\t9223372036854775808\t3\t4\t5\t6",
                                       "\n",
-                                      "1\t2\t3\t4\t5\t6\t\n"};
+                                      "1\t2\t3\t4\t5\t\n"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     struct reply_runs runs;
     assert_false(reply_read_runs(slice_of(texts[i]), &runs));

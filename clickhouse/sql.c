@@ -71,7 +71,7 @@ static void put_attributes(struct buf *sql, const char *map, const char *are_tex
              are_texts, map, map);
 }
 
-// A note of how many spans a run has, which may not all come back; a part of the resource's attributes.
+// A note of how many spans a run has, which may not all come back (0: they do); a part of the resource's attributes.
 static void put_span_note(const struct reply_runs *runs, struct buf *sql)
 {
   buf_text(sql,
@@ -80,7 +80,7 @@ static void put_span_note(const struct reply_runs *runs, struct buf *sql)
     buf_format(sql, "%s%" PRIu64, i > 0 ? "," : "", runs->runs.items[i].run);
   buf_text(sql, "], [");
   for (size_t i = 0; i < runs->runs.count; i++)
-    buf_format(sql, "%s%" PRId64, i > 0 ? "," : "", runs->runs.items[i].spans);
+    buf_format(sql, "%s%" PRId64, i > 0 ? "," : "", runs->runs.items[i].is_repeated ? 0 : runs->runs.items[i].spans);
   buf_text(sql, "], 0)), '\"}}'");
 }
 
@@ -117,33 +117,52 @@ void sql_put_rows(const struct clickhouse_address *address, struct buf *sql)
   buf_text(sql, ")");
 }
 
-// The way up ends at the observation.
-void sql_put_observations(struct buf *sql)
+static void put_without(const struct reply_runs *runs, struct buf *sql)
 {
-  buf_text(sql, ", nodes AS (SELECT run, id, parent, if(is_observation, id, 0) AS observation FROM rows "
-                "WHERE level != 'kernel')"
-                ", chain AS (SELECT run, id, parent AS above, observation FROM nodes UNION ALL "
-                "SELECT c.run, c.id, n.parent, n.observation FROM chain AS c INNER JOIN nodes AS n "
+  if (runs->runs.count == 0)
+    return;
+  buf_text(sql, " AND run NOT IN ");
+  sql_put_runs(runs, sql);
+}
+
+// The spans that may be others' parents: `nodes`, with further columns.
+static void put_nodes(const char *others, const struct reply_runs *whole, struct buf *sql)
+{
+  buf_format(sql, ", nodes AS (SELECT run, id, parent%s FROM rows WHERE level != 'kernel'", others);
+  put_without(whole, sql);
+  buf_text(sql, ")");
+}
+
+// A step up takes as long as a look at all nodes, and stacks are seldom half as deep.
+#define DEPTH_MOST "128"
+#define NEXT_DEPTH "c.depth + 1 + throwIf(c.depth = " DEPTH_MOST ", '" SQL_DEEP "')"
+
+// The way up ends at the observation.
+void sql_put_observations(const struct reply_runs *whole, struct buf *sql)
+{
+  put_nodes(", if(is_observation, id, 0) AS observation", whole, sql);
+  buf_text(sql, ", chain AS (SELECT run, id, parent AS above, observation, 0 AS depth FROM nodes UNION ALL "
+                "SELECT c.run, c.id, n.parent, n.observation, " NEXT_DEPTH " FROM chain AS c INNER JOIN nodes AS n "
                 "ON n.run = c.run AND n.id = c.above WHERE c.above != 0 AND c.observation = 0)"
                 ", ancestors AS (SELECT run, id, observation FROM chain WHERE observation != 0)");
 }
 
-void sql_put_ancestors(const char *layer_mode, struct buf *sql)
+void sql_put_ancestors(const char *layer_mode, const struct reply_runs *whole, struct buf *sql)
 {
   buf_text(sql, ", modes AS (SELECT run, any(");
   if (layer_mode != NULL)
     put_quoted(sql, '\'', layer_mode);
   else
     buf_text(sql, "ResourceAttributes['xsp.layer']");
+  buf_text(sql, ") AS mode FROM rows WHERE is_observation GROUP BY run)");
+  put_nodes(", if(is_observation, id, 0) AS observation, if(level = 'layer', id, 0) AS layer, "
+            "if(level = 'layer' AND category = 'module', id, 0) AS module",
+            whole, sql);
   buf_text(sql,
-           ") AS mode FROM rows WHERE is_observation GROUP BY run)"
-           ", nodes AS (SELECT run, id, parent, if(is_observation, id, 0) AS observation, "
-           "if(level = 'layer', id, 0) AS layer, if(level = 'layer' AND category = 'module', id, 0) AS module "
-           "FROM rows WHERE level != 'kernel')"
            ", chain AS (SELECT run, id, parent AS above, observation, layer, module, layer AS outermost, 0 AS depth "
            "FROM nodes UNION ALL SELECT c.run, c.id, n.parent, if(c.observation != 0, c.observation, "
            "n.observation), if(c.layer != 0, c.layer, n.layer), if(c.module != 0, c.module, n.module), "
-           "if(n.layer != 0, n.layer, c.outermost), c.depth + 1 FROM chain AS c "
+           "if(n.layer != 0, n.layer, c.outermost), " NEXT_DEPTH " FROM chain AS c "
            "INNER JOIN nodes AS n ON n.run = c.run AND n.id = c.above WHERE c.above != 0)"
            ", ancestors AS (SELECT c.run AS run, c.id AS id, max(c.observation) AS observation, "
            "max(c.layer) AS layer, multiIf(any(m.mode) IN ('innermost', 'all'), max(c.layer), "
@@ -181,22 +200,42 @@ bool sql_has_columns(struct slice description)
   return found == sizeof columns / sizeof columns[0];
 }
 
-void sql_runs(const struct clickhouse_address *address, struct buf *sql)
+// Of ids that follow each other, 64 are one group, whose bits are counted: a set of all ids takes three times as long.
+void sql_runs(const struct clickhouse_address *address, bool finds_repeated, struct buf *sql)
 {
   buf_text(sql, "WITH ");
   sql_put_rows(address, sql);
-  buf_text(sql, " SELECT run, count(), countIf(is_observation), countIf(is_foreign), max(has_metrics), "
-                "max(level = 'layer'), max(level = 'kernel') FROM rows GROUP BY run ORDER BY run FORMAT TSVRaw");
+  buf_format(
+      sql,
+      " SELECT run, sum(spans), sum(observations), sum(others), max(metrics), max(spans != ids) FROM (SELECT run, "
+      "%s AS part, count() AS spans, countIf(is_observation) AS observations, countIf(is_foreign) AS others, "
+      "max(has_metrics) AS metrics, %s AS ids FROM rows GROUP BY run, part) GROUP BY run ORDER BY run "
+      "FORMAT TSVRaw",
+      finds_repeated ? "bitShiftRight(id, 6)" : "0",
+      finds_repeated ? "bitCount(groupBitOr(bitShiftLeft(toUInt64(1), bitAnd(id, 63))))" : "count()");
 }
 
 void sql_runs_with_loose_kernels(const struct sql_question *question, struct buf *sql)
 {
   buf_text(sql, "WITH RECURSIVE ");
   sql_put_rows(question->address, sql);
-  sql_put_observations(sql);
-  buf_text(sql, " SELECT run, count(), 0, 0, 0, 0, 0 FROM rows WHERE level = 'kernel' AND kind != 'launch' AND "
+  sql_put_observations(question->whole, sql);
+  buf_text(sql, " SELECT run, count(), 0, 0, 0, 0 FROM rows WHERE level = 'kernel' AND kind != 'launch' AND "
                 "category IN ('kernel', 'memcpy', 'memset', '') AND (run, parent) NOT IN "
-                "(SELECT run, id FROM ancestors) GROUP BY run FORMAT TSVRaw");
+                "(SELECT run, id FROM ancestors)");
+  put_without(question->whole, sql);
+  buf_text(sql, " GROUP BY run FORMAT TSVRaw");
+}
+
+void sql_runs_that_are_deep(const struct sql_question *question, struct buf *sql)
+{
+  buf_text(sql, "WITH RECURSIVE ");
+  sql_put_rows(question->address, sql);
+  put_nodes("", question->whole, sql);
+  buf_text(sql, ", chain AS (SELECT run, id, parent AS above, 0 AS depth FROM nodes UNION ALL "
+                "SELECT c.run, c.id, n.parent, c.depth + 1 FROM chain AS c INNER JOIN nodes AS n "
+                "ON n.run = c.run AND n.id = c.above WHERE c.above != 0 AND c.depth < " DEPTH_MOST ") "
+                "SELECT run, count(), 0, 0, 0, 0 FROM chain WHERE depth = " DEPTH_MOST " GROUP BY run FORMAT TSVRaw");
 }
 
 // The spans of which kernels that are added up are parts; and kernels that are in no observation by their parents.
@@ -248,9 +287,9 @@ void sql_spans(const struct sql_question *question, struct buf *sql)
   buf_text(sql, has_facts || has_loose ? "WITH RECURSIVE " : "WITH ");
   sql_put_rows(question->address, sql);
   if (has_facts)
-    sql_put_ancestors(question->layer_mode, sql);
+    sql_put_ancestors(question->layer_mode, question->whole, sql);
   else if (has_loose)
-    sql_put_observations(sql);
+    sql_put_observations(question->whole, sql);
   if (has_facts)
     sql_put_device_facts(question->whole, !trace_detail_is_without_layers(detail), sql);
   buf_text(sql, " SELECT line FROM (SELECT any(ResourceAttributes) AS resource, ");
@@ -295,9 +334,9 @@ void sql_kernels(const struct sql_question *question, bool refuses_loose, struct
   buf_text(sql, "WITH RECURSIVE ");
   sql_put_rows(question->address, sql);
   if (is_by_layer)
-    sql_put_ancestors(question->layer_mode, sql);
+    sql_put_ancestors(question->layer_mode, question->whole, sql);
   else
-    sql_put_observations(sql);
+    sql_put_observations(question->whole, sql);
   buf_text(
       sql,
       ", resources AS (SELECT run, any(ResourceAttributes) AS resource FROM rows WHERE is_observation GROUP BY run) "

@@ -10,6 +10,7 @@ import unittest
 import analysis_data
 import clickhouse
 import clickhouse_check
+import otlp
 import scripted
 import trace_reader
 from random_experiments import Generator
@@ -26,6 +27,36 @@ def statement_of_docs():
     return text[text.index("    ALTER TABLE otel_traces\n"):text.index("\n\n`ALTER TABLE")]
 
 
+def spans_of_run(stack=0):
+    """Two observations of two layers, whose kernels are done after the observation; `stack`: how many spans are above each kernel,
+    in its layer."""
+    spans = []
+
+    def add(start, end, **more):
+        spans.append(otlp.span(len(spans) + 1, start=start, end=end, xsp__basis="explicit", **more))
+        return len(spans)
+
+    for observation in range(2):
+        at = observation * 1_000_000
+        net = add(at, at + 500_000, name="net", level="model", xsp__observation=observation)
+        for layer in range(2):
+            start = at + layer * 200_000
+            above = add(start, start + 150_000, name=f"layer{layer}", parent=net, level="layer", xsp__layer_index=layer)
+            for _ in range(stack):
+                above = add(start, start + 150_000, name="call", parent=above, level="library")
+            for kernel in range(2):
+                late = at + 600_000 + (2 * layer + kernel) * 50_000
+                add(late, late + 20_000 + layer * 1000, name=f"kernel{kernel}", parent=above, level="kernel", thread=None,
+                    xsp__kind="execution", xsp__category="kernel", xsp__device_id=0, xsp__stream_id=7)
+    return spans
+
+
+def circle(first):
+    """Two layers that are each other's parent."""
+    return [otlp.span(first + i, f"layer{i}", 10_000, 60_000 + i, parent=first + 1 - i, level="layer", xsp__basis="explicit")
+            for i in range(2)]
+
+
 class EngineTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -37,14 +68,19 @@ class EngineTest(unittest.TestCase):
 
     def table_of(self, file, has_columns=False):
         """The file's spans in a table of their own; its address."""
-        name = f"t{len(list(self.path.glob('*.otlp')))}"
-        exported = self.path / f"{name}.otlp"
+        exported = self.new_source()
         self.assertEqual(clickhouse_check.run("export", file, "--to", "otlp", "-o", exported)[0], 0)
-        self.server.query(clickhouse.TABLE.format(name=name))
+        return self.loaded(exported, has_columns)
+
+    def new_source(self):
+        return self.path / f"t{len(list(self.path.glob('*.otlp')))}.otlp"
+
+    def loaded(self, source, has_columns=False):
+        self.server.query(clickhouse.TABLE.format(name=source.stem))
         if has_columns:
-            self.server.query(statement_of_docs().replace("otel_traces", name))
-        self.server.load(exported, name)
-        return f"{self.server.address}?table={name}"
+            self.server.query(statement_of_docs().replace("otel_traces", source.stem))
+        self.server.load(source, source.stem)
+        return f"{self.server.address}?table={source.stem}"
 
     def check(self, file, address, *arguments):
         with self.subTest(arguments=arguments):
@@ -68,6 +104,30 @@ class EngineTest(unittest.TestCase):
                                "--layer", choose.choice(("outermost", "innermost", "module")))
             added_up += self.bytes_of(address, "A2") < self.bytes_of(address, "A8")
         self.assertGreater(added_up, 1)  # else every run came back in full
+
+    def check_damaged(self, *batches):
+        """A run without damage, and one whose spans come in these batches."""
+        source, file = self.new_source(), self.path / "damaged.xsp"
+        runs = [(1, spans_of_run()), *((2, batch) for batch in batches)]
+        source.write_text(otlp.lines(*(otlp.request(spans, {"xsp.experiment": "net", "xsp.run": run, "xsp.levels": "M/L/K"})
+                                       for run, spans in runs)))
+        self.assertEqual(clickhouse_check.run("import", source, "-o", file, "--force")[0], 0)
+        address = self.loaded(source)
+        for analysis in ("L0", "A2", "A10", "A11", "A15"):  # one of each detail
+            self.check(file, address, analysis)
+        self.assertLess(self.bytes_of(address, "A10"), self.bytes_of(address, "A8"))  # run 1 was added up
+
+    def test_spans_that_came_twice(self):
+        spans = spans_of_run()
+        self.check_damaged(spans, spans[:7])
+
+    def test_parents_in_a_circle(self):
+        spans = spans_of_run()
+        self.check_damaged(spans + circle(len(spans) + 1))
+
+    def test_deep_stacks(self):
+        for stack in (100, 1100):
+            self.check_damaged(spans_of_run(stack))
 
     @unittest.skipIf(FOLDER is None, "no real traces: set XSP_TEST_DATA")
     def test_real_traces(self):

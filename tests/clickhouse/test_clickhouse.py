@@ -12,7 +12,7 @@ from clickhouse_check import run
 
 SPANS = [otlp.span(1, "net", 0, 3_000_000, level="model", xsp__basis="none", xsp__observation=0),
          otlp.span(2, "net", 4_000_000, 7_000_000, level="model", xsp__basis="none", xsp__observation=1)]
-RUNS = b"7\t2\t2\t0\t0\t0\t0\n"
+RUNS = b"7\t2\t2\t0\t0\t0\n"
 REQUEST = otlp.lines(otlp.request(SPANS, {"xsp.experiment": "net", "xsp.run": 1, "xsp.levels": "M"})).encode()
 
 
@@ -65,19 +65,19 @@ class ClickhouseTest(unittest.TestCase):
         self.assertNotIn("X-ClickHouse-Key", headers[0])
 
     def test_kernels_are_added_up_there(self):
-        self.analyze((200, b"7\t2\t2\t0\t0\t1\t1\n"), (200, REQUEST), (200, b""), analysis="A10")
+        self.analyze((200, RUNS), (200, REQUEST), (200, b""), analysis="A10")
         self.assertEqual(len(self.server.requests), 4)
         self.assertNotIn("NOT IN (SELECT", self.server.requests[2][2])
         self.assertIn("condensed_calls", self.server.requests[3][2])
 
     def test_kernels_without_an_observation_come_back_one_by_one(self):
         refused = b"Code: 395. DB::Exception: xsp: a kernel is in no observation by its parents: while executing 'FUNCTION throwIf'"
-        status, _, stderr = self.analyze((200, b"7\t2\t2\t0\t0\t1\t1\n"), (200, REQUEST), (500, refused), (200, b"7\t3\t0\t0\t0\t0\t0\n"),
+        status, _, stderr = self.analyze((200, RUNS), (200, REQUEST), (500, refused), (200, b"7\t3\t0\t0\t0\t0\n"),
                                          (200, REQUEST), (200, b""), analysis="A10")
         self.assertIn(f"2 spans of 1 runs; {len(REQUEST)} bytes", stderr)
         self.assertEqual(len(self.server.requests), 7)
         self.assertIn("NOT IN (SELECT", self.server.requests[5][2])
-        self.assertNotIn("throwIf", self.server.requests[6][2])
+        self.assertNotIn("throwIf(a.observation", self.server.requests[6][2])
 
     def test_a_user_who_may_only_read(self):
         refused = b"Code: 164. DB::Exception: Cannot modify 'join_algorithm' setting in readonly mode. (READONLY)"
@@ -87,8 +87,32 @@ class ClickhouseTest(unittest.TestCase):
         self.assertEqual([path for path, _, _ in self.server.requests],
                          ["/?wait_end_of_query=1&join_algorithm=hash", *["/?wait_end_of_query=1"] * 3])
 
+    def test_spans_that_came_twice(self):
+        """Their run comes back in full where kernels would be added up; else the import takes each once."""
+        for analysis, word in (("A10", "groupBitOr"), ("A2", "groupBitOr"), ("A1", "")):
+            self.server.requests.clear()
+            self.analyze((200, b"7\t4\t2\t0\t0\t1\n"), (200, REQUEST + REQUEST), analysis=analysis)
+            self.assertEqual(len(self.server.requests), 3)
+            self.assertEqual("groupBitOr" in self.server.requests[1][2], word != "")
+            self.assertIn("run IN (7)", self.server.requests[2][2])
+
+    def test_parents_that_cannot_be_followed(self):
+        """Their run comes back in full; whichever query it is that the database refuses."""
+        refused = b"Code: 395. DB::Exception: xsp: a span has too many above it: while executing 'FUNCTION throwIf'"
+        for analysis, before in (("A10", [(200, REQUEST)]), ("A2", [])):
+            self.server.requests.clear()
+            status, _, stderr = self.analyze((200, RUNS), *before, (500, refused), (200, RUNS), (200, REQUEST), analysis=analysis)
+            self.assertIn(f"2 spans of 1 runs; {len(REQUEST)} bytes", stderr)
+            self.assertEqual(len(self.server.requests), 5 + len(before))
+            self.assertNotIn("throwIf", self.server.requests[-2][2])
+            self.assertIn("run IN (7)", self.server.requests[-1][2])
+        self.server.requests.clear()
+        status, _, stderr = self.analyze((200, RUNS), (500, refused), (200, b""), (500, refused), analysis="A2")
+        self.assertEqual((status, len(self.server.requests)), (2, 5))
+        self.assertIn("too many above", stderr)
+
     def test_metrics_are_of_single_kernels(self):
-        self.analyze((200, b"7\t2\t2\t0\t1\t1\t1\n"), (200, REQUEST), analysis="A10")
+        self.analyze((200, b"7\t2\t2\t0\t1\t0\n"), (200, REQUEST), analysis="A10")
         self.assertEqual(len(self.server.requests), 3)
         self.assertIn("run IN (7)", self.server.requests[2][2])
 
