@@ -147,6 +147,7 @@ static uint64_t patience_left_ms(const struct publisher *publisher)
 struct request {
   struct slice body; // gzip'ed
   uint32_t raw_length, span_count;
+  uint32_t first, settled; // of the spool's request: the number of its first span here; spans that are not sent again
   bool is_json;
 };
 
@@ -248,7 +249,8 @@ static void note_refused(struct publisher *publisher, const struct request *requ
 
 static enum status send_request(struct publisher *publisher, const struct request *request, struct error *err);
 
-// Both halves in order; *ret_is_split: false where it has no two spans. The depth is the logarithm of a request's spans.
+// Both halves in order; *ret_is_split: false where it has no two spans. The depth is the logarithm of a request's spans. Notes each
+// settled half in the spool, so that it is not sent again.
 static enum status send_halves(struct publisher *publisher, const struct request *request, bool *ret_is_split,
                                struct error *err)
 {
@@ -264,9 +266,14 @@ static enum status send_halves(struct publisher *publisher, const struct request
     const struct request half = {.body = {packed.data, packed.length},
                                  .raw_length = (uint32_t)halves[i].length,
                                  .span_count = i == 0 ? first_count : request->span_count - first_count,
+                                 .first = i == 0 ? request->first : request->first + first_count,
+                                 .settled = request->settled,
                                  .is_json = request->is_json};
     if (*ret_is_split)
       status = send_request(publisher, &half, err);
+    uint32_t settled = half.first + half.span_count;
+    if (*ret_is_split && status == STATUS_OK && settled > request->settled)
+      status = spool_settle(&publisher->spool, settled, err);
   }
   buf_done(&halves[0]);
   buf_done(&halves[1]);
@@ -274,13 +281,16 @@ static enum status send_halves(struct publisher *publisher, const struct request
   return status;
 }
 
-// STATUS_OK: it is done with, accepted or not.
+// STATUS_OK: it is settled, accepted or not. One that was settled in part had been too large.
 static enum status send_request(struct publisher *publisher, const struct request *request, struct error *err)
 {
-  struct reply reply;
+  struct reply reply = {0};
   char why[512];
   bool is_split = false;
-  enum reply_verdict verdict = post(publisher, request, &reply);
+  bool is_begun = request->settled > request->first;
+  if (is_begun && request->settled >= request->first + request->span_count)
+    return STATUS_OK;
+  enum reply_verdict verdict = is_begun ? REPLY_TOO_LARGE : post(publisher, request, &reply);
   describe(publisher, &reply, why, sizeof why);
   switch (verdict) {
   case REPLY_ACCEPTED:
@@ -317,6 +327,7 @@ static enum status send_waiting(struct publisher *publisher, struct buf *body, s
     const struct request request = {.body = {body->data, body->length},
                                     .raw_length = head.raw_length,
                                     .span_count = head.span_count,
+                                    .settled = head.settled_count,
                                     .is_json = head.is_json != 0};
     XSP_TRY(send_request(publisher, &request, err));
     XSP_TRY(spool_advance(&publisher->spool, err));

@@ -23,7 +23,7 @@
 
 struct file_head {
   uint64_t magic;
-  uint64_t position; // of the first request that was not accepted yet
+  uint64_t position; // of the first request that is not settled
 };
 
 static const char cannot_keep[] = "cannot keep spans to publish";
@@ -267,7 +267,8 @@ static int open_source(const struct spool *spool, uint64_t number, uint64_t *ret
 static bool read_head(int file, uint64_t position, uint64_t file_bytes, struct spool_head *head)
 {
   return file_bytes - position >= sizeof *head && pread(file, head, sizeof *head, (off_t)position) == sizeof *head &&
-         head->length <= file_bytes - position - sizeof *head && head->raw_length <= REQUEST_BYTES_MOST;
+         head->length <= file_bytes - position - sizeof *head && head->raw_length <= REQUEST_BYTES_MOST &&
+         head->settled_count <= head->span_count;
 }
 
 static bool read_body(int file, uint64_t position, size_t length, struct buf *body)
@@ -310,13 +311,23 @@ enum status spool_next(struct spool *spool, struct spool_head *ret_head, struct 
   return STATUS_OK;
 }
 
+static enum status note(const struct spool *spool, const void *bytes, size_t length, uint64_t place, struct error *err)
+{
+  if (pwrite(spool->source, bytes, length, (off_t)place) != (ssize_t)length)
+    return error_set_errno(err, STATUS_SYSTEM, cannot_keep, spool->path, NULL);
+  return STATUS_OK;
+}
+
+enum status spool_settle(struct spool *spool, uint32_t count, struct error *err)
+{
+  uint16_t settled = count < UINT16_MAX ? (uint16_t)count : UINT16_MAX; // requests have far fewer spans
+  return note(spool, &settled, sizeof settled, spool->position + offsetof(struct spool_head, settled_count), err);
+}
+
 enum status spool_advance(struct spool *spool, struct error *err)
 {
   spool->position = spool->next;
-  if (pwrite(spool->source, &spool->position, sizeof spool->position, offsetof(struct file_head, position)) !=
-      (ssize_t)sizeof spool->position)
-    return error_set_errno(err, STATUS_SYSTEM, cannot_keep, spool->path, NULL);
-  return STATUS_OK;
+  return note(spool, &spool->position, sizeof spool->position, offsetof(struct file_head, position), err);
 }
 
 uint64_t spool_waiting(struct spool *spool)
@@ -327,7 +338,7 @@ uint64_t spool_waiting(struct spool *spool)
   while (list_files(spool, &listing) && listing.first != 0) {
     int file = open_source(spool, listing.first, &position, &bytes);
     for (; file >= 0 && read_head(file, position, bytes, &head); position += sizeof head + head.length)
-      count += head.span_count;
+      count += head.span_count - head.settled_count;
     close_one(&file);
     listing = (struct listing){.after = listing.first};
   }

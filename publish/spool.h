@@ -7,8 +7,8 @@
 //     000000000002.adding one that is being added
 //     adding, sending     locks
 //
-// The position moves on after a request was accepted, with one write into the head: a process that is killed leaves at most
-// the request in flight to be sent twice.
+// The position moves on after a request was settled (accepted or refused), with one write into the head. A request that is sent in
+// parts counts its settled spans in its own head. So a process that is killed leaves at most the part in flight to be sent twice.
 #ifndef XSP_PUBLISH_SPOOL_H
 #define XSP_PUBLISH_SPOOL_H
 
@@ -34,7 +34,8 @@ struct spool_head {
   uint32_t length;     // of the gzip'ed body, which follows
   uint32_t raw_length; // unpacked
   uint32_t span_count;
-  uint32_t is_json;
+  uint16_t is_json;
+  uint16_t settled_count; // its first spans that are not sent again; 0 when it is added
 };
 
 // `folder` NULL: xsp/publish in the caller's state folder. The caller closes, also after an error.
@@ -54,7 +55,9 @@ void spool_unlock(struct spool *spool); // what waits is looked for again next t
 // The first request that waits, into *ret_head and *body; the same until spool_advance. *ret_is_empty: nothing waits.
 enum status spool_next(struct spool *spool, struct spool_head *ret_head, struct buf *body, bool *ret_is_empty,
                        struct error *err) MUST_CHECK;
+// Notes that the first `count` spans of this request are settled.
+enum status spool_settle(struct spool *spool, uint32_t count, struct error *err) MUST_CHECK;
 enum status spool_advance(struct spool *spool, struct error *err) MUST_CHECK;
-uint64_t spool_waiting(struct spool *spool); // spans; of what can be read
+uint64_t spool_waiting(struct spool *spool); // spans that are not settled; of what can be read
 
 #endif

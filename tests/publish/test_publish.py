@@ -10,7 +10,7 @@ import threading
 import unittest
 
 import scripted
-from otlp_receiver import Answer, Receiver, unused_port
+from otlp_receiver import Answer, Receiver, decoded, names, unused_port
 from scripted import XSP, Script, temporary_folder, xsp
 
 SPANS = 1300  # three requests
@@ -249,6 +249,34 @@ class Retries(PublishTest):
                 for request in receiver.accepted:
                     self.assertEqual(request.resource_spans[0].scope_spans[0].scope, first.scope_spans[0].scope)
                     self.assertGreater(len(request.resource_spans[0].resource.attributes), 5)
+
+    @staticmethod
+    def narrow(accepted, *later):
+        """A receiver that takes 256 spans, then 128 at most, and gives `later` once it has accepted so many requests."""
+        later = list(later)
+
+        def usual(body):
+            request = decoded(body, "application/x-protobuf")
+            if len(names([request])) > (128 if receiver.accepted else 256):
+                return Answer(413)
+            return later.pop(0) if later and len(receiver.accepted) >= accepted else Answer()
+        receiver = Receiver(usual=usual)
+        return receiver
+
+    def test_parts_are_sent_once(self):
+        """What of a request was accepted is neither sent again nor counted as waiting."""
+        for accepted, begun in ((1, 256), (2, 384), (3, 512)):
+            with self.narrow(accepted, Answer(404)) as receiver:
+                self.assertIn(f"{SPANS - begun} spans wait", self.publish(receiver.url, file=self.file, status=3))
+                self.publish(receiver.url)
+                self.assertEqual(receiver.names(), self.wanted())
+        self.assertEqual(self.spool(), [])
+
+    def test_a_part_is_refused_once(self):
+        with self.narrow(1, Answer(400), Answer(404)) as receiver:
+            self.publish(receiver.url, file=self.file, status=3)
+            self.publish(receiver.url)
+            self.assertEqual(receiver.names(), self.wanted()[:256] + self.wanted()[384:])
 
     def test_one_span_is_too_large(self):
         with Receiver(usual=lambda body: Answer(413, "1 KiB at most")) as receiver:
