@@ -16,10 +16,6 @@ void compare_request_init(struct compare_request *request)
 }
 
 // ---- which experiments ----------------------------------------------------------------------------------------------
-struct experiments { // of one side
-  struct experiment_runs *items;
-  size_t count;
-};
 
 static bool are_same_text(const char *a, const char *b)
 {
@@ -193,8 +189,7 @@ static void note_alone(struct comparing *comparing, const struct groups *groups,
 }
 
 // Compares every group of a with its partner, where each side has one group these two whatever their names.
-static enum status run_cases(struct comparing *comparing, const struct experiments of[2],
-                             const struct experiment_runs *ret_first[2], struct error *err)
+static enum status run_cases(struct comparing *comparing, const struct experiments of[2], struct error *err)
 {
   struct groups a = list_groups(&of[0], comparing->arena), b = list_groups(&of[1], comparing->arena);
   size_t cases = 0;
@@ -205,8 +200,6 @@ static enum status run_cases(struct comparing *comparing, const struct experimen
     if (partner == NULL)
       continue;
     comparing->experiment = a.count > 1 || b.count > 1 ? one->name : NULL;
-    ret_first[0] = cases == 0 ? one : ret_first[0];
-    ret_first[1] = cases == 0 ? partner->first : ret_first[1];
     XSP_TRY(run_case(comparing, of, one, partner->first, err));
     cases++;
   }
@@ -225,16 +218,15 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
 {
   struct comparing comparing = {.request = request, .arena = arena};
   struct experiments of[2];
-  const struct experiment_runs *first[2] = {NULL, NULL};
   struct statistic unused;
   *ret = (struct compare_answer){0};
   XSP_TRY(question_statistic_check(&request->analyze, &unused, err));
   XSP_TRY(list_experiments(a, arena, &of[0], err));
   XSP_TRY(list_experiments(b, arena, &of[1], err));
   table_start(&comparing.table, arena);
-  enum status status = run_cases(&comparing, of, first, err);
+  enum status status = run_cases(&comparing, of, err);
   if (status == STATUS_OK)
-    status = systems_answer(first[0], first[1], arena, ret, err);
+    status = systems_answer(of, arena, ret, err);
   if (status == STATUS_OK)
     rows_answer(&comparing, ret);
   interner_done(&comparing.names);

@@ -93,8 +93,12 @@ void compare_summarize(struct table_builder *table, const struct compare_request
                        const struct compare_answer *answer, int64_t batch_size);
 
 // ---- systems.c ------------------------------------------------------------------------------------------------------
-// What differs between the first experiments of both sides.
-enum status systems_answer(const struct experiment_runs *a, const struct experiment_runs *b, struct arena *arena,
-                           struct compare_answer *ret, struct error *err) MUST_CHECK;
+struct experiments { // of one side
+  struct experiment_runs *items;
+  size_t count;
+};
+// What differs between the sides: the values of each fact in all experiments of one, and of the other.
+enum status systems_answer(const struct experiments of[2], struct arena *arena, struct compare_answer *ret,
+                           struct error *err) MUST_CHECK;
 
 #endif

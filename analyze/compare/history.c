@@ -104,7 +104,8 @@ static enum status check_names(const struct experiment_runs *experiments, size_t
     const struct store_experiment *before = i > 0 ? experiments[i - 1].experiment : one;
     const char *path = store_path(experiments[i].store);
     if (name != NULL && one->name != NULL && strcmp(one->name, name) != 0)
-      return error_set(err, STATUS_USE, "cannot compare", path, "files of one model, or FILE:EXPERIMENT for each side",
+      return error_set(err, STATUS_USE, "cannot compare", path,
+                       "files of one model, or xsp compare A B with FILE:EXPERIMENT for each side",
                        "a history is of one model: %s, not %s", name, one->name);
     name = name == NULL ? one->name : name;
     if (i > 0 && experiments[i - 1].store == experiments[i].store && one->framework != NULL &&
@@ -151,7 +152,9 @@ static enum status judge(const struct history *history, struct compare_answer *r
   ret->slower_row_pct = ret->model.further_observations = NAN;
   bool is_steady = last.change == history->count;
   size_t a = is_steady ? 0 : last.change - 1, b = is_steady ? history->count - 1 : last.change;
-  return systems_answer(history->points[a].of, history->points[b].of, history->arena, ret, err);
+  struct experiment_runs sides[2] = {*history->points[a].of, *history->points[b].of};
+  const struct experiments of[2] = {{&sides[0], 1}, {&sides[1], 1}};
+  return systems_answer(of, history->arena, ret, err);
 }
 
 static void answer_rows(struct history *history, struct compare_answer *ret)

@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between the systems and software stacks of two experiments: every recorded fact. Called by compare.c.
+// What differs between the systems and software stacks of two sides: every recorded fact. Called by compare.c.
 #include "analyze/compare/compare.h"
 #include "analyze/models/survey_systems.h"
+#include "base/interner.h"
 
 #include <string.h>
 
-struct facts {
-  struct store_system_value *values;
-  size_t count;
+#define SHOWN_MOST 8u // values of one fact
+
+struct facts { // of one side: each value of a key once
+  VECTOR(struct store_system_value) list;
+  struct interner known;
+  struct buf text;
 };
+
+static void put(struct facts *facts, const struct store_system_value *value)
+{
+  uint32_t count = interner_count(&facts->known);
+  buf_clear(&facts->text);
+  if (value->is_number)
+    buf_format(&facts->text, "%s=%.17g", value->key, value->number);
+  else
+    buf_format(&facts->text, "%s:%s", value->key, value->text != NULL ? value->text : "");
+  if (interner_at(&facts->known, facts->text.data, facts->text.length) == count)
+    *vector_add(&facts->list) = *value;
+}
 
 static void put_text(struct facts *facts, const char *key, const char *text)
 {
   if (text != NULL && text[0] != 0)
-    facts->values[facts->count++] = (struct store_system_value){.key = key, .text = text};
+    put(facts, &(struct store_system_value){.key = key, .text = text});
 }
 
 // The stack first, then the model, then the machine.
@@ -24,66 +40,119 @@ static enum status load(const struct experiment_runs *of, struct arena *arena, s
   size_t system_count, workload_count;
   XSP_TRY(store_system(of->store, experiment->system_id, arena, &system, &system_count, err));
   XSP_TRY(store_workload(of->store, experiment->experiment_id, arena, &workload, &workload_count, err));
-  facts->values = arena_alloc_array(arena, system_count + workload_count + 5, sizeof *facts->values);
   put_text(facts, "framework", experiment->framework);
   put_text(facts, "framework_version", experiment->framework_version);
   put_text(facts, "command", experiment->command);
   put_text(facts, "workload", experiment->workload);
   put_text(facts, "xsp_version", experiment->xsp_version);
   for (size_t i = 0; i < workload_count; i++)
-    facts->values[facts->count++] = workload[i];
+    put(facts, &workload[i]);
   for (size_t i = 0; i < system_count; i++)
-    facts->values[facts->count++] = system[i];
+    put(facts, &system[i]);
   return STATUS_OK;
 }
 
-static const struct store_system_value *find(const struct facts *facts, const char *key)
+static enum status load_side(const struct experiments *of, struct arena *arena, struct facts *facts, struct error *err)
 {
-  for (size_t i = 0; i < facts->count; i++)
-    if (strcmp(facts->values[i].key, key) == 0)
-      return &facts->values[i];
+  buf_init(&facts->text, BUF_MAXIMUM_DEFAULT);
+  for (size_t i = 0; i < of->count; i++)
+    XSP_TRY(load(&of->items[i], arena, facts, err));
+  return STATUS_OK;
+}
+
+// The next value of `key` from `at` on; NULL: there is none.
+static const struct store_system_value *next_of(const struct facts *facts, const char *key, size_t *at)
+{
+  while (*at < facts->list.count)
+    if (strcmp(facts->list.items[(*at)++].key, key) == 0)
+      return &facts->list.items[*at - 1];
   return NULL;
 }
 
-static struct table_cell cell_of(const struct store_system_value *value)
+static bool has(const struct facts *facts, const struct store_system_value *value)
 {
-  if (value == NULL)
-    return (struct table_cell){0};
-  return value->is_number ? cell_number(value->number) : cell_text(value->text);
+  const struct store_system_value *one;
+  for (size_t at = 0; (one = next_of(facts, value->key, &at)) != NULL;)
+    if (system_values_are_equal(one, value))
+      return true;
+  return false;
 }
 
-static void put_row(struct table_builder *table, const char *key, const struct store_system_value *a,
-                    const struct store_system_value *b)
+static bool has_all(const struct facts *facts, const struct facts *of, const char *key)
+{
+  const struct store_system_value *one;
+  for (size_t at = 0; (one = next_of(of, key, &at)) != NULL;)
+    if (!has(facts, one))
+      return false;
+  return true;
+}
+
+// Several values as a text.
+static struct table_cell cell_of(const struct facts *facts, const char *key, struct arena *arena)
+{
+  size_t at = 0, count = 1;
+  const struct store_system_value *one = next_of(facts, key, &at), *next = next_of(facts, key, &at);
+  if (one == NULL)
+    return (struct table_cell){0};
+  if (next == NULL)
+    return one->is_number ? cell_number(one->number) : cell_text(one->text);
+  const char *text = "";
+  for (at = 0; (one = next_of(facts, key, &at)) != NULL; count++)
+    if (count <= SHOWN_MOST)
+      text = one->is_number
+                 ? arena_format(arena, "%s%s%.15g", text, count > 1 ? ", " : "", one->number)
+                 : arena_format(arena, "%s%s%s", text, count > 1 ? ", " : "", one->text != NULL ? one->text : "");
+  return cell_text(count - 1 > SHOWN_MOST ? arena_format(arena, "%s and %zu more", text, count - 1 - SHOWN_MOST)
+                                          : text);
+}
+
+static void put_row(struct table_builder *table, const char *key, struct table_cell a, struct table_cell b)
 {
   table_row(table);
   table_put(table, "key", "", "fact", cell_text(key));
-  table_put(table, "a", "", "a", cell_of(a));
-  table_put(table, "b", "", "b", cell_of(b));
+  table_put(table, "a", "", "a", a);
+  table_put(table, "b", "", "b", b);
 }
 
-enum status systems_answer(const struct experiment_runs *a, const struct experiment_runs *b, struct arena *arena,
-                           struct compare_answer *ret, struct error *err)
+// Keys of a, then those that b has alone.
+static void put_rows(const struct facts facts[2], struct arena *arena, struct table_builder *table)
 {
-  struct facts a_facts = {0}, b_facts = {0};
-  struct table_builder table;
   int64_t same = 0;
-  XSP_TRY(load(a, arena, &a_facts, err));
-  XSP_TRY(load(b, arena, &b_facts, err));
-  table_start(&table, arena);
-  put_row(&table, "", NULL, NULL);
-  table_declared(&table, 0);
-  for (size_t i = 0; i < a_facts.count; i++) {
-    const struct store_system_value *value = &a_facts.values[i], *other = find(&b_facts, value->key);
-    if (system_values_are_equal(value, other))
-      same++;
-    else
-      put_row(&table, value->key, value, other);
+  put_row(table, "", (struct table_cell){0}, (struct table_cell){0});
+  table_declared(table, 0);
+  for (int side = 0; side < 2; side++)
+    for (size_t i = 0; i < facts[side].list.count; i++) {
+      const char *key = facts[side].list.items[i].key;
+      size_t first = 0, other = 0;
+      if (next_of(&facts[side], key, &first) != &facts[side].list.items[i] ||
+          (side == 1 && next_of(&facts[0], key, &other) != NULL))
+        continue;
+      if (has_all(&facts[0], &facts[1], key) && has_all(&facts[1], &facts[0], key))
+        same++;
+      else
+        put_row(table, key, cell_of(&facts[0], key, arena), cell_of(&facts[1], key, arena));
+    }
+  table_summary(table, "systems_same", cell_int(same));
+}
+
+enum status systems_answer(const struct experiments of[2], struct arena *arena, struct compare_answer *ret,
+                           struct error *err)
+{
+  struct facts facts[2] = {0};
+  struct table_builder table;
+  enum status status = load_side(&of[0], arena, &facts[0], err);
+  if (status == STATUS_OK)
+    status = load_side(&of[1], arena, &facts[1], err);
+  if (status == STATUS_OK) {
+    table_start(&table, arena);
+    put_rows(facts, arena, &table);
+    ret->systems = (struct table){.id = "systems", .title = "what differs between the systems and stacks"};
+    table_answer(&table, &ret->systems);
   }
-  for (size_t i = 0; i < b_facts.count; i++)
-    if (find(&a_facts, b_facts.values[i].key) == NULL)
-      put_row(&table, b_facts.values[i].key, NULL, &b_facts.values[i]);
-  table_summary(&table, "systems_same", cell_int(same));
-  ret->systems = (struct table){.id = "systems", .title = "what differs between the systems and stacks"};
-  table_answer(&table, &ret->systems);
-  return STATUS_OK;
+  for (int side = 0; side < 2; side++) {
+    vector_done(&facts[side].list);
+    interner_done(&facts[side].known);
+    buf_done(&facts[side].text);
+  }
+  return status;
 }

@@ -97,11 +97,29 @@ static void leave_out(struct reader_files *files, const char *path, const char *
   *vector_add(&files->left_out) = arena_format(&files->arena, "%s: %s", path, why);
 }
 
+// Counted twice it would be a second measurement.
+static bool is_given_again(struct reader_files *files, const char *path)
+{
+  struct stat facts;
+  if (stat(path, &facts) != 0)
+    return false; // a database, or the error comes when it is opened
+  for (size_t i = 0; i < files->seen.count; i++)
+    if (files->seen.items[i].device == facts.st_dev && files->seen.items[i].inode == facts.st_ino)
+      return true;
+  *vector_add(&files->seen) = (struct reader_file){facts.st_dev, facts.st_ino};
+  return false;
+}
+
 static enum status open_or_leave_out(struct reader_files *files, const char *path, const struct reader_detail *detail,
                                      struct error *err)
 {
   struct store *store = NULL;
   struct error why = {0};
+  if (is_given_again(files, path)) {
+    output_message("xsp: %s: left out: it was given before", path);
+    leave_out(files, path, "it was given before");
+    return STATUS_OK;
+  }
   enum status status = open_detailed(path, detail, &store, &why);
   if (status == STATUS_OK && files->visit != NULL) {
     status = files->visit(files->context, store, &why);
@@ -193,6 +211,7 @@ void reader_files_close(struct reader_files *files)
     store_close(files->stores.items[i]);
   vector_done(&files->stores);
   vector_done(&files->left_out);
+  vector_done(&files->seen);
   arena_done(&files->arena);
 }
 

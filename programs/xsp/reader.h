@@ -22,19 +22,23 @@ struct reader_detail {
 // The files that a verb was given. Where a question is about many files, broken ones are named and left out, so that one of
 // them does not prevent the answer about all others.
 typedef enum status reader_visit(void *context, struct store *store, struct error *err);
+struct reader_file { // which one it is, whatever its path
+  uint64_t device, inode;
+};
 struct reader_files {
   struct arena arena;
   VECTOR(struct store *) stores; // correlated
   size_t count;                  // of files that were opened
   VECTOR(const char *) left_out; // "PATH: why"
   struct error broken;           // of the first broken file; STATUS_OK: none
-  reader_visit *visit;           // private
+  reader_visit *visit;           // private, as what follows
   void *context;
+  VECTOR(struct reader_file) seen;
 };
 
 // With `are_many` (the question is about all of them) a folder means the `*.xsp` in it, by name; a folder without any
-// is STATUS_INPUT; unreadable files are reported on stderr and left out, and where nothing else is left, that is the
-// error. Else every path is a file, and the first that cannot be read is the error. The caller ends with
+// is STATUS_INPUT; unreadable files, and one that was given before, are reported on stderr and left out, and where nothing else is
+// left, that is the error. Else every path is a file, and the first that cannot be read is the error. The caller ends with
 // reader_files_close, also after an error. `detail`: of databases; NULL: everything.
 enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
                               const struct reader_detail *detail, struct reader_files *ret_files,

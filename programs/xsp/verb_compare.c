@@ -112,6 +112,17 @@ static enum status write_stacks(const struct invocation *invocation, const struc
   return status;
 }
 
+// A history is of models alone, and in order of time.
+static enum status check_history(const struct invocation *invocation, struct error *err)
+{
+  static const char *const of_sides[] = {"--kind", "--top", "--layer", "--fail-rows"};
+  for (size_t i = 0; i < sizeof of_sides / sizeof of_sides[0]; i++)
+    if (invocation_has(invocation, of_sides[i] + 2))
+      return error_set(err, STATUS_USE, "wrong use", of_sides[i], "xsp compare A B, for two of the files",
+                       "a history has the latency of one model, one row a file");
+  return STATUS_OK;
+}
+
 static enum status check_output(const struct invocation *invocation, bool is_history, struct error *err)
 {
   static const char *const of_status[] = {"--fail-above", "--fail-rows"};
@@ -174,6 +185,8 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   XSP_TRY(invocation_percent(invocation, "fail-above", 0, 1e6, &above_pct, err));
   XSP_TRY(read_request(invocation, &request, err));
   XSP_TRY(check_output(invocation, is_history, err));
+  if (is_history)
+    XSP_TRY(check_history(invocation, err));
   enum status status = (is_history ? compare_history : compare_sides)(invocation, sides, &request, &answer, err);
   if (status == STATUS_NO) // what is missing makes the input unusable
     return err->status = STATUS_INPUT;

@@ -342,6 +342,31 @@ class Sides(CompareTest):
         self.assertEqual([(row["experiment"], row["verdict"]) for row in answer["rows"] if row["kind"] == "model"],
                          [("net in onnxruntime 1.31.1", "same"), ("net in openvino 1.31.1", "same")])
 
+    def test_facts_of_all_files(self):
+        """Of a folder: a driver that changed within one is a difference, one that changed within both alike is none."""
+        def folder(name, drivers, numbers):
+            (self.folder / name).mkdir(exist_ok=True)
+            for number, (driver, cores) in enumerate(zip(drivers, numbers)):
+                one = Side(TYPES, driver=driver, cores=cores)
+                one.run(steady(self.layers), scripted.UNIX_START + number * 60 * SECOND)
+                one.write(self.folder / name / f"{number}.xsp")
+            return self.folder / name
+        a, b = folder("a", ("1.0", "1.0", "1.0"), (4, 4, 4)), folder("b", ("1.0", "2.0", "2.0"), (4, 4, 8))
+        self.assertEqual(xsp_json("compare", a, b, "--json", check=None)["systems"],
+                         [{"key": "cores", "a": 4, "b": "4, 8"}, {"key": "driver", "a": "1.0", "b": "1.0, 2.0"}])
+        alike = folder("c", ("2.0", "1.0"), (8, 4))
+        self.assertEqual(xsp_json("compare", b, alike, "--json", check=None)["systems"], [])
+        many = folder("d", [f"{number}" for number in range(10)], [4] * 10)
+        self.assertEqual(xsp_json("compare", a, many, "--json", check=None)["systems"],
+                         [{"key": "driver", "a": "1.0", "b": "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"}])
+
+    def test_a_file_given_twice_counts_once(self):
+        a, b = self.write(side(self.layers), side({**self.layers, "conv": 3.01}))
+        once, twice = (xsp("compare", "--history", *paths, "--json", check=None) for paths in ((a, b), (a, b, a, self.folder / "." / "b.xsp")))
+        self.assertEqual(once.stdout, twice.stdout)
+        self.assertEqual((once.returncode, twice.returncode), (0, 0))
+        self.assertEqual(twice.stderr.count(b"it was given before"), 2)
+
     def test_experiments_are_chosen_by_id_or_name(self):
         both = Side(TYPES, name="net:v1")
         now = both.run(steady(self.layers))
@@ -489,6 +514,11 @@ class Histories(CompareTest):
             self.assertEqual(starts, changes(latencies), seed)
             found.add(min(len(starts), 2))
         self.assertEqual(found, {0, 1, 2})
+
+    def test_options_of_two_sides(self):
+        paths = self.files([10.0, 10.1, 10.2])
+        for option in (("--kind", "layer"), ("--top", "1"), ("--layer", "all"), ("--fail-rows",)):
+            self.assertIn(option[0].encode(), xsp("compare", *paths, *option, check=2).stderr)
 
     def test_files_that_do_not_belong(self):
         paths = self.files([10.0, 10.1, 10.2, 10.1])
