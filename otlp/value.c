@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes values of OTLP as text. Called by the importer for values that a tag cannot hold as they are. Arrays and maps
-// within each other are walked with a stack of their own: {"values":[{"intValue":"1"}]} becomes [1].
+// Values of OTLP as text, for those that a tag cannot hold as they are, and as whole numbers. Called by the importer and by the
+// server's check. Arrays and maps within each other are walked with a stack of their own: {"values":[{"intValue":"1"}]} becomes
+// [1].
 #include "base/base64.h"
 #include "base/json_write.h"
 #include "base/wire.h"
 #include "otlp/encode.h"
 #include "otlp/json.h"
 #include "otlp/proto.h"
+
+#include <math.h>
 
 struct frame { // an array or a map, and the rest of it
   struct wire wire;
@@ -175,6 +178,25 @@ const char *otlp_value_text(const struct otlp_value *value, struct buf *out)
   else if (value->type != OTLP_EMPTY)
     return put_nested(value, out);
   return NULL;
+}
+
+bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number)
+{
+  switch (value->type) {
+  case OTLP_INT:
+  case OTLP_BOOL:
+    *ret_number = value->integer;
+    return true;
+  case OTLP_DOUBLE:
+    if (!(fabs(value->real) < 9.2e18) || value->real != trunc(value->real))
+      return false;
+    *ret_number = (int64_t)value->real;
+    return true;
+  case OTLP_TEXT:
+    return otlp_read_number(value->text, ret_number) == OTLP_WHOLE;
+  default:
+    return false;
+  }
 }
 
 const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct buf *out)

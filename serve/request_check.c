@@ -11,8 +11,6 @@
 #include "otlp/json_request.h"
 #include "otlp/proto.h"
 
-#include <math.h>
-
 #define NESTED_BYTES_MOST ((size_t)16 << 20) // of one value as JSON text
 
 const char *const request_reasons[REQUEST_REASONS] = {
@@ -53,26 +51,6 @@ static bool is_known(const struct otlp_value *value, bool (*from_name)(const cha
 {
   unsigned ignored;
   return value->type == OTLP_TEXT && from_name(value->text.data, value->text.length, &ignored);
-}
-
-// A whole number, as the importer reads it; false: none, and the attribute is a tag.
-static bool read_whole(const struct otlp_value *value, int64_t *ret_number)
-{
-  switch (value->type) {
-  case OTLP_INT:
-  case OTLP_BOOL:
-    *ret_number = value->integer;
-    return true;
-  case OTLP_DOUBLE:
-    if (!(fabs(value->real) < 9.2e18) || value->real != trunc(value->real))
-      return false;
-    *ret_number = (int64_t)value->real;
-    return true;
-  case OTLP_TEXT:
-    return otlp_read_number(value->text, ret_number) == OTLP_WHOLE;
-  default:
-    return false;
-  }
 }
 
 // Of the roles that are judged here; any other is a tag. Called for each attribute: by length first, unlike otlp_span_role.
@@ -120,13 +98,13 @@ static void take_attribute(const struct otlp_attribute *attribute, struct facts 
       facts->trace = value->text;
     break;
   case OTLP_IS_START:
-    (void)read_whole(value, &facts->start_ns);
+    (void)otlp_value_int(value, &facts->start_ns);
     break;
   case OTLP_IS_END:
-    (void)read_whole(value, &facts->end_ns);
+    (void)otlp_value_int(value, &facts->end_ns);
     break;
   case OTLP_IS_OPEN:
-    if (read_whole(value, &number))
+    if (otlp_value_int(value, &number))
       facts->is_open = value->type == OTLP_BOOL ? number != 0 : number >= 1;
     break;
   default:

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Without what tells versions of a call apart.
+// As plain_name has them.
 static const char *const waiting_names[] = {
     "*Synchronize*", // CUDA, HIP, Level Zero
     "clFinish",

@@ -134,8 +134,6 @@ enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource
 enum status otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice json, bool are_tracks,
                            struct error *err) MUST_CHECK;
 
-// A whole number, also as text; false: the value is none.
-bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number);
 // In the model's buffer, followed by a zero. STATUS_INPUT: the value is broken.
 enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
                             struct error *err) MUST_CHECK;

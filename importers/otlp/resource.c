@@ -2,31 +2,11 @@
 // Reads the attributes of a resource: what they say about its experiment and its run. Called by runs.c, once per distinct
 // resource.
 #include "importers/otlp/model.h"
-#include "otlp/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-// ---- texts and numbers -----------------------------------------------------------------------------------------------
-bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number)
-{
-  switch (value->type) {
-  case OTLP_INT:
-  case OTLP_BOOL:
-    *ret_number = value->integer;
-    return true;
-  case OTLP_DOUBLE:
-    if (!(fabs(value->real) < 9.2e18) || value->real != trunc(value->real))
-      return false;
-    *ret_number = (int64_t)value->real;
-    return true;
-  case OTLP_TEXT:
-    return otlp_read_number(value->text, ret_number) == OTLP_WHOLE;
-  default:
-    return false;
-  }
-}
-
+// ---- texts -----------------------------------------------------------------------------------------------------------
 enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
                             struct error *err)
 {
