@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of XSP_DEBUG. Started by main of xsp; each line is one write.
+// Lines of XSP_DEBUG, each by one write, and stops of XSP_STOP. Started by main of xsp.
 #include "base/debug.h"
 
 #include "base/slice.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static const char *const names[] = {
 };
 unsigned debug_mask;
 static int debug_file = -1;
+static const char *stops; // XSP_STOP
 
 static unsigned mask_of(struct slice name)
 {
@@ -34,6 +36,7 @@ static unsigned mask_of(struct slice name)
 
 void debug_start(void)
 {
+  stops = getenv("XSP_STOP");
   struct slice list = slice_of(getenv("XSP_DEBUG")), name;
   unsigned mask = 0;
   while (slice_cut(&list, ',', &name)) {
@@ -46,6 +49,14 @@ void debug_start(void)
     debug_file = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (debug_file >= 0)
     debug_mask = mask;
+}
+
+void debug_stop(const char *point)
+{
+  struct slice list = slice_of(stops), name;
+  while (slice_cut(&list, ',', &name))
+    if (slice_is(name, point))
+      raise(SIGSTOP);
 }
 
 void debug_print(enum debug_room room, const char *format, ...)

@@ -3,6 +3,7 @@
 //
 // The copy is in a folder of its own (0700), and SQLite sees nothing but it. So whatever a journal holds, it could at worst
 // spoil the copy.
+#include "base/debug.h"
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "store/database.h"
@@ -220,7 +221,10 @@ static enum status make_copy(const struct original *original, struct copy *copy,
     if (to >= 0)
       close(to);
   }
-  return is_copied ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_copy, copy->folder, advice_copy);
+  if (!is_copied)
+    return error_set_errno(err, STATUS_SYSTEM, what_copy, copy->folder, advice_copy);
+  debug_stop("copy");
+  return STATUS_OK;
 }
 
 // ---- a VFS for which nothing exists but the copy ---------------------------------------------------------------------

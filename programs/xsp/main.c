@@ -46,6 +46,7 @@ static enum status run_verb(const struct verb *verb, int count, char **texts, st
 {
   struct invocation invocation;
   enum status status = invocation_parse(verb, count, texts, &invocation, err);
+  debug_stop(verb->name);
   if (status == STATUS_OK)
     status = invocation_has(&invocation, "help") ? show_help(verb, err) : verb->run(&invocation, err);
   invocation_done(&invocation);

@@ -1,6 +1,8 @@
-"""XSP_DEBUG: lines about what xsp does, on its own stderr only."""
+"""XSP_DEBUG: lines about what xsp does, on its own stderr only. XSP_STOP: where it stops."""
 import os
 import pathlib
+import select
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -57,6 +59,17 @@ class DebugTest(unittest.TestCase):
         result = self.run_xsp("kitchen", "version")
         self.assertEqual(result.returncode, 0)
         self.assertIn("kitchen", result.stderr)
+
+    def test_a_stop_before_a_verb(self):
+        for stops, is_stopped in (("version", True), ("copy,version", True), ("versions,info", False)):
+            with self.subTest(stops):
+                child = subprocess.Popen([XSP, "version"], env={**os.environ, "XSP_STOP": stops}, stdout=subprocess.PIPE)
+                if is_stopped:
+                    self.assertTrue(os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1]))
+                    self.assertEqual(select.select([child.stdout], [], [], 0)[0], [])  # nothing is printed yet
+                    child.send_signal(signal.SIGCONT)
+                self.assertIn(b"xsp", child.communicate(timeout=600)[0])
+                self.assertEqual(child.returncode, 0)
 
 
 if __name__ == "__main__":

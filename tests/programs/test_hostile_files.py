@@ -124,26 +124,17 @@ class Journals(Files):
                 self.assertEqual(result.returncode, status, result.stderr)
                 self.assertIn(word, result.stderr)
 
-    def stop_in_copy(self, command, prepare=lambda: None):
-        """Starts xsp and stops it while its private copy is there; where it was faster, once more."""
-        while True:
-            prepare()
-            child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                     env={**os.environ, "TMPDIR": str(self.scratch)})
-            while not list(self.scratch.glob("xsp-copy-*")) and child.poll() is None:
-                pass
-            if child.poll() is None:
-                child.send_signal(signal.SIGSTOP)
-                os.waitpid(child.pid, os.WUNTRACED)
-                if list(self.scratch.glob("xsp-copy-*/trace")):
-                    return child
-                child.send_signal(signal.SIGCONT)
-            self.assertEqual(child.wait(TIMEOUT_S), 0)
+    def stop_in_copy(self, command):
+        """Starts xsp, which stops when its private copy is there."""
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 env={**os.environ, "TMPDIR": str(self.scratch), "XSP_STOP": "copy"})
+        _, state = os.waitpid(child.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(state))
+        self.assertNotEqual(list(self.scratch.glob("xsp-copy-*/trace")), [])
+        return child
 
     def test_a_signal_leaves_no_copy(self):
         strangers.leave_hot_journal(self.trace)
-        with open(self.trace, "ab") as file:
-            file.write(bytes(1 << 26))  # it takes a while
         out = self.scratch / "out"
         for number, verb in ((signal.SIGINT, ["info", "FILE"]), (signal.SIGTERM, ["analyze", "L0", "FILE"]),
                              (signal.SIGHUP, READERS[2]), (signal.SIGINT, [*READERS[3], "--force"]),
@@ -159,18 +150,11 @@ class Journals(Files):
 
     def test_a_signal_leaves_no_copy_of_what_a_session_names(self):
         strangers.leave_hot_journal(self.trace)
-        with open(self.trace, "ab") as file:
-            file.write(bytes(1 << 26))
         session, out = self.folder / "session", self.scratch / "out"
-
-        def make_session():  # xsp, where it was faster, notes the new file in it
-            shutil.rmtree(session, ignore_errors=True)
-            out.unlink(missing_ok=True)
-            subprocess.run([BUILD / "test-programs" / "attach-guest"], stdin=subprocess.DEVNULL, check=True,
-                           env={**os.environ, "XSP_SESSION": str(session)}, timeout=TIMEOUT_S)
-            (session / "collector").write_text(f"run {1:27}\n1\t{self.trace}\n")
-
-        child = self.stop_in_copy([XSP, "recover", session, "--keep", "--force", "-o", out], make_session)
+        subprocess.run([BUILD / "test-programs" / "attach-guest"], stdin=subprocess.DEVNULL, check=True,
+                       env={**os.environ, "XSP_SESSION": str(session)}, timeout=TIMEOUT_S)
+        (session / "collector").write_text(f"run {1:27}\n1\t{self.trace}\n")
+        child = self.stop_in_copy([XSP, "recover", session, "--keep", "--force", "-o", out])
         child.send_signal(signal.SIGINT)
         child.send_signal(signal.SIGCONT)
         self.assertEqual(child.wait(TIMEOUT_S), -signal.SIGINT)

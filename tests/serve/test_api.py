@@ -15,6 +15,7 @@ class ApiTest(unittest.TestCase):
 
     maxDiff = 4000
     options = ()
+    environment = {}  # of the server, beside the test's own
 
     @classmethod
     def setUpClass(cls):
@@ -22,7 +23,7 @@ class ApiTest(unittest.TestCase):
         cls.addClassCleanup(parent.cleanup)
         cls.parent = pathlib.Path(parent.name)
         cls.folder = cls.parent / "traces"
-        cls.server = Server(cls.folder, *cls.options)
+        cls.server = Server(cls.folder, *cls.options, env={**os.environ, **cls.environment})
         cls.addClassCleanup(cls.server.kill)
         cls.addClassCleanup(cls.stop)
 

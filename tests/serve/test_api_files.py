@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -18,7 +19,7 @@ import report_files
 from openapi_schema import openapi_schema
 from otlp import request, span
 from scripted import TIMEOUT_S, UNIX_START, XSP, Script, xsp
-from server import Server, wait_for
+from server import Server, children_of, stopped_child, wait_for
 from test_api import ApiTest
 
 
@@ -123,12 +124,17 @@ class Uploads(ApiTest):
             self.assertEqual(put(server, "a.xsp", self.bytes)[0], 201)
             self.assertEqual([name for name in os.listdir(folder) if "partial" in name], [])
 
-    def test_curl(self):
-        path = self.parent / "by-curl.xsp"
-        path.write_bytes(self.bytes)
-        subprocess.run(["curl", "-sSf", "-T", path, f"{self.server.about['url']}/api/v1/files/"], check=True,
-                       timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
-        self.assertEqual((self.folder / "by-curl.xsp").read_bytes(), self.bytes)
+    def test_a_client_that_waits_to_be_asked(self):
+        """The server asks for the body by 100 Continue, which curl's -T waits for before it sends a file."""
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=TIMEOUT_S) as connection:
+            connection.sendall(b"PUT /api/v1/files/asked.xsp HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                               b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(self.bytes))
+            replies = connection.makefile("rb")
+            self.assertEqual(replies.readline().split()[1], b"100")
+            self.assertEqual(replies.readline(), b"\r\n")
+            connection.sendall(self.bytes)
+            self.assertEqual(replies.readline().split()[1], b"201")
+        self.assertEqual((self.folder / "asked.xsp").read_bytes(), self.bytes)
 
 
 class WithFiles(ApiTest):
@@ -203,24 +209,6 @@ class Questions(WithFiles):
         self.assertLess(len(part), len(body))
 
 
-def child_of(process):
-    """The process that the server started, or None."""
-    for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/children"):
-        try:
-            for child in task.read_text().split():
-                return int(child)
-        except OSError:
-            pass  # the thread has ended
-    return None
-
-
-def state_of(process):
-    try:
-        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return None
-
-
 def is_pending(process, number):
     status = pathlib.Path(f"/proc/{process}/status").read_text()
     return int(re.search(r"ShdPnd:\s*(\w+)", status)[1], 16) >> (number - 1) & 1
@@ -228,20 +216,13 @@ def is_pending(process, number):
 
 class Bounds(WithFiles):
     options = ("--limit-analyses", "1")
+    environment = {"XSP_STOP": "report"}
 
     def stopped_question(self):
         """A question whose process stands still: (connection, process)."""
-        for _ in range(50):  # until one is caught before it ends
-            connection = self.server.connect()
-            connection.request("GET", "/files/net.xsp/report.html")
-            child = wait_for(lambda: child_of(self.server.process), "a process for the question")
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGSTOP)
-            if wait_for(lambda: {"T": "stopped", "Z": "ended", None: "ended"}.get(state_of(child)), "its stop") == "stopped":
-                return connection, child
-            connection.getresponse().read()
-            connection.close()
-        self.fail("no process could be stopped")
+        connection = self.server.connect()
+        connection.request("GET", "/files/net.xsp/report.html")
+        return connection, stopped_child(self.server)
 
     def test_too_many_at_a_time(self):
         connection, child = self.stopped_question()
@@ -257,8 +238,8 @@ class Bounds(WithFiles):
         connection.close()
         wait_for(lambda: is_pending(child, signal.SIGTERM), "a signal to the process")
         os.kill(child, signal.SIGCONT)
-        wait_for(lambda: child_of(self.server.process) is None, "the end of the process")
-        self.get("/api/v1/files/net.xsp/info")  # its turn is free
+        wait_for(lambda: child not in children_of(self.server.process.pid), "the end of the process")
+        wait_for(lambda: self.server.ask(None, path="/api/v1/files/net.xsp/info", method="GET")[0] == 200, "its turn")
 
 
 class Lists(WithFiles):

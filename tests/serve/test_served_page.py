@@ -2,10 +2,8 @@
 """Pages of xsp serve: the parts are those of `xsp report`, windows of large runs are what SQL finds, and Chromium shows both."""
 import atexit
 import base64
-import contextlib
 import functools
 import gzip
-import http.client
 import json
 import os
 import pathlib
@@ -21,8 +19,7 @@ import large_trace
 import report_files
 from page_parts import window_of
 from scripted import temporary_folder, xsp, xsp_json
-from server import Server, wait_for
-from test_api_files import child_of, state_of
+from server import Server, stopped_child, wait_for
 
 PART = re.compile(r'<script type="application/octet-stream" id="xsp-([a-z0-9-]+)">([A-Za-z0-9+/=]*)</script>')
 OBSERVATIONS = 3500  # of the large trace: more spans than a page gets at once
@@ -182,13 +179,16 @@ class Prepared(unittest.TestCase):
         folder = temporary_folder()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name) / "traces"
-        self.server = Server(self.folder)
+
+    def start(self, **environment):
+        self.server = Server(self.folder, env={**os.environ, **environment})
         self.addCleanup(self.server.kill)
 
     def made(self):
         return [path.name for path in (self.folder / ".pages").iterdir() if path.suffix == ".parts"]
 
     def test_parts_are_made_when_a_file_is_complete(self):
+        self.start()
         large_trace.write(self.folder.parent / "next.xsp", 1500)
         (self.folder / "growing.journal").touch()  # a file with a journal will be made again
         shutil.copy(self.folder.parent / "next.xsp", self.folder / "growing.xsp~")
@@ -200,34 +200,21 @@ class Prepared(unittest.TestCase):
         wait_for(lambda: len(self.made()) == 2, "the parts of the other one")
         self.assertEqual(self.server.stop(), (0, ""))
 
-
-    def stopped(self):
-        """A file whose parts are being made by a process that stands still: (name, process)."""
-        large_trace.write(self.folder.parent / "next.xsp", 1500)
-        for number in range(50):  # until one is caught before it ends
-            name = f"large{number}.xsp"
-            shutil.copy(self.folder.parent / "next.xsp", self.folder / f"{name}~")
-            (self.folder / f"{name}~").rename(self.folder / name)
-            child = wait_for(lambda: child_of(self.server.process), "a process for the parts")
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGSTOP)
-            if wait_for(lambda: {"T": "stopped", "Z": "ended", None: "ended"}.get(state_of(child)), "its stop") == "stopped":
-                return name, child
-        self.fail("no process could be stopped")
-
     def test_pages_of_other_files_do_not_wait(self):
+        self.start(XSP_STOP="report")
+        large_trace.write(self.folder.parent / "large.xsp", 1500)
+        (self.folder.parent / "large.xsp").rename(self.folder / "large.xsp")
+        child = stopped_child(self.server)  # it makes the parts ahead of time; so nothing else is made ahead of time
         shutil.copy(report_files.profiled()[0], self.folder / "small.xsp")
-        name, child = self.stopped()
-        try:
-            for _ in range(2):  # the parts are made, then there
-                connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
-                self.assertEqual(self.server.ask(None, path="/files/small.xsp/page/parts/document", method="GET",
-                                                 connection=connection)[0], 200)
-                connection.close()
-            waiting = self.server.connect()
-            waiting.request("GET", f"/files/{name}/page/parts/document")
-        finally:
-            os.kill(child, signal.SIGCONT)
+        asking = self.server.connect()
+        asking.request("GET", "/files/small.xsp/page/parts/document")
+        os.kill(stopped_child(self.server, but=child), signal.SIGCONT)
+        self.assertEqual(asking.getresponse().status, 200)
+        asking.close()
+        self.assertEqual(self.server.ask(None, path="/files/small.xsp/page/parts/document", method="GET")[0], 200)
+        waiting = self.server.connect()
+        waiting.request("GET", "/files/large.xsp/page/parts/document")
+        os.kill(child, signal.SIGCONT)
         self.assertEqual(waiting.getresponse().status, 200)  # of what that process made
         waiting.close()
         self.assertEqual(self.server.stop(), (0, ""))

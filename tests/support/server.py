@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts `xsp serve`, sends to it, and reads what it stored."""
+import contextlib
 import gzip
 import http.client
 import json
 import os
+import pathlib
 import select
 import signal
 import struct
@@ -91,6 +93,27 @@ class Server:
         status, _, body = self.ask(json.dumps(request), JSON, connection=connection)
         if status != 200 or json.loads(body) != {}:
             raise AssertionError(f"status {status}: {body}")
+
+
+def stopped_child(server, but=None):
+    """A process that the server started and that stands still, by XSP_STOP in the server's environment; not `but`."""
+    return wait_for(lambda: next((child for child in children_of(server.process.pid)
+                                  if child != but and state_of(child) == "T"), None), "a process that stands still")
+
+
+def children_of(process):
+    children = []
+    for task in pathlib.Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            children += map(int, task.read_text().split())
+    return children
+
+
+def state_of(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return None
 
 
 def files(folder, ending=".xsp"):
