@@ -129,10 +129,10 @@ class CommandsTest(LevelZeroTest):
         self.traced("pipelined")
         self.check_order("first_10000", "second_1000")
         rows = self.sql("select name, count(*) as n from span where kind = 'execution' group by 1 order by 1")
-        self.assertEqual({row["name"]: row["n"] for row in rows}, {"Barrier": 128, "first_10000": 64, "second_1000": 64})
+        self.assertEqual({row["name"]: row["n"] for row in rows}, {"Barrier": 128, "first_10000": 64, "gated_100": 1, "second_1000": 64})
         self.assertEqual(self.said_count("commands were more than can be followed"), 64)
         self.check_device_times(self.executions(), [(self.execution_of(row), row["start"], row["end"]) for row in self.done
-                                             if row in self.first_runs(64)])
+                                             if row["name"] == "gated_100" or row in self.first_runs(64)])
 
     def check_order(self, first, second):
         """In each run the second kernel waits for the first: with xsp, too."""

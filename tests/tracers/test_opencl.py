@@ -83,8 +83,9 @@ class TracedTest(unittest.TestCase):
         return list(self.sql(query)[0].values())[0]
 
     def clock_error_ns(self):
-        errors = re.findall(r"clock of device .* known to \+-([0-9.]+) us", self.reported)
-        return max((float(error) * 1000 for error in errors), default=0)
+        """A whole number: a time since 1970 in a double is right to 256 ns only. It was printed to 10 ns."""
+        errors = re.findall(r"clock of device .* known to \+-([0-9]+)\.([0-9]{2}) us", self.reported)
+        return max((int(us + hundredths) * 10 + 5 for us, hundredths in errors), default=0)
 
     def check_all(self, launches=None, executions=None):
         """What holds in every trace."""

@@ -235,15 +235,19 @@ void mode_lists(void)
   tear_down();
 }
 
-// One list, executed eighty times before the first has ended: more than are followed together (64).
+// One list, executed eighty times while a gate holds the queue: more than are followed together (64).
 void mode_pipelined(void)
 {
   set_up();
   ze_command_queue_handle_t queue = make_queue(0);
   ze_command_list_handle_t list = recorded(0);
   ze_kernel_handle_t first = make_kernel("first_10000", 1, 1, 1), second = make_kernel("second_1000", 4, 1, 1);
-  ze_event_pool_handle_t pool = make_pool(1, 0);
-  ze_event_handle_t between = make_event(pool, 0);
+  ze_event_pool_handle_t pool = make_pool(2, 0);
+  ze_event_handle_t between = make_event(pool, 0), gate = make_event(pool, 1);
+  ze_command_list_handle_t gated = recorded(0);
+  launch(gated, make_kernel("gated_100", 1, 1, 1), 1, NULL, gate);
+  DO(zeCommandListClose(gated));
+  DO(zeCommandQueueExecuteCommandLists(queue, 1, &gated, NULL));
   DO(zeCommandListAppendEventReset(list, between));
   DO(zeCommandListAppendBarrier(list, NULL, 0, NULL));
   launch(list, first, 1, between, NULL);
@@ -252,9 +256,12 @@ void mode_pipelined(void)
   DO(zeCommandListClose(list));
   for (int round = 0; round < 80; round++)
     DO(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+  DO(zeEventHostSignal(gate)); // all are in flight now
   DO(zeCommandQueueSynchronize(queue, UINT64_MAX));
   DO(zeCommandListDestroy(list));
+  DO(zeCommandListDestroy(gated));
   DO(zeEventDestroy(between));
+  DO(zeEventDestroy(gate));
   DO(zeEventPoolDestroy(pool));
   DO(zeCommandQueueDestroy(queue));
   tear_down();
