@@ -14,9 +14,10 @@ from server import JSON, wait_for
 from test_attach import Guest
 from test_serve import ServeTest
 
-# A step, with a layer and a library call, again and again until there is something to read. Then one more.
+# A step, with a layer and a library call, again and again until there is something to read; each adds a byte to a file.
 PROGRAM = """
-import select, sys, time, xsp
+import os, select, sys, xsp
+steps = open(os.environ["STEPS"], "ab", 0)
 def step():
     with xsp.span("step", level="model"):
         with xsp.span("conv", level="layer"):
@@ -24,6 +25,7 @@ def step():
                 pass
 while not select.select([sys.stdin], [], [], 0.002)[0]:
     step()
+    steps.write(b".")
 """
 
 
@@ -34,6 +36,8 @@ class RemoteControl(PublishedRun, ServeTest):
     def setUp(self):
         super().setUp()
         self.place_runs(self.parent)
+        self.steps = self.parent / "steps"
+        self.environment["STEPS"] = str(self.steps)
 
     def jobs(self, server):
         status, _, body = server.ask(None, path="/api/v1/jobs", method="GET")
@@ -43,6 +47,11 @@ class RemoteControl(PublishedRun, ServeTest):
     def put(self, server, job, levels, headers=None):
         return server.ask(json.dumps({"levels": levels}), {**JSON, **(headers or {})}, path=f"/api/v1/jobs/{job}/levels",
                           method="PUT")
+
+    def some_steps(self):
+        """Until three more have ended: two at least began after now."""
+        wanted = self.steps.stat().st_size + 3
+        wait_for(lambda: self.steps.stat().st_size >= wanted, "steps of the program")
 
     def switch(self, server, job, levels):
         """Until the program has it."""
@@ -58,10 +67,11 @@ class RemoteControl(PublishedRun, ServeTest):
         process = self.start(server.about["url"], "--levels", "M/L/Lib", "--remote-control", "M")
         job = wait_for(lambda: self.jobs(server), "a job")[0]
         self.assertEqual((job["levels"], job["possible"], job["wanted"]), ("M", "M/L/Lib", "M"))
-        self.switch(server, job["id"], "M/L")
-        self.switch(server, job["id"], "none")
-        self.switch(server, job["id"], "M/L/Lib")
-        self.switch(server, job["id"], "none")
+        wait_for(self.steps.exists, "the program")
+        self.some_steps()
+        for levels in ("M/L", "none", "M/L/Lib", "none"):
+            self.switch(server, job["id"], levels)
+            self.some_steps()
         self.ended(process)
         switches = self.sql("select l.time_ns, l.message from log l join span s using (run_id, span_id)"
                             " where s.level = 'application' order by 1")

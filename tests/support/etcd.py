@@ -57,13 +57,23 @@ class Etcd:
     def __exit__(self, *_):
         self.kill()
 
-    def ask(self, path, **body):
-        headers = {"Content-Type": "application/json"}
-        if self.users and not path.startswith("auth/"):
-            headers["Authorization"] = self.token()
+    def ask(self, path, token=None, **body):
+        """On a busy machine etcd may have no leader for a while, or give a request up that it carries out later: 503."""
+        token = token or (self.token() if self.users and not path.startswith("auth/") else None)
+        headers = {"Content-Type": "application/json", **({"Authorization": token} if token else {})}
         request = urllib.request.Request(f"{self.url}/v3/{path}", json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request, timeout=30) as reply:
-            return json.load(reply)
+        end, was_busy = time.monotonic() + 120, False
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=120) as reply:
+                    return json.load(reply)
+            except urllib.error.HTTPError as error:
+                if was_busy and b"already exists" in error.read():
+                    return {}
+                if error.code != 503 or time.monotonic() > end:
+                    raise
+                was_busy = True
+                time.sleep(0.05)
 
     def require_users(self):
         """From now on it answers to root with the password secret only."""
@@ -77,8 +87,7 @@ class Etcd:
         return self.ask("auth/authenticate", name="root", password=self.users)["token"]
 
     def change_password(self, password):
-        body = json.dumps({"name": "root", "password": password}).encode()
-        urllib.request.urlopen(urllib.request.Request(f"{self.url}/v3/auth/user/changepw", body, {"Authorization": self.token()}), timeout=30).close()
+        self.ask("auth/user/changepw", self.token(), name="root", password=password)
         self.users = password
 
     @staticmethod

@@ -335,8 +335,9 @@ int main(int argc, char **argv)
 
 // ---- what they share
 static const char source_of_kernels[] =
-    "__kernel void busy(__global float *a, int n) { int i = get_global_id(0); float x = a[i];"
-    " for (int k = 0; k < n; k++) x = x * 1.0001f + 0.5f; a[i] = x; }\n"
+    "__kernel void busy(__global float *a, int n) { size_t i = get_global_id(1) * get_global_size(0) + "
+    "get_global_id(0);"
+    " float x = a[i]; for (int k = 0; k < n; k++) x = x * 1.0001f + 0.5f; a[i] = x; }\n"
     "__kernel void other(__global float *a, int n) { a[get_global_id(0)] += n; }\n";
 
 void test_build(const char *source)
