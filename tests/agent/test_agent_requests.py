@@ -184,7 +184,7 @@ class Requests(AgentTest):
         check("Error", agent.ask("GET", "/nothing")[2])
 
     def test_a_broken_request_ends_nothing(self):
-        connection = http.client.HTTPConnection(self.agent_of_all.url.removeprefix("http://"), timeout=60)
+        connection = http.client.HTTPConnection(self.agent_of_all.url.removeprefix("http://"), timeout=600)
         connection.putrequest("POST", "/evaluations")
         connection.putheader("Authorization", "Bearer secret")
         connection.putheader("Content-Length", "100")

@@ -34,7 +34,7 @@ class AssetCase(unittest.TestCase):
         return [XSP, "data", "fetch", "-q", *map(str, arguments)]
 
     def fetch(self, *arguments, status=0, mentions=(), **environment):
-        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=120, check=False,
+        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=600, check=False,
                               env={**self.environment, **environment})
         self.assertEqual(done.returncode, status, done.stderr)
         for text in mentions:
@@ -70,7 +70,7 @@ class Local(AssetCase):
     def test_several(self):
         for name in "ab":
             (self.folder / name).write_text(name)
-        done = subprocess.run(self.command(self.folder / "a", self.folder / "b", "--json"), capture_output=True, check=True, timeout=60)
+        done = subprocess.run(self.command(self.folder / "a", self.folder / "b", "--json"), capture_output=True, check=True, timeout=600)
         self.assertEqual([row["path"] for row in json.loads(done.stdout)["rows"]], [str(self.folder / "a"), str(self.folder / "b")])
         self.fetch(self.folder / "a", self.folder / "b", "--sha256", "0" * 64, status=2)
 
@@ -323,7 +323,7 @@ class Concurrent(AssetCase):
                                           stderr=subprocess.PIPE, text=True))
         self.assertIn("waiting for another xsp", processes[1].stderr.readline())
         place.hold.set()
-        answers = [process.communicate(timeout=60)[0] for process in processes]
+        answers = [process.communicate(timeout=600)[0] for process in processes]
         self.assertEqual([process.returncode for process in processes], [0, 0])
         self.assertEqual(answers[0], answers[1])
         self.assertEqual((len(place.requests), place.sent), (1, len(BODY)))
@@ -343,7 +343,7 @@ class Disk(AssetCase):
                 self.assertEqual([path.name for path in small.rglob("*") if path.is_file()], [".lock"])
         _, url = self.put()
         limited = subprocess.run(["sh", "-c", 'ulimit -f 1000; trap "" XFSZ; exec "$@"', "sh", *self.command(url)], env=self.environment,
-                                 capture_output=True, text=True, timeout=60, check=False)
+                                 capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual(limited.returncode, 3, limited.stderr)
         self.assertIn("File too large", limited.stderr)
         self.assertEqual(self.kept(), [])

@@ -54,7 +54,7 @@ class DataCase(unittest.TestCase):
         self.file = self.folder / "set.xspd"
 
     def xsp(self, *arguments, status=0, **options):
-        done = subprocess.run([XSP, *map(str, arguments)], capture_output=True, timeout=120, check=False,
+        done = subprocess.run([XSP, *map(str, arguments)], capture_output=True, timeout=600, check=False,
                               env={**os.environ, "XSP_ASSET_CACHE": str(self.folder / "cache"), "no_proxy": "*"}, **options)
         self.assertEqual(done.returncode, status, done.stderr)
         if status != 0:
@@ -135,7 +135,7 @@ class Make(DataCase):
     def test_killed(self):
         """Nothing is left under the file's name, and nothing of another name after Ctrl-C."""
         process = subprocess.Popen([XSP, "data", "generate", self.file, "--items", "1000000", "-q"], stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 600
         while not list(self.folder.glob("*.partial")) and time.monotonic() < end:
             time.sleep(0.01)
         process.terminate()
@@ -144,7 +144,7 @@ class Make(DataCase):
 
     def test_disk_full(self):
         done = subprocess.run(["sh", "-c", 'ulimit -f 100; trap "" XFSZ; exec "$@"', "sh", XSP, "data", "generate", self.file, "-q"],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual((done.returncode, list(self.folder.iterdir())), (3, []), done.stderr)
         self.assertIn("File too large", done.stderr)
 

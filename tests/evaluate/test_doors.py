@@ -69,7 +69,7 @@ class DoorTest(unittest.TestCase):
     @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "Java cannot load a library that is built with a sanitizer")
     def test_java(self):
         java = shutil.which("java")
-        version = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr if java else ""
+        version = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=600, check=False).stderr if java else ""
         if '"17' not in version or not shutil.which("javac"):
             self.skipTest("there is no JDK 17")
         wanted = self.figures(self.run_door(BUILD / "xsp", "evaluate", *self.arguments, "--json", "-q").stdout)

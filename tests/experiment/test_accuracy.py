@@ -43,7 +43,7 @@ def by_pycocotools(items, categories, wanted, found):
 def by_xsp(categories, wanted, found):
     lines = [f"{categories} {len(wanted)} {len(found)}"]
     lines += [f"{item} {category} {' '.join(map(repr, sides))} {score!r} {int(is_crowd)}" for item, category, sides, score, is_crowd in wanted + found]
-    done = subprocess.run([PROGRAM], input="\n".join(lines), capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([PROGRAM], input="\n".join(lines), capture_output=True, text=True, timeout=600, check=True)
     rows = [tuple(None if word in ("nan", "-nan") else float(word) for word in line.split()) for line in done.stdout.splitlines()]
     return rows[0], rows[1:]
 

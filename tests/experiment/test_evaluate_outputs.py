@@ -61,7 +61,7 @@ class OutputTest(unittest.TestCase):
         return name
 
     def run_it(self, *arguments, status=0):
-        done = subprocess.run([XSP, "evaluate", *map(str, arguments), "-q", "-f", "-o", self.output], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([XSP, "evaluate", *map(str, arguments), "-q", "-f", "-o", self.output], capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
@@ -70,7 +70,7 @@ class OutputTest(unittest.TestCase):
 
     def spans(self):
         query = "select name, count(*) as n from span where level = 'application' group by 1"
-        rows = json.loads(subprocess.run([XSP, "sql", self.output, query, "--json"], capture_output=True, check=True, timeout=60).stdout)
+        rows = json.loads(subprocess.run([XSP, "sql", self.output, query, "--json"], capture_output=True, check=True, timeout=600).stdout)
         return {row["name"]: row["n"] for row in rows}
 
     def refused(self, reason, *arguments):

@@ -49,12 +49,12 @@ class ScenarioTest(unittest.TestCase):
 
     def evaluate(self, *arguments, status=0):
         done = subprocess.run([XSP, "evaluate", self.folder / "net.yml", "--data", self.folder / "set", "--json", "-q", "-f", "-o", self.output,
-                               "--warmup", "2", *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+                               "--warmup", "2", *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         return json.loads(done.stdout)[1]["rows"] if status == 0 else done.stderr
 
     def sql(self, query):
-        return json.loads(subprocess.run([XSP, "sql", self.output, query, "--json"], capture_output=True, check=True, timeout=60).stdout)
+        return json.loads(subprocess.run([XSP, "sql", self.output, query, "--json"], capture_output=True, check=True, timeout=600).stdout)
 
     def queries(self, scenario):
         """(arrival, start, end) of each, in seconds from the first start."""

@@ -120,7 +120,7 @@ class Folder(SiteTest):
     def test_places_that_are_none(self):
         (self.folder / "file").write_text("x")
         for place in (self.folder / "file", self.folder / "missing" / "site"):
-            done = subprocess.run([XSP, "publish", place, self.files], capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run([XSP, "publish", place, self.files], capture_output=True, text=True, timeout=600, check=False)
             self.assertIn(done.returncode, (2, 3))
             self.assertEqual(len(done.stderr.splitlines()), 1)
         self.site.mkdir()

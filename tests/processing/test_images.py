@@ -44,7 +44,7 @@ class ImageTest(unittest.TestCase):
         return self.folder / name
 
     def run_it(self, *arguments):
-        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=60, check=False)
+        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=600, check=False)
 
     def values(self, path, color, *steps, kind="bytes", layout="hwc", last=()):
         done = self.run_it(path, color, *steps, kind, layout, *last)

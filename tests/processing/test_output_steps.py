@@ -52,7 +52,7 @@ class Boxes(unittest.TestCase):
         text = f"boxes {FORMATS.index(form)} {normalized} {transposed} {score} {iou} {most} {agnostic} {''.join(map(str, columns))} 0 0\n\n"
         rows, width = values.shape[-2:] if not transposed else values.shape[:-3:-1]
         done = subprocess.run([PROGRAM, text, self.file, *map(str, (rows, width, batch, *place, *size))], capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=600, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         return [(int(item), int(category), *map(FLOAT, rest)) for item, category, *rest in map(str.split, done.stdout.splitlines())]
 
@@ -117,7 +117,7 @@ class Masks(unittest.TestCase):
     def classes(self, values, form, channels, status=0):
         height, width = [side for side in values.shape if side != channels or channels == 1][-2:]
         numpy.asarray(values, FLOAT).tofile(self.file)
-        done = subprocess.run([PROGRAM, f"mask {form}", self.file, *map(str, (height, channels, 1, width))], capture_output=True, timeout=60, check=False)
+        done = subprocess.run([PROGRAM, f"mask {form}", self.file, *map(str, (height, channels, 1, width))], capture_output=True, timeout=600, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         return numpy.frombuffer(done.stdout, numpy.uint8).reshape(height, width) if status == 0 else None
 
@@ -147,7 +147,7 @@ class Texts(unittest.TestCase):
     def tokens(self, values, form):
         numpy.asarray(values, FLOAT).tofile(self.file)
         batch, steps, classes = values.shape
-        done = subprocess.run([PROGRAM, f"text {form}", self.file, *map(str, (steps, classes, batch))], capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run([PROGRAM, f"text {form}", self.file, *map(str, (steps, classes, batch))], capture_output=True, text=True, timeout=600, check=True)
         return [list(map(int, line.split())) for line in done.stdout.splitlines()]
 
     def test_ctc(self):

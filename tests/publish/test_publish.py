@@ -103,7 +103,7 @@ class Sent(PublishTest):
     def test_account(self):
         """--json: each span is in one of the counts."""
         def account(receiver, *arguments, status=0):
-            result = xsp("export", *arguments, "--publish", receiver.url, "--publish-timeout", "1", "--json", check=status,
+            result = xsp("export", *arguments, "--publish", receiver.url, "--publish-timeout", "600", "--json", check=status,
                          environment=self.environment)
             found = json.loads(result.stdout)
             self.assertEqual(found.pop("url"), receiver.url + "/v1/traces")

@@ -122,7 +122,7 @@ class Application(ServeTest):
         server = self.server()
         url = server.about["url"]
         subprocess.run([sys.executable, "-c", SDK, url, BUILD / "xsp", "run", "--publish", url, "-o", self.parent / "o.xsp",
-                        "--", BUILD / "examples/annotated"], check=True, timeout=120)
+                        "--", BUILD / "examples/annotated"], check=True, timeout=600)
         self.stopped(server)
         file, = files(self.folder)
         rows = xsp_json("sql", file, TREE, "--json")

@@ -128,7 +128,7 @@ class Stream(PublishedRun, LiveTest):
     def test_a_server_that_goes(self):
         """What is not accepted waits, in order, and is sent once."""
         server = self.server()
-        process = self.start(server.about["url"], "--publish-timeout", "1")
+        process = self.start(server.about["url"], "--publish-timeout", "5")
         self.shown(server, self.sees(50))
         server.kill()
         wait_for(lambda: list((self.parent / "state/xsp/publish").glob("*/*.otlp")), "a spool")

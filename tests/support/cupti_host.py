@@ -94,7 +94,7 @@ class Host:
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=600)
 
 
 def main():

@@ -11,7 +11,7 @@ import unittest
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 XSP = BUILD / "xsp"
-TIMEOUT = 120
+TIMEOUT = 600
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
 # Of tests that need `xsp run` itself, or its lines about the run.
 UNSANITIZED = unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")

@@ -48,7 +48,7 @@ class Editor:
             (data / "data" / place / "settings.json").write_text(json.dumps({**SETTINGS, **(settings or {})}))
         self.program = [*code_server(), "--server-data-dir", str(data), "--extensions-dir", str(data / "extensions"),
                         "--accept-server-license-terms"]
-        subprocess.run([*self.program, "--install-extension", str(vsix)], check=True, timeout=120, stdout=subprocess.PIPE,
+        subprocess.run([*self.program, "--install-extension", str(vsix)], check=True, timeout=600, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
         port = free_port()
         with open(data / "server.log", "w", encoding="utf-8") as log:
@@ -69,7 +69,7 @@ class Editor:
             self.context.close()
         if self.server is not None:
             self.server.terminate()
-            self.server.wait(timeout=30)
+            self.server.wait(timeout=600)
         shutil.rmtree(self.data, ignore_errors=True)
 
     def wait_for(self, is_there, what):

@@ -34,7 +34,7 @@ class Etcd:
             ["etcd", "--data-dir", self.folder.name, "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
              "--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer, "--initial-cluster", f"default={self.peer}",
              "--unsafe-no-fsync"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 600
         while time.monotonic() < end:
             try:
                 return self.keys()
@@ -62,10 +62,10 @@ class Etcd:
         token = token or (self.token() if self.users and not path.startswith("auth/") else None)
         headers = {"Content-Type": "application/json", **({"Authorization": token} if token else {})}
         request = urllib.request.Request(f"{self.url}/v3/{path}", json.dumps(body).encode(), headers)
-        end, was_busy = time.monotonic() + 120, False
+        end, was_busy = time.monotonic() + 600, False
         while True:
             try:
-                with urllib.request.urlopen(request, timeout=120) as reply:
+                with urllib.request.urlopen(request, timeout=600) as reply:
                     return json.load(reply)
             except urllib.error.HTTPError as error:
                 if was_busy and b"already exists" in error.read():

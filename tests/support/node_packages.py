@@ -14,7 +14,7 @@ LEAST = (20, 6)
 
 
 def version_of(node):
-    found = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=600)
     return tuple(int(part) for part in re.findall(r"\d+", found.stdout)[:2])
 
 

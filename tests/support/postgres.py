@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 
 
 def programs():

@@ -21,7 +21,7 @@ PROTO = {"Content-Type": "application/x-protobuf"}
 
 def wait_for(condition, what):
     """Waits until `condition` is true; returns what it gave."""
-    end = time.monotonic() + TIMEOUT_S / 5
+    end = time.monotonic() + TIMEOUT_S
     while time.monotonic() < end:
         found = condition()
         if found:

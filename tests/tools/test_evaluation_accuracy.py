@@ -38,7 +38,7 @@ def make(folder):
         Image.fromarray(random.integers(0, 256, (32, 64, 3), numpy.uint8)).save(place / f"{number}.png")
     shapes = ((32, 3, 3, 3), 32, (64, 32, 3, 3), 64, (1024, 512), 512, (512, 10), 10)
     numpy.savez(folder / "digits_cnn.npz", *(random.normal(0, 0.1, shape).astype(numpy.float32) for shape in shapes))
-    subprocess.run([sys.executable, TOOLS / "save_onnx.py", folder], check=True, timeout=120)
+    subprocess.run([sys.executable, TOOLS / "save_onnx.py", folder], check=True, timeout=600)
     (folder / "results").mkdir()
     (folder / "results" / ".made").touch()
 
@@ -81,7 +81,7 @@ class AccuracyTest(unittest.TestCase):
 
     def figures(self, name):
         rows = json.loads(subprocess.run([XSP, "sql", self.folder / "results" / name, "select experiment_id, key, value from evaluation",
-                                          "--json"], check=True, capture_output=True, timeout=60).stdout)
+                                          "--json"], check=True, capture_output=True, timeout=600).stdout)
         return {(row["experiment_id"], row["key"]): row["value"] for row in rows}
 
     def test_accuracy(self):

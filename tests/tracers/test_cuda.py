@@ -315,7 +315,7 @@ class ChoiceTest(CudaTest):
                 ("mps", None, True, "version", "Simulated GPU 0, through MPS"),
                 ("no-device", None, False, "reason", "100"), ("", "/none.so", False, "reason", "none.so")):
             environment = {**self.environment("13.1", faults, library=library), "LD_LIBRARY_PATH": str(gpu.PLACE)}
-            done = subprocess.run([XSP, "check", "cuda", "--json"], env=environment, timeout=60, stdout=subprocess.PIPE)
+            done = subprocess.run([XSP, "check", "cuda", "--json"], env=environment, timeout=600, stdout=subprocess.PIPE)
             found = [row for row in json.loads(done.stdout) if row.get("tracer") == "cuda"][0]
             self.assertEqual(found["usable"], usable, found)
             self.assertEqual(done.returncode, 0 if usable else 3, found)  # the library that was named cannot be used

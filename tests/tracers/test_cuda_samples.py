@@ -103,7 +103,7 @@ class Samples(CudaTest):
     def test_hot_lines(self):
         """A18. Of 69 samples saxpy has 54 at line 8, 48 of them for memory; at 12 of the 54 nothing was issued."""
         self.sampled()
-        done = subprocess.run([gpu.BUILD / "xsp", "analyze", "A18", self.out, "--json"], check=True, timeout=60,
+        done = subprocess.run([gpu.BUILD / "xsp", "analyze", "A18", self.out, "--json"], check=True, timeout=600,
                               stdout=subprocess.PIPE)
         answer = json.loads(done.stdout)
         rows = [(row["kernel"], row["line"], row["samples"], row["samples_pct"], row["not_issued_pct"], row["stall"],
@@ -121,7 +121,7 @@ class Samples(CudaTest):
     def test_findings(self):
         """F4. The two lines with more than a tenth of the samples: 48 of saxpy's 60 wait there for memory."""
         self.sampled()
-        done = subprocess.run([gpu.BUILD / "xsp", "analyze", "findings", "--only", "F4", self.out, "--json"], check=True, timeout=60,
+        done = subprocess.run([gpu.BUILD / "xsp", "analyze", "findings", "--only", "F4", self.out, "--json"], check=True, timeout=600,
                               stdout=subprocess.PIPE)
         rows = {(row["context"], row["line"]): row for row in json.loads(done.stdout)["rows"]}
         self.assertEqual(rows.keys(), {(SAXPY, 8), (SUM, 15)})
@@ -144,7 +144,7 @@ class Samples(CudaTest):
                 self.start((gpu.BUILD / "xsp", "run", "-f", *options, "-t", "cuda", "--cuda", "samples=continuous", "-o", self.out,
                             "--"), "samples", environment)
                 done = subprocess.run([gpu.BUILD / "xsp", "export", self.out, "--to", "folded", "--metric", "samples", "-o", "-"],
-                                      check=True, timeout=60, stdout=subprocess.PIPE, text=True)
+                                      check=True, timeout=600, stdout=subprocess.PIPE, text=True)
                 lines = [re.sub(r" \[cubin .*?\]", "", line).rpartition(" ") for line in done.stdout.splitlines()]
                 self.assertEqual({tuple(chain.split(";")): int(samples) for chain, _, samples in lines}, chains, self.said)
 

@@ -53,7 +53,7 @@ class SimulatorTest(unittest.TestCase):
     def client(self, version="13.1", faults="", **more):
         """Records of the client, buffer by buffer; what else it printed is in self.said."""
         self.counts.unlink(missing_ok=True)
-        done = subprocess.run([gpu.CLIENT, gpu.VERSIONS[version][1], self.dump], stdout=subprocess.PIPE, timeout=60,
+        done = subprocess.run([gpu.CLIENT, gpu.VERSIONS[version][1], self.dump], stdout=subprocess.PIPE, timeout=600,
                               env={**os.environ, **gpu.environment(version, faults, counts=self.counts, **more)})
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         self.said, self.status = {}, done.returncode
@@ -79,7 +79,7 @@ class SimulatorTest(unittest.TestCase):
         return sizes
 
     def walk(self, library):
-        done = subprocess.run([sys.executable, "-c", WALK, library, self.dump], check=True, stdout=subprocess.PIPE, timeout=60)
+        done = subprocess.run([sys.executable, "-c", WALK, library, self.dump], check=True, stdout=subprocess.PIPE, timeout=600)
         return json.loads(done.stdout)
 
     @unittest.skipUnless(gpu.vendors_library(), "the vendor's libcupti is not installed (nvidia-cuda-cupti)")
@@ -214,7 +214,7 @@ class SimulatorTest(unittest.TestCase):
                 ("leave", 7, {"kernel": 3}), ("leave-at-once", 8, {"kernel": 3}), ("abort", -6, {"kernel": 3})):
             with self.subTest(mode):
                 truth = self.folder / mode
-                done = subprocess.run([gpu.WORKLOAD, mode, truth, "3"], env={**os.environ, **gpu.environment()}, timeout=60,
+                done = subprocess.run([gpu.WORKLOAD, mode, truth, "3"], env={**os.environ, **gpu.environment()}, timeout=600,
                                       stdout=subprocess.PIPE)
                 self.assertEqual(done.returncode, status, done.stdout)
                 counted = {}

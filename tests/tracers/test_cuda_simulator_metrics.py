@@ -93,7 +93,7 @@ class ClientTest(unittest.TestCase):
         self.counts.unlink(missing_ok=True)
         environment = gpu.environment(version, faults, counts=self.counts, kernel_ns=KERNEL_NS, **more)
         done = subprocess.run([self.CLIENT, gpu.VERSIONS[version][1], mode, str(entries), *metrics], stdout=subprocess.PIPE,
-                              timeout=60, env={**os.environ, **environment})
+                              timeout=600, env={**os.environ, **environment})
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         self.said, self.results, self.status = {}, {}, done.returncode
         for row in rows:

@@ -223,7 +223,7 @@ class FunctionsTest(unittest.TestCase):
         self.trace("__errno_location\n*sigmask*\n*mem*cpy*\nmkdir\nopen*\n*link*\nmmap*\n", GUEST, "forks", "5")
         # Nor of what the child calls before its rings are its own: it would be in its parent's.
         self.assertEqual((self.info()["open"], self.info()["misused"]), (0, 0))
-        self.trace("__errno_location\nmemcpy\n*sigmask*\n*exec*\n", "timeout", "20", "/bin/echo", "hello")
+        self.trace("__errno_location\nmemcpy\n*sigmask*\n*exec*\n", "timeout", "600", "/bin/echo", "hello")
 
     def test_every_function_of_libc(self):
         names = subprocess.run(["nm", "-D", "--defined-only", f"/lib/{MACHINE}-linux-gnu/libc.so.6"], capture_output=True)
@@ -234,7 +234,7 @@ class FunctionsTest(unittest.TestCase):
         functions = "".join(f"libc.so.6:{beginning}*\n" for beginning in beginnings)
         python = "import threading\nfor _ in range(4):\n t = threading.Thread(target=print, args=('hi',)); t.start(); t.join()"
         for command in (["/bin/sh", "-c", "echo $(seq 300 | sort -r | head -3); ls / | wc -l; exec tr a b < /etc/passwd"],
-                        ["/usr/bin/env", "timeout", "20", "python3", "-c", python], [THROWING], [GUEST, "ends", "5"],
+                        ["/usr/bin/env", "timeout", "600", "python3", "-c", python], [THROWING], [GUEST, "ends", "5"],
                         [GUEST, "jumps", "100"], [GUEST, "signals", "20"], [GUEST, "stacks", "20"], [GUEST, "forks", "5"]):
             with self.subTest(command=command):
                 messages = self.trace(functions, *command, XSP_FLIGHT_RECORDER="1")

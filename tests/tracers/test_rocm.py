@@ -334,7 +334,7 @@ class ChoiceTest(RocmTest):
                 ("", "1.0.0", "/none.so", False, "reason", "ROCPROFILER_REGISTER_LIBRARY: /none.so")):
             environment = {**self.environment(version, faults), "LD_LIBRARY_PATH": str(PLACE),
                            **({"ROCPROFILER_REGISTER_LIBRARY": library} if library else {})}
-            done = subprocess.run([XSP, "check", "rocm", "--json"], env=environment, timeout=60, stdout=subprocess.PIPE)
+            done = subprocess.run([XSP, "check", "rocm", "--json"], env=environment, timeout=600, stdout=subprocess.PIPE)
             found = [row for row in json.loads(done.stdout) if row.get("tracer") == "rocm"][0]
             self.assertEqual(found["usable"], usable, found)
             self.assertIn(text, found[key], found)

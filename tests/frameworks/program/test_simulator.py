@@ -114,7 +114,7 @@ class SimulatorTest(unittest.TestCase):
         self.assertTrue(overlaps) # the next tile's weights come while a tile is computed
 
     def xsp(self, *arguments):
-        done = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -169,7 +169,7 @@ class SimulatorTest(unittest.TestCase):
                 self.assertEqual(text.count(change[0]), 1)
                 program.write_text(text.replace(*change))
                 done = subprocess.run([XSP, "profile", MODEL, "--framework", "program", "--library", f"program={program}", "-q", "-f", "-o",
-                                       self.folder / "out.xsp"], capture_output=True, text=True, timeout=60, check=False)
+                                       self.folder / "out.xsp"], capture_output=True, text=True, timeout=600, check=False)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertRegex(done.stderr, reason)
 
