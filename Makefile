@@ -13,7 +13,7 @@ export ORT_DISABLE_TELEMETRY = 1
 SHELL = /bin/sh
 .SUFFIXES:
 .NOTPARALLEL:
-.PHONY: all setup demo zoo accuracy test test-all bench dist install editor clean gpu-check help
+.PHONY: all setup demo zoo accuracy test test-all test-bare bench dist install editor clean gpu-check help
 
 all: ## build xsp: build/xsp, and what `make install` installs
 	@tools/build --programs "$(BUILD)"
@@ -41,6 +41,9 @@ test: setup ## set up, build, run the quick tests (under 10 minutes on 2 cores);
 test-all: setup ## the same, the slow and the long tests
 	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)"
+
+test-bare: ## `make test` in a bare Debian 12 of its own, as a newcomer has it; as root (RUN="tools/flakes --load": another command)
+	@tools/test_bare $(if $(RUN),'$(RUN)')
 
 bench: ## measure against floors and peers; one JSON object a line in build/bench.jsonl
 	@tools/setup --bench
