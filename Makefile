@@ -29,10 +29,10 @@ demo: ## install what it needs, build, profile real models, print their tables; 
 zoo: setup all ## measure the models of models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
 	@.venv/bin/python3 tools/zoo $(ZOO)
 
-accuracy: setup all ## repeat MLModelScope's evaluation with handwritten digits into accuracy/, and write docs/evaluation-accuracy.md
+accuracy: setup all ## repeat MLModelScope's evaluation with handwritten digits into accuracy/, and write docs/studies/evaluation-accuracy.md
 	@.venv/bin/python3 tools/accuracy/measure accuracy
 	@.venv/bin/python3 tools/accuracy/page accuracy >accuracy/page.md
-	@mv accuracy/page.md docs/evaluation-accuracy.md
+	@mv accuracy/page.md docs/studies/evaluation-accuracy.md
 
 test: setup ## set up, build, run the quick tests (under 10 minutes on 2 cores); TEST=name: only these, slow or not
 	@tools/build "$(BUILD)"

@@ -45,7 +45,7 @@ class ManifestTest(unittest.TestCase):
 
     def test_page_names_what_is_there(self):
         there = {path.name for path in self.manifests}
-        named = set(re.findall(r"`([a-z][\w.]+\.yml)`", (SOURCE / "docs/zoo.md").read_text()))
+        named = set(re.findall(r"`([a-z][\w.]+\.yml)`", (SOURCE / "docs/studies/zoo.md").read_text()))
         self.assertGreater(len(named), 33)
         self.assertEqual(named - there, set())
 
