@@ -19,6 +19,13 @@ static inline bool path_is_inner(const char *path)
   }
 }
 
+// Is `path` the folder or below it? Both as texts: absolute, without ".." and links.
+static inline bool path_is_below(const char *path, const char *folder)
+{
+  size_t length = strlen(folder);
+  return strncmp(folder, path, length) == 0 && (path[length] == '/' || path[length] == 0);
+}
+
 // `text` without percent encoding, in `arena`. NULL: malformed, or it has a zero byte.
 char *percent_decode(struct slice text, struct arena *arena);
 

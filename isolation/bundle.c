@@ -3,9 +3,12 @@
 #include "isolation/bundle.h"
 
 #include "base/json_write.h"
+#include "base/memory.h"
 #include "base/slice.h"
 
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CPU_PERIOD_US 100000
@@ -70,6 +73,43 @@ static void put_mount(struct json_writer *json, const char *type, const char *so
   json_object_end(json);
 }
 
+struct place {
+  const char *path;
+  bool is_hidden;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+  const struct place *first = a, *second = b;
+  int order = strcmp(first->path, second->path);
+  return order != 0 ? order : (int)second->is_hidden - (int)first->is_hidden;
+}
+
+static size_t count_texts(const char *const *texts)
+{
+  size_t count = 0;
+  while (texts != NULL && texts[count] != NULL)
+    count++;
+  return count;
+}
+
+// Folders that are hidden and paths that are shown may be in each other: what is around comes first.
+static void put_places(struct json_writer *json, const struct isolation *isolation, const char *const *scratch)
+{
+  static const char *const shown[] = {"rbind", "rro", "nosuid", "nodev", NULL};
+  size_t hidden = count_texts(isolation->hidden), count = hidden + count_texts(isolation->paths);
+  struct place *places = memory_new(count + 1, sizeof *places);
+  for (size_t i = 0; i < count; i++)
+    places[i] = (struct place){i < hidden ? isolation->hidden[i] : isolation->paths[i - hidden], i < hidden};
+  qsort(places, count, sizeof *places, compare_places);
+  for (size_t i = 0; i < count; i++)
+    if (places[i].is_hidden)
+      put_mount(json, "tmpfs", "tmpfs", places[i].path, scratch);
+    else
+      put_mount(json, "bind", places[i].path, places[i].path, shown);
+  free(places);
+}
+
 static void put_mounts(struct json_writer *json, const struct isolation *isolation,
                        const struct isolation_process *process)
 {
@@ -83,9 +123,7 @@ static void put_mounts(struct json_writer *json, const struct isolation *isolati
   put_mount(json, "tmpfs", "tmpfs", "/dev", devices);
   put_mount(json, "tmpfs", "tmpfs", "/dev/shm", scratch);
   put_mount(json, "tmpfs", "tmpfs", BUNDLE_SCRATCH, scratch); // hides the sockets of the host's services, too
-  for (const char *const *path = isolation->root != NULL ? isolation->paths : NULL; path != NULL && *path != NULL;
-       path++)
-    put_mount(json, "bind", *path, *path, (const char *const[]){"rbind", "rro", "nosuid", "nodev", NULL});
+  put_places(json, isolation, scratch);
   put_mount(json, "bind", process->work_folder, process->work_folder, writable);
   put_mount(json, "bind", process->session_folder, process->session_folder, writable);
   json_array_end(json);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Front door: runs a process in namespaces of its own (mount, pid, ipc, uts, network without interfaces), with limits of CPU, memory
-// and time. runc makes them. The process sees the host's file system or a container's, read-only, and only two folders that it can
-// write to. docs/isolation.md is the user's page, docs/internals/isolation.md has the processes.
+// and time. runc makes them. The process sees the host's file system, without its private folders, or a container's, read-only; what it
+// may write is in memory. docs/isolation.md is the user's page, docs/internals/isolation.md has the processes.
 #ifndef XSP_ISOLATION_ISOLATION_H
 #define XSP_ISOLATION_ISOLATION_H
 
@@ -18,19 +18,23 @@
 #define ISOLATION_VALUES_FD 4
 
 struct isolation {
-  const char *runtime;   // path of runc, from isolation_find_runtime
-  const char *container; // as the user or a manifest names it; NULL: the host's file system
-  const char *root;      // its root file system; NULL: the host's
-  const char *digest;    // "sha256:…" of its image's manifest; NULL: it is a folder
-  const char *const
-      *paths;  // with `root`: files and folders of the host that it also sees, at their places; NULL-terminated
-  double cpus; // of time each second; 0: no limit
-  int64_t memory_bytes;  // 0: no limit
-  unsigned time_limit_s; // from start to end; 0: no limit
+  const char *runtime;       // path of runc, from isolation_find_runtime
+  const char *container;     // as the user or a manifest names it; NULL: the host's file system
+  const char *root;          // its root file system; NULL: the host's
+  const char *digest;        // "sha256:…" of its image's manifest; NULL: it is a folder
+  const char *const *hidden; // folders of the host that it sees empty, in memory; NULL-terminated; may be NULL
+  const char *const *paths;  // files and folders of the host that it also sees, at their places; as `hidden`
+  double cpus;               // of time each second; 0: no limit
+  int64_t memory_bytes;      // 0: no limit
+  unsigned time_limit_s;     // from start to end; 0: no limit
 };
 
 // STATUS_SYSTEM, with what to do: runc is not installed, or the caller is not root.
 enum status isolation_find_runtime(struct arena *arena, const char **ret_path, struct error *err) MUST_CHECK;
+
+// The folders of the host in which users and services keep sockets, pipes and private files: homes, /tmp, /var, TMPDIR. Those that are
+// there, without links, NULL-terminated.
+const char **isolation_hidden_folders(struct arena *arena);
 
 // Fills container, root and digest from a folder: a root file system, or an OCI image layout. The layers of the latter are unpacked
 // into the cache (XSP_IMAGE_CACHE) if they are not there yet; `message` reports that. Errors: STATUS_INPUT, STATUS_SYSTEM.

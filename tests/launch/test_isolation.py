@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tarfile
 import tempfile
@@ -114,12 +115,12 @@ class IsolationTest(unittest.TestCase):
         done = subprocess.run([XSP, "compare", self.folder / a, self.folder / b, "--json"], capture_output=True, text=True, check=False)
         return {row["key"] for row in json.loads(done.stdout)["systems"]}
 
-    def probed(self, text, *options):
+    def probed(self, text, *options, model=None, **variables):
         """What `text`, Python code in the isolated process, puts into the list `found`."""
         code = "\n".join(["import os, socket", "def f(env, data):", "  found = []", *("  " + line for line in text.splitlines()),
                           "  raise ValueError('|'.join(map(str, found)))"])
-        self.manifest(postprocess=code)
-        message = self.evaluate("--isolate", *options, status=2).stderr
+        self.manifest(postprocess=code, **({"model": model} if model else {}))
+        message = self.evaluate("--isolate", *options, status=2, **variables).stderr
         return re.search(r"ValueError: ([^;]*)", message).group(1).strip().split("|")
 
 
@@ -159,6 +160,57 @@ except OSError as error: found.append(type(error).__name__)""".strip())
             self.assertIn(what, ("OSError", "PermissionError", "FileNotFoundError"))
         self.assertEqual(found[5:], ["True", "['lo']", "xsp", f"{1 << 2:016x}", "PermissionError"])
         self.assertEqual(outside.read_text(), "mine")
+
+    def test_sockets_and_pipes_of_the_host_are_out_of_reach(self):
+        """A listener and a pipe in each folder that users and services share, and a listener without a path."""
+        home = self.folder / "home"
+        home.mkdir()
+        folders = ["/tmp", "/var/tmp", "/dev/shm", home, self.temporary]
+        sockets, pipes = [], []
+        for number, folder in enumerate(folders):
+            place = pathlib.Path(tempfile.mkdtemp(prefix="xsp-outside-", dir=folder))
+            self.addCleanup(shutil.rmtree, place)
+            sockets.append(str(place / "socket"))
+            pipes.append(str(place / "pipe"))
+            os.mkfifo(pipes[-1])
+            reader = os.open(pipes[-1], os.O_RDONLY | os.O_NONBLOCK)  # so that a writer would find one
+            self.addCleanup(os.close, reader)
+        sockets.append(f"\0xsp-test-{os.getpid()}")
+        for path in sockets:
+            listener = socket.socket(socket.AF_UNIX)
+            self.addCleanup(listener.close)
+            listener.bind(path)
+            listener.listen()
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(path)
+        found = self.probed(f"""
+for path in {sockets!r}:
+  try: socket.socket(socket.AF_UNIX).connect(path); found.append('connected')
+  except OSError as error: found.append('no')
+for path in {pipes!r}:
+  try: os.open(path, os.O_WRONLY | os.O_NONBLOCK); found.append('opened')
+  except OSError as error: found.append('no')""".strip(), HOME=str(home))
+        self.assertEqual(found, ["no"] * (len(sockets) + len(pipes)))
+
+    def test_private_folders_of_the_host_are_empty(self):
+        """Also where a file of the model is in them: it is seen, and nothing next to it."""
+        home = self.folder / "home"
+        home.mkdir()
+        folders = ["/tmp", "/var/tmp", "/dev/shm", str(home), str(self.temporary)]
+        for folder in folders:
+            place = pathlib.Path(tempfile.mkdtemp(prefix="xsp-outside-", dir=folder))
+            self.addCleanup(shutil.rmtree, place)
+        model(home / "net.onnx")
+        found = self.probed(f"""
+for folder in {folders!r}:
+  try:
+    open(folder + '/xsp-inside', 'w').write('mine')
+    found.append(','.join(name for name in sorted(os.listdir(folder)) if 'xsp-isolated-' not in name))
+  except OSError as error: found.append(error)
+found.append(os.path.isfile('/etc/passwd'))""".strip(), HOME=str(home), model={"path": str(home / "net.onnx")})
+        for seen, own in zip(found, ("", "", r"xsp-0-\w{16},", r"net\.onnx,", "", ""), strict=True):
+            self.assertRegex(seen, f"^({own}xsp-inside(,xsp-work-\\w{{6}})?|True)$")
+        self.assertEqual([name for folder in folders for name in os.listdir(folder) if name == "xsp-inside"], [])
 
     def test_memory(self):
         self.manifest()
@@ -228,7 +280,6 @@ except OSError as error: found.append(type(error).__name__)""".strip())
 
 
 def socket_listening():
-    import socket
     return socket.create_server(("127.0.0.1", 0))
 
 
