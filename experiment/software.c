@@ -3,7 +3,7 @@
 #include "experiment/software.h"
 
 #include "assets/checksum.h"
-#include "base/input_file.h"
+#include "base/root.h"
 #include "base/slice.h"
 #include "experiment/system.h"
 
@@ -16,9 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATUS_FILE_MOST ((size_t)64 << 20) // of dpkg
-#define PACKAGES_MOST 512                   // of Python
-#define NOTES_MOST 4096u                    // bytes
+#define STATUS_FILE_MOST (64 << 20) // of dpkg
+#define PACKAGES_MOST 512           // of Python
+#define ENTRIES_MOST 65536          // of their folder
+#define NOTES_MOST 4096u            // bytes
+#define LIBRARY_MOST INT64_MAX      // a few pages of it are read
 
 struct facts {
   struct store_system_value *values;
@@ -34,14 +36,15 @@ static void put(struct facts *facts, const char *key, const char *text)
 // ---- packages ----------------------------------------------------------------------------------------------------------
 
 // How many packages dpkg lists, and a digest of their list: a change of any version changes it.
-static const char *dpkg_packages(const char *root, struct arena *arena)
+static const char *dpkg_packages(int root, struct arena *arena)
 {
   char hex[CHECKSUM_TEXT_SIZE], line[8192];
   struct checksum *checksum = checksum_start();
-  FILE *stream = NULL;
+  struct stat facts;
+  int file = root_file(root, "/var/lib/dpkg/status", STATUS_FILE_MOST, &facts);
+  FILE *stream = file >= 0 ? fdopen(file, "r") : NULL;
   size_t count = 0, bytes = 0;
-  if (input_file_stream(arena_format(arena, "%s/var/lib/dpkg/status", root), INPUT_FILE_REGULAR, "", &stream, NULL) ==
-      STATUS_OK) {
+  if (stream != NULL) {
     while (fgets(line, sizeof line, stream) != NULL && (bytes += strlen(line)) < STATUS_FILE_MOST)
       if (text_begins_with(line, "Package: ") || text_begins_with(line, "Version: ")) {
         checksum_add(checksum, line, strlen(line));
@@ -59,18 +62,20 @@ static int compare_texts(const void *a, const void *b)
 }
 
 // Names and versions of the distributions in the site-packages folder that the framework's library is in.
-static const char *python_packages(const char *root, const char *library, struct arena *arena)
+static const char *python_packages(int root, const char *library, struct arena *arena)
 {
   static const char site[] = "-packages/", ending[] = ".dist-info";
   const char *end = library != NULL ? strstr(library, site) : NULL;
   const char *names[PACKAGES_MOST], *text = NULL;
-  size_t count = 0;
-  DIR *folder = end == NULL
-                    ? NULL
-                    : opendir(arena_format(arena, "%s%.*s", root, (int)(end - library + (int)strlen(site)), library));
+  size_t count = 0, seen = 0;
+  if (end == NULL)
+    return NULL;
+  const char *path = arena_copy(arena, library, (size_t)(end - library) + strlen(site));
+  int file = root_open(root, path, O_RDONLY | O_DIRECTORY);
+  DIR *folder = file >= 0 ? fdopendir(file) : NULL;
   if (folder == NULL)
     return NULL;
-  for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < PACKAGES_MOST;)
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < PACKAGES_MOST && seen < ENTRIES_MOST; seen++)
     if (text_ends_with(entry->d_name, ending))
       names[count++] = arena_copy(arena, entry->d_name, strlen(entry->d_name) - strlen(ending));
   closedir(folder);
@@ -103,15 +108,15 @@ static const char *find_id(const unsigned char *notes, size_t length, struct are
   return NULL;
 }
 
-static const char *build_id(const char *path, struct arena *arena)
+static const char *build_id(int root, const char *path, struct arena *arena)
 {
   Elf64_Ehdr head;
   Elf64_Phdr part;
   unsigned char notes[NOTES_MOST];
   const char *id = NULL;
-  int file = -1;
   struct stat facts;
-  if (input_file_open(path, INPUT_FILE_REGULAR, "", &file, &facts, NULL) != STATUS_OK)
+  int file = root_file(root, path, LIBRARY_MOST, &facts);
+  if (file < 0)
     return NULL;
   if (pread(file, &head, sizeof head, 0) == (ssize_t)sizeof head && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
       head.e_ident[EI_CLASS] == ELFCLASS64)
@@ -146,12 +151,16 @@ size_t software_describe(const struct isolation *isolation, const char *library,
                          struct store_system_value values[SOFTWARE_VALUES])
 {
   struct facts facts = {.values = values};
-  const char *root = isolation != NULL && isolation->root != NULL ? isolation->root : "";
-  put(&facts, "os", system_os_name(root, arena));
+  bool is_container = isolation != NULL && isolation->root != NULL;
+  int root = is_container ? open(isolation->root, O_PATH | O_DIRECTORY | O_CLOEXEC) : ROOT_OF_HOST;
+  const char *os = system_os_name(root, arena);
+  put(&facts, "os", os == NULL && is_container ? "unknown" : os); // not that of the host, which is recorded, too
   put(&facts, "dpkg_packages", dpkg_packages(root, arena));
   put(&facts, "python_packages", python_packages(root, library, arena));
   if (library[0] == '/')
-    put(&facts, "framework_build_id", build_id(arena_format(arena, "%s%s", root, library), arena));
+    put(&facts, "framework_build_id", build_id(root, library, arena));
+  if (root >= 0)
+    close(root);
   if (isolation != NULL)
     put_isolation(&facts, isolation);
   return facts.count;

@@ -3,6 +3,7 @@
 #include "experiment/system.h"
 
 #include "base/clock.h"
+#include "base/root.h"
 #include "base/small_file.h"
 #include "experiment/gpus.h"
 
@@ -113,11 +114,15 @@ static const char *cpuinfo_text(struct arena *arena, const char *cpuinfo, const 
   return arena_copy(arena, colon, strcspn(colon, "\n"));
 }
 
-const char *system_os_name(const char *root, struct arena *arena)
+const char *system_os_name(int root, struct arena *arena)
 {
   char text[4096];
-  if (!small_file_read(arena_format(arena, "%s/etc/os-release", root), text, sizeof text))
-    return NULL;
+  struct stat facts;
+  int file = root_file(root, "/etc/os-release", sizeof text - 1, &facts);
+  ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : 0;
+  if (file >= 0)
+    close(file);
+  text[got > 0 ? got : 0] = 0;
   const char *name = strstr(text, "PRETTY_NAME=\"");
   if (name == NULL)
     return NULL;
@@ -167,7 +172,7 @@ enum status system_describe(struct arena *arena, struct store_system_value *valu
     put_text(&facts, "kernel", arena_format(arena, "%s %s", names.sysname, names.release));
     put_text(&facts, "architecture", arena_format(arena, "%s", names.machine));
   }
-  put_text(&facts, "os", system_os_name("", arena));
+  put_text(&facts, "os", system_os_name(ROOT_OF_HOST, arena));
   char cpuinfo[8192];
   if (small_file_read("/proc/cpuinfo", cpuinfo, sizeof cpuinfo)) {
     put_text(&facts, "cpu_model", cpuinfo_text(arena, cpuinfo, "model name"));

@@ -20,8 +20,8 @@ void disturbance_read(struct disturbance *ret_reading);
 double system_cpu_quota(void);
 // The scaling governor of CPU 0 in `text`, "" where the kernel shows none (as in most virtual machines).
 void system_governor(char *text, size_t size);
-// PRETTY_NAME of /etc/os-release below `root` ("": the host's), in `arena`. NULL: unknown.
-const char *system_os_name(const char *root, struct arena *arena);
+// PRETTY_NAME of /etc/os-release in `root` (base/root.h), in `arena`. NULL: unknown.
+const char *system_os_name(int root, struct arena *arena);
 unsigned system_cpus_allowed(void);
 double system_load_1min(void);
 

@@ -5,10 +5,11 @@
 #include "assets/checksum.h"
 #include "base/cache.h"
 #include "base/folder.h"
-#include "base/input_file.h"
+#include "base/root.h"
 #include "base/slice.h"
 #include "isolation/layer.h"
 #include "isolation/layout.h"
+#include "isolation/tar.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,59 +39,106 @@ static enum status wrong(const char *folder, const char *why, struct error *err)
 
 // ---- the layout --------------------------------------------------------------------------------------------------------
 
-static const char *blob_path(const char *layout, const char *hex, struct arena *arena)
-{
-  return arena_format(arena, "%s/blobs/sha256/%s", layout, hex);
-}
+// A folder that a stranger filled: `name` is for messages.
+struct place {
+  int folder;
+  const char *name;
+};
 
-static enum status check_blob(const char *layout, const struct layout_blob *blob, struct arena *arena,
-                              struct error *err)
+static enum status open_part(const struct place *place, const char *part, off_t most, struct arena *arena,
+                             int *ret_file, struct error *err)
 {
-  char hex[CHECKSUM_TEXT_SIZE];
-  const char *path = blob_path(layout, blob->hex, arena);
   struct stat facts;
-  if (blob->size_bytes >= 0 && stat(path, &facts) == 0 && facts.st_size != blob->size_bytes)
-    return wrong(path, "its size is another than its image says", err);
-  XSP_TRY(checksum_of_file(path, hex, err));
-  return strcmp(hex, blob->hex) == 0 ? STATUS_OK : wrong(path, "its content does not have its digest", err);
+  const char *path = arena_format(arena, "%s/%s", place->name, part);
+  *ret_file = root_file(place->folder, part, most, &facts);
+  if (*ret_file >= 0)
+    return STATUS_OK;
+  if (errno == EINVAL || errno == EFBIG)
+    return wrong(path, errno == EINVAL ? "it is not a file" : "it is too large", err);
+  return error_set_errno(err, STATUS_INPUT, "cannot use the container", path, "another folder");
 }
 
-static enum status read_layout(const char *path, struct arena *arena, struct layout *ret_layout, struct error *err)
+static const char *blob_path(const struct layout_blob *blob, struct arena *arena)
+{
+  return arena_format(arena, "blobs/sha256/%s", blob->hex);
+}
+
+// Opens a blob of the image and compares it with its digest. It is then read from its beginning.
+static enum status open_blob(const struct place *place, const struct layout_blob *blob, off_t most, struct arena *arena,
+                             int *ret_file, struct error *err)
+{
+  char hex[CHECKSUM_TEXT_SIZE], bytes[65536];
+  const char *part = blob_path(blob, arena);
+  XSP_TRY(open_part(place, part, most, arena, ret_file, err));
+  struct checksum *checksum = checksum_start();
+  ssize_t got = 0;
+  off_t length = 0;
+  while (length <= most && (got = read(*ret_file, bytes, sizeof bytes)) > 0) {
+    checksum_add(checksum, bytes, (size_t)got);
+    length += got;
+  }
+  checksum_finish(checksum, hex);
+  const char *problem = blob->size_bytes >= 0 && length != blob->size_bytes ? "its size is another than its image says"
+                        : strcmp(hex, blob->hex) != 0                       ? "its content does not have its digest"
+                                                                            : NULL;
+  if (problem == NULL && lseek(*ret_file, 0, SEEK_SET) == 0)
+    return STATUS_OK;
+  close(*ret_file);
+  return wrong(arena_format(arena, "%s/%s", place->name, part), problem != NULL ? problem : "it cannot be read", err);
+}
+
+// Reads index.json or a manifest; takes the descriptor.
+static enum status read_layout(int file, const char *name, struct arena *arena, struct layout *ret_layout,
+                               struct error *err)
 {
   static const char *const names[][2] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}};
   struct utsname machine;
-  FILE *stream = NULL;
   const char *architecture = uname(&machine) == 0 ? machine.machine : "";
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strcmp(architecture, names[i][0]) == 0)
       architecture = names[i][1];
-  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot open the container's description", &stream, err));
-  char *text = arena_alloc(arena, LAYOUT_TEXT_MOST + 1);
-  size_t length = fread(text, 1, LAYOUT_TEXT_MOST + 1, stream);
-  fclose(stream);
-  if (length > LAYOUT_TEXT_MOST)
-    return wrong(path, "it is larger than 4 MiB", err);
+  char *text = arena_alloc(arena, LAYOUT_TEXT_MOST);
+  size_t length = 0;
+  for (ssize_t got; length < LAYOUT_TEXT_MOST && (got = read(file, text + length, LAYOUT_TEXT_MOST - length)) > 0;)
+    length += (size_t)got;
+  close(file);
   const char *problem = layout_read(text, length, architecture, arena, ret_layout);
-  return problem == NULL ? STATUS_OK : wrong(path, problem, err);
+  return problem == NULL ? STATUS_OK : wrong(name, problem, err);
 }
 
 // Follows indexes to the manifest for this machine.
-static enum status find_manifest(const char *folder, struct arena *arena, struct layout_blob *ret_manifest,
+static enum status find_manifest(const struct place *image, struct arena *arena, struct layout_blob *ret_manifest,
                                  struct layout *ret_layout, struct error *err)
 {
-  const char *path = arena_format(arena, "%s/index.json", folder);
-  XSP_TRY(read_layout(path, arena, ret_layout, err));
+  const char *name = arena_format(arena, "%s/index.json", image->name);
+  int file = -1;
+  XSP_TRY(open_part(image, "index.json", LAYOUT_TEXT_MOST, arena, &file, err));
+  XSP_TRY(read_layout(file, name, arena, ret_layout, err));
   for (int i = 0; i < INDEXES_MOST && ret_layout->chosen.hex[0] != 0; i++) {
     *ret_manifest = ret_layout->chosen;
-    XSP_TRY(check_blob(folder, ret_manifest, arena, err));
-    XSP_TRY(read_layout(blob_path(folder, ret_manifest->hex, arena), arena, ret_layout, err));
+    XSP_TRY(open_blob(image, ret_manifest, LAYOUT_TEXT_MOST, arena, &file, err));
+    name = arena_format(arena, "%s/%s", image->name, blob_path(ret_manifest, arena));
+    XSP_TRY(read_layout(file, name, arena, ret_layout, err));
   }
-  return ret_layout->layer_count > 0 ? STATUS_OK : wrong(folder, "it has no image for this machine", err);
+  return ret_layout->layer_count > 0 ? STATUS_OK : wrong(image->name, "it has no image for this machine", err);
 }
 
 // ---- unpacking ---------------------------------------------------------------------------------------------------------
 
-static enum status unpack(const char *folder, const struct layout *layout, const char *part, struct arena *arena,
+static enum status unpack_layer(const struct place *image, const struct layout_blob *layer, int root,
+                                struct arena *arena, struct error *err)
+{
+  int file = -1;
+  if (text_ends_with(layer->media_type, "zstd"))
+    return wrong(image->name, "a layer is compressed by zstd; only gzip and plain archives are read", err);
+  XSP_TRY(open_blob(image, layer, (off_t)TAR_BYTES_MOST, arena, &file, err));
+  const char *name = arena_format(arena, "%s/%s", image->name, blob_path(layer, arena));
+  enum status status = layer_unpack(file, name, root, err);
+  close(file);
+  return status;
+}
+
+static enum status unpack(const struct place *image, const struct layout *layout, const char *part, struct arena *arena,
                           struct error *err)
 {
   folder_remove_tree(part); // what a killed process left
@@ -98,21 +146,15 @@ static enum status unpack(const char *folder, const struct layout *layout, const
   if (root < 0)
     return cache_no_place(&image_cache, part, err);
   enum status status = STATUS_OK;
-  for (size_t i = 0; i < layout->layer_count && status == STATUS_OK; i++) {
-    const struct layout_blob *layer = &layout->layers[i];
-    if (text_ends_with(layer->media_type, "zstd"))
-      status = wrong(folder, "a layer is compressed by zstd; only gzip and plain archives are read", err);
-    if (status == STATUS_OK)
-      status = check_blob(folder, layer, arena, err);
-    if (status == STATUS_OK)
-      status = layer_unpack(blob_path(folder, layer->hex, arena), root, err);
-  }
+  for (size_t i = 0; i < layout->layer_count && status == STATUS_OK; i++)
+    status = unpack_layer(image, &layout->layers[i], root, arena, err);
   close(root);
   return status;
 }
 
-static enum status find_unpacked(const char *folder, const struct layout_blob *manifest, const struct layout *layout,
-                                 message_fn message, struct arena *arena, const char **ret_root, struct error *err)
+static enum status find_unpacked(const struct place *image, const struct layout_blob *manifest,
+                                 const struct layout *layout, message_fn message, struct arena *arena,
+                                 const char **ret_root, struct error *err)
 {
   const char *cache = NULL;
   XSP_TRY(cache_folder(&image_cache, arena, &cache, err));
@@ -127,8 +169,8 @@ static enum status find_unpacked(const char *folder, const struct layout_blob *m
     status = cache_check_owner(&image_cache, root, err);
   } else {
     if (message != NULL)
-      message("xsp: unpacking %zu layers of %s into %s", layout->layer_count, folder, root);
-    status = unpack(folder, layout, part, arena, err);
+      message("xsp: unpacking %zu layers of %s into %s", layout->layer_count, image->name, root);
+    status = unpack(image, layout, part, arena, err);
     if (status == STATUS_OK && rename(part, root) != 0)
       status = cache_no_place(&image_cache, root, err);
     if (status != STATUS_OK)
@@ -140,19 +182,31 @@ static enum status find_unpacked(const char *folder, const struct layout_blob *m
 
 // ---- the container -----------------------------------------------------------------------------------------------------
 
-enum status isolation_open_container(const char *folder, message_fn message, struct arena *arena,
-                                     struct isolation *isolation, struct error *err)
+static enum status open_image(const char *folder, message_fn message, struct arena *arena, struct isolation *isolation,
+                              struct error *err)
 {
   struct layout layout;
   struct layout_blob manifest = {0};
+  const struct place image = {open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), folder};
+  if (image.folder < 0)
+    return error_set_errno(err, STATUS_INPUT, "cannot use the container", folder, "another folder");
+  enum status status = find_manifest(&image, arena, &manifest, &layout, err);
+  if (status == STATUS_OK)
+    status = find_unpacked(&image, &manifest, &layout, message, arena, &isolation->root, err);
+  close(image.folder);
+  isolation->digest = arena_format(arena, "sha256:%s", manifest.hex);
+  return status;
+}
+
+enum status isolation_open_container(const char *folder, message_fn message, struct arena *arena,
+                                     struct isolation *isolation, struct error *err)
+{
   char *real = realpath(folder, arena_alloc(arena, PATH_MAX));
   isolation->container = folder;
   if (real == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot use the container", folder, "another folder");
   if (has(real, "oci-layout")) {
-    XSP_TRY(find_manifest(real, arena, &manifest, &layout, err));
-    XSP_TRY(find_unpacked(real, &manifest, &layout, message, arena, &isolation->root, err));
-    isolation->digest = arena_format(arena, "sha256:%s", manifest.hex);
+    XSP_TRY(open_image(real, message, arena, isolation, err));
   } else {
     if (!has(real, "usr") && !has(real, "lib") && !has(real, "bin"))
       return wrong(folder, "it has neither oci-layout nor usr, lib or bin", err);

@@ -14,8 +14,8 @@
 // The home of a system account may be one: the process needs them, or has its own.
 static bool is_of_the_system(const char *folder)
 {
-  static const char *const system[] = {"/usr",   "/bin", "/sbin", "/lib", "/lib64",
-                                       "/etc",   "/dev", "/proc", "/sys", "/run"};
+  static const char *const system[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64",
+                                       "/etc", "/dev", "/proc", "/sys", "/run"};
   for (size_t i = 0; i < sizeof system / sizeof system[0]; i++)
     if (path_is_below(folder, system[i]))
       return true;
@@ -29,9 +29,8 @@ const char **isolation_hidden_folders(struct arena *arena)
   size_t count = 0;
   for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
     struct stat facts;
-    char *real = candidates[i] != NULL && candidates[i][0] == '/'
-                     ? realpath(candidates[i], arena_alloc(arena, PATH_MAX))
-                     : NULL;
+    char *real =
+        candidates[i] != NULL && candidates[i][0] == '/' ? realpath(candidates[i], arena_alloc(arena, PATH_MAX)) : NULL;
     bool is_new = real != NULL && !is_of_the_system(real) && stat(real, &facts) == 0 && S_ISDIR(facts.st_mode);
     for (size_t j = 0; j < count && is_new; j++)
       is_new = strcmp(hidden[j], real) != 0;

@@ -4,17 +4,15 @@
 #include "isolation/layer.h"
 
 #include "base/folder.h"
-#include "base/input_file.h"
+#include "base/root.h"
 #include "base/slice.h"
 #include "isolation/tar.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define WHITEOUT ".wh."
@@ -24,8 +22,7 @@
 
 static int open_inside(int root, const char *path)
 {
-  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-  return (int)syscall(SYS_openat2, root, path[0] != 0 ? path : ".", &how, sizeof how);
+  return root_open(root, path, O_PATH | O_DIRECTORY);
 }
 
 // A folder whose parent is there; `path` is as before afterwards. Failures show when it is opened.
@@ -174,15 +171,15 @@ static bool is_whiteout(const struct tar_entry *entry)
 }
 
 // A whiteout is about earlier layers, wherever it is in the archive: hence once for them, once for all else.
-static enum status pass(const char *archive, int root, bool is_for_whiteouts, struct error *err)
+static enum status pass(int archive, const char *archive_name, int root, bool is_for_whiteouts, struct error *err)
 {
   struct tar tar;
   struct tar_entry entry;
-  struct stat facts;
-  int file = -1;
   bool is_end = false;
-  XSP_TRY(input_file_open(archive, INPUT_FILE_REGULAR, "cannot open the layer", &file, &facts, err));
-  XSP_TRY(tar_open(&tar, file, archive, err));
+  int file = fcntl(archive, F_DUPFD_CLOEXEC, 0);
+  if (file < 0 || lseek(file, 0, SEEK_SET) != 0)
+    return cannot(archive_name, err);
+  XSP_TRY(tar_open(&tar, file, archive_name, err));
   enum status status = tar_next(&tar, &entry, &is_end, err);
   while (status == STATUS_OK && !is_end) {
     if (is_whiteout(&entry) && is_for_whiteouts)
@@ -196,8 +193,8 @@ static enum status pass(const char *archive, int root, bool is_for_whiteouts, st
   return status;
 }
 
-enum status layer_unpack(const char *archive, int root, struct error *err)
+enum status layer_unpack(int archive, const char *archive_name, int root, struct error *err)
 {
-  XSP_TRY(pass(archive, root, true, err));
-  return pass(archive, root, false, err);
+  XSP_TRY(pass(archive, archive_name, root, true, err));
+  return pass(archive, archive_name, root, false, err);
 }

@@ -374,6 +374,59 @@ class InContainers(IsolationTest):
         self.evaluate("--container", root, **library, output="folder.xsp")
         self.assertEqual(self.differences("image.xsp", "folder.xsp"), {"command", "os", "container", "container_digest"})
 
+    def test_facts_are_those_of_the_container(self):
+        """Where links of the container lead to the host's files, and where there are pipes and absurd sizes."""
+        self.manifest()
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "os-release").write_text('PRETTY_NAME="of the host"\n')
+        (outside / "status").write_text("Package: of the host\nVersion: 1\n")
+        root = self.folder / "root"
+        for image in (system_layer("A small system"), self.framework_layer()):
+            with tarfile.open(fileobj=io.BytesIO(image)) as archive:
+                archive.extractall(root)
+        (root / "var" / "lib").mkdir(parents=True)
+        release, status = root / "etc" / "os-release", root / "var" / "lib" / "dpkg"
+
+        def link(up):
+            release.symlink_to(f"{up}{outside}/os-release")
+            status.symlink_to(f"{up}{outside}")
+
+        def pipes():
+            os.mkfifo(release)
+            status.mkdir()
+            os.mkfifo(status / "status")
+
+        def large():
+            status.mkdir()
+            for path in (release, status / "status"):
+                path.write_text('PRETTY_NAME="large"\nPackage: large\n')
+                os.truncate(path, 1 << 40)
+
+        def links_inside():
+            release.symlink_to("/usr/lib/os-release")
+            (root / "usr" / "lib" / "os-release").write_text('PRETTY_NAME="of the container"\n')
+
+        for make, expected in ((lambda: link(""), "unknown"), (lambda: link("../" * 40), "unknown"), (pipes, "unknown"),
+                               (large, "unknown"), (links_inside, "of the container")):
+            for path in (release, status):
+                subprocess.run(["rm", "-rf", path], check=True)
+            make()
+            self.evaluate("--container", root, "--time-limit", 60, XSP_LIBRARY_ONNXRUNTIME="/opt/framework/libonnxruntime.so.1")
+            facts = self.facts("isolated.xsp")
+            self.assertEqual((facts["os"], facts.get("dpkg_packages")), (expected, None))
+
+    def test_links_of_a_layout_stay_in_it(self):
+        self.manifest()
+        for part in ("index.json", "blobs"):
+            image = layout(self.folder / f"image of {part}", layer(member("usr/x")))
+            os.rename(image / part, self.folder / part)
+            (image / part).symlink_to(self.folder / part)
+            self.assertIn("No such file", self.evaluate("--container", image, status=2).stderr)
+        os.unlink(image / "index.json")
+        os.mkfifo(image / "index.json")
+        self.assertIn("it is not a file", self.evaluate("--container", image, status=2).stderr)
+
     def test_a_missing_image(self):
         self.manifest(container={each: {"cpu": "net:1"} for each in ("amd64", "arm64")})
         self.assertRegex(self.evaluate("--isolate", status=2, XSP_IMAGES=str(self.folder)).stderr, "container: net:1: .*/net_1 is missing")

@@ -86,6 +86,7 @@ class Openers(unittest.TestCase):
         "base/input_file.c",       # what a person names, and what lies next to it
         "base/proc.c",             # /proc
         "base/python_package.c",   # of installed packages
+        "base/root.c",             # below a folder that a stranger filled
         "base/small_file.c",       # files of the system
         "collect/place.c",         # session folders
         "frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
