@@ -14,14 +14,15 @@ enum status install_find(const char *part, char *path, size_t size, struct error
   if (length < 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot find xsp's own folder", "/proc/self/exe", "mount /proc");
   program[length] = 0;
-  char *slash = strrchr(program, '/');
-  *slash = 0;
-  static const char *const places[] = {"", "/../lib/xsp", "/../lib"}; // the last one: libxsp.so
-  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-    int needed = snprintf(path, size, "%s%s/%s", program, places[i], part);
+  *strrchr(program, '/') = 0; // the kernel's path has neither links nor ".."
+  int above = (int)(strrchr(program, '/') != NULL ? strrchr(program, '/') - program : 0);
+  static const char *const places[] = {"/lib/xsp", "/lib"}; // the last one: libxsp.so
+  for (size_t i = 0; i < 1 + sizeof places / sizeof places[0]; i++) {
+    int needed = i == 0 ? snprintf(path, size, "%s/%s", program, part)
+                        : snprintf(path, size, "%.*s%s/%s", above, program, places[i - 1], part);
     if (needed > 0 && (size_t)needed < size && access(path, F_OK) == 0)
       return STATUS_OK;
   }
   return error_set(err, STATUS_SYSTEM, "a part of xsp is missing", part, "reinstall xsp",
-                   "it is neither in %s nor in %s/../lib/xsp", program, program);
+                   "it is neither in %s nor in %.*s/lib/xsp", program, above, program);
 }

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-// Path of a part ("xsp-runner", "tracers"); STATUS_SYSTEM where it is in neither place.
+// Path of a part ("xsp-runner", "tracers"), absolute and without ".."; STATUS_SYSTEM where it is in neither place.
 enum status install_find(const char *part, char *path, size_t size, struct error *err) MUST_CHECK;
 
 #endif

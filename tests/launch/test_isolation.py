@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp evaluate --isolate: with a real runc, on the host's files and in containers. Figures are those of the same evaluation without it;
 limits, what is out of reach, what is left behind, and images that are not to be trusted."""
-import gzip
-import hashlib
 import io
 import json
 import os
@@ -12,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -19,26 +18,15 @@ import unittest
 
 import numpy
 import onnx
-import onnxruntime
 import yaml
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
+from containers import FRAMEWORK_IN_IT, framework_layer, layer, layout, member, system_layer, why_not
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
 SIDE, CLASSES = 16, 5
-FRAMEWORK = next((pathlib.Path(onnxruntime.__file__).parent / "capi").glob("libonnxruntime.so.*"))
-
-
-def why_not():
-    """Why no container starts here; empty: one does."""
-    runc = shutil.which("runc", path=os.environ["PATH"] + ":/usr/sbin")
-    if runc is None:
-        return "runc is not installed"
-    if os.geteuid() != 0:
-        return "namespaces and limits need root"
-    done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True, check=False)
-    return done.stderr
 
 
 def left_behind(folder):
@@ -212,6 +200,16 @@ found.append(os.path.isfile('/etc/passwd'))""".strip(), HOME=str(home), model={"
             self.assertRegex(seen, f"^({own}xsp-inside(,xsp-work-\\w{{6}})?|True)$")
         self.assertEqual([name for folder in folders for name in os.listdir(folder) if name == "xsp-inside"], [])
 
+    def test_software_in_a_home_is_found(self):
+        """The environment with framework and interpreter, named by a link in a home, and a model in another folder of it."""
+        home = self.folder / "home"
+        (home / "project").mkdir(parents=True)
+        (home / "environment").symlink_to(pathlib.Path(sys.executable).parents[1])
+        model(home / "project" / "net.onnx")
+        found = self.probed("found.append(','.join(sorted(os.listdir(os.environ['HOME']))))", model={"path": str(home / "project" / "net.onnx")},
+                            HOME=str(home), VIRTUAL_ENV=str(home / "environment"))
+        self.assertEqual(found, ["environment,project"])
+
     def test_memory(self):
         self.manifest()
         model(self.folder / "net.onnx", constant_bytes=300 << 20)
@@ -286,68 +284,13 @@ def socket_listening():
 # ---- containers ----------------------------------------------------------------------------------------------------------
 
 
-def member(name, content=b"", kind=tarfile.REGTYPE, link="", mode=0o755):
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname, info.mode, info.size = kind, link, mode, len(content)
-    return info, content
-
-
-def layer(*members, form=tarfile.PAX_FORMAT, compressed=True):
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=form) as archive:
-        for info, content in members:
-            archive.addfile(info, io.BytesIO(content))
-    return gzip.compress(out.getvalue(), 1, mtime=0) if compressed else out.getvalue()
-
-
-def layout(folder, *layers, change=None):
-    """An OCI image layout. `change` gets its manifest before that is written."""
-    blobs = folder / "blobs" / "sha256"
-    blobs.mkdir(parents=True)
-
-    def blob(content, kind, **more):
-        digest = hashlib.sha256(content).hexdigest()
-        (blobs / digest).write_bytes(content)
-        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}", "size": len(content), **more}
-
-    manifest = {"schemaVersion": 2, "config": blob(b"{}", "config.v1+json"), "layers": [blob(each, "layer.v1.tar+gzip") for each in layers]}
-    if change is not None:
-        change(manifest)
-    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
-    others = [blob(b'{"layers": []}', "manifest.v1+json", platform={"os": "linux", "architecture": "other"})]
-    inner = blob(json.dumps({"manifests": [*others, blob(json.dumps(manifest).encode(), "manifest.v1+json",
-                                                         platform={"os": "linux", "architecture": machine})]}).encode(), "index.v1+json")
-    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [inner]}))
-    (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
-    return folder
-
-
-def libraries(*programs):
-    """The shared libraries that programs need, and the loader: paths."""
-    lines = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout
-    return sorted({path for path in re.findall(r"(/\S+) \(0x", lines) if not path.startswith(str(BUILD.resolve()))})
-
-
-def system_layer(name):
-    """A root file system with what a runner and ONNX Runtime need, and nothing else."""
-    members = [member("./etc", kind=tarfile.DIRTYPE), member("./etc/os-release", f'PRETTY_NAME="{name}"\n'.encode(), mode=0o644),
-               member("usr/lib", kind=tarfile.DIRTYPE), member("lib", kind=tarfile.SYMTYPE, link="usr/lib"),
-               member("tmp/gone", b"of the first layer")]
-    for path in (*libraries(BUILD / "xsp-runner", FRAMEWORK), *(f"/lib/x86_64-linux-gnu/{each}" for each in ("librt.so.1", "libdl.so.2"))):
-        members.append(member(path.lstrip("/"), pathlib.Path(path).read_bytes()))
-    return layer(*members)
-
-
 class InContainers(IsolationTest):
-    def framework_layer(self):
-        return layer(member("opt/framework/libonnxruntime.so.1", FRAMEWORK.read_bytes()), member("tmp/.wh.gone"), compressed=False)
-
     def test_an_image(self):
         """Its own system and framework, none of the host's files, and the same answers."""
         self.manifest(container={"amd64": {"cpu": "registry.example/xsp/net:1.0-cpu"}, "arm64": {"cpu": "registry.example/xsp/net:1.0-cpu"}})
         images = self.folder / "images"
-        image = layout(images / "registry.example_xsp_net_1.0-cpu", system_layer("A small system"), self.framework_layer())
-        library = {"XSP_LIBRARY_ONNXRUNTIME": "/opt/framework/libonnxruntime.so.1"}
+        image = layout(images / "registry.example_xsp_net_1.0-cpu", system_layer("A small system"), framework_layer())
+        library = {"XSP_LIBRARY_ONNXRUNTIME": FRAMEWORK_IN_IT}
         native = json.loads(self.evaluate("--items", "--json", output="native.xsp").stdout)
         for options, variables in ((("--container", image), library), (("--isolate",), {**library, "XSP_IMAGES": str(images)})):
             with self.subTest(options):
@@ -366,8 +309,8 @@ class InContainers(IsolationTest):
 
     def test_a_folder(self):
         self.manifest()
-        image = layout(self.folder / "image", system_layer("Another system"), self.framework_layer())
-        library = {"XSP_LIBRARY_ONNXRUNTIME": "/opt/framework/libonnxruntime.so.1"}
+        image = layout(self.folder / "image", system_layer("Another system"), framework_layer())
+        library = {"XSP_LIBRARY_ONNXRUNTIME": FRAMEWORK_IN_IT}
         self.evaluate("--container", image, **library, output="image.xsp")
         root, = (path for path in (self.folder / "cache").iterdir() if path.is_dir())
         (root / "etc" / "os-release").write_text('PRETTY_NAME="A third system"\n')
@@ -382,7 +325,7 @@ class InContainers(IsolationTest):
         (outside / "os-release").write_text('PRETTY_NAME="of the host"\n')
         (outside / "status").write_text("Package: of the host\nVersion: 1\n")
         root = self.folder / "root"
-        for image in (system_layer("A small system"), self.framework_layer()):
+        for image in (system_layer("A small system"), framework_layer()):
             with tarfile.open(fileobj=io.BytesIO(image)) as archive:
                 archive.extractall(root)
         (root / "var" / "lib").mkdir(parents=True)
@@ -412,7 +355,7 @@ class InContainers(IsolationTest):
             for path in (release, status):
                 subprocess.run(["rm", "-rf", path], check=True)
             make()
-            self.evaluate("--container", root, "--time-limit", 60, XSP_LIBRARY_ONNXRUNTIME="/opt/framework/libonnxruntime.so.1")
+            self.evaluate("--container", root, "--time-limit", 60, XSP_LIBRARY_ONNXRUNTIME=FRAMEWORK_IN_IT)
             facts = self.facts("isolated.xsp")
             self.assertEqual((facts["os"], facts.get("dpkg_packages")), (expected, None))
 

@@ -51,13 +51,13 @@ def make_machine(folder):
 class Agent:
     """An agent on a free port. Use it in `with`, or call kill."""
 
-    def __init__(self, registry, folder, *options, name="one", ttl=2, environment=ENVIRONMENT):
+    def __init__(self, registry, folder, *options, name="one", ttl=2, environment=ENVIRONMENT, program=XSP):
         self.token = None
         self.scratch = tempfile.TemporaryDirectory(prefix="xsp-agents-")  # what an agent leaves that is killed
         self.log = pathlib.Path(self.scratch.name) / "stderr"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [XSP, "agent", "--registry", registry, "--name", name, "--ttl", str(ttl), "--models", folder / "models", "--data", folder / "data", "--json",
+                [program, "agent", "--registry", registry, "--name", name, "--ttl", str(ttl), "--models", folder / "models", "--data", folder / "data", "--json",
                  *options], stdout=subprocess.PIPE, stderr=log, env={**environment, "TMPDIR": self.scratch.name})
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
         line = self.process.stdout.readline() if ready else b""

@@ -42,9 +42,9 @@ def zstd(data):
 class Server:
     """A server on a free port of this machine. Use it in `with`: what is left then is killed."""
 
-    def __init__(self, folder, *options, listen="127.0.0.1:0", **popen):
+    def __init__(self, folder, *options, listen="127.0.0.1:0", program=XSP, **popen):
         self.folder = folder
-        self.process = subprocess.Popen([XSP, "serve", "--listen", listen, "--dir", folder, "--json", *options],
+        self.process = subprocess.Popen([program, "serve", "--listen", listen, "--dir", folder, "--json", *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
         line = self.process.stdout.readline() if ready else b""
