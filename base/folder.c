@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes the runner's work folder (from xsp or from the runner, whichever ends last) and half-made models.
+// Removes folders; see folder.h. Called for the runner's work folder (by xsp or the runner, whichever ends last) and half-made models.
 #include "base/folder.h"
 
-#include "base/memory.h"
-
 #include <dirent.h>
-#include <fts.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void folder_remove_flat(const char *path)
@@ -23,17 +23,65 @@ void folder_remove_flat(const char *path)
   rmdir(path);
 }
 
+// ---- trees -----------------------------------------------------------------------------------------------------------
+// Folders inside are moved up to the root of the tree, where they are emptied in turn. So two descriptors are enough for any depth, no
+// path is built, and nothing leads out of the tree, whatever it holds and whoever changes it meanwhile.
+
+static bool remove_at(int folder, const char *name)
+{
+  return unlinkat(folder, name, 0) == 0 || unlinkat(folder, name, AT_REMOVEDIR) == 0;
+}
+
+static bool is_entry(const struct dirent *entry)
+{
+  return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+// Takes what is in a folder of `root` away. True: something was.
+static bool empty_inner(int root, const char *name, unsigned *number)
+{
+  int file = openat(root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  DIR *inner = file >= 0 ? fdopendir(file) : NULL;
+  bool has_moved = false;
+  if (inner == NULL) {
+    if (file >= 0)
+      close(file);
+    return false;
+  }
+  (void)fchmod(file, 0700); // it may forbid its owner to remove what is in it
+  for (struct dirent *entry; (entry = readdir(inner)) != NULL;) {
+    char moved[32];
+    if (!is_entry(entry))
+      continue;
+    snprintf(moved, sizeof moved, "xsp-removed-%u", ++*number); // where it is taken, the next number is tried later
+    has_moved |= remove_at(file, entry->d_name) || renameat(file, entry->d_name, root, moved) == 0;
+  }
+  closedir(inner);
+  return has_moved;
+}
+
+static bool remove_some(DIR *root, unsigned *number)
+{
+  bool has_removed = false;
+  rewinddir(root);
+  for (struct dirent *entry; (entry = readdir(root)) != NULL;)
+    if (is_entry(entry))
+      has_removed |= remove_at(dirfd(root), entry->d_name) || empty_inner(dirfd(root), entry->d_name, number);
+  return has_removed;
+}
+
 void folder_remove_tree(const char *path)
 {
-  char *const roots[] = {memory_text(path), NULL};
-  FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-  for (FTSENT *entry; walk != NULL && (entry = fts_read(walk)) != NULL;) {
-    if (entry->fts_info == FTS_DP)
-      rmdir(entry->fts_accpath);
-    else if (entry->fts_info != FTS_D)
-      unlink(entry->fts_accpath);
-  }
-  if (walk != NULL)
-    fts_close(walk);
-  free(roots[0]);
+  int file = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0)
+    unlink(path); // a file or a link
+  DIR *root = file >= 0 ? fdopendir(file) : NULL;
+  unsigned number = 0;
+  while (root != NULL && remove_some(root, &number))
+    continue;
+  if (root != NULL)
+    closedir(root);
+  else if (file >= 0)
+    close(file);
+  rmdir(path);
 }

@@ -5,7 +5,7 @@
 
 // Removes the folder and the files in it, not folders inside. A missing folder is no error.
 void folder_remove_flat(const char *path);
-// Removes the folder and everything below it. Links are removed, not followed.
+// Removes the folder and everything below it, however deep. Links are removed, not followed; what is mounted there stays.
 void folder_remove_tree(const char *path);
 
 #endif

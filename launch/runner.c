@@ -185,6 +185,6 @@ void runner_close(struct runner *runner)
   free(runner->data);
   isolation_end_free(runner->end);
   if (runner->work_directory[0] != 0)
-    folder_remove_flat(runner->work_directory);
+    folder_remove_tree(runner->work_directory);
   *runner = (struct runner){.control = -1, .output = -1, .values = -1};
 }

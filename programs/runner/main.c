@@ -222,7 +222,7 @@ int main(int count, char **values)
   code_stop(&runner.code);
   samples_done(&runner.samples);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone
-    folder_remove_flat(runner.arguments.options.work_directory);
+    folder_remove_tree(runner.arguments.options.work_directory);
   arena_done(&runner.arena);
   return status_exit_code(status);
 }

@@ -33,7 +33,7 @@ static void *watch(void *unused)
   }
   poll(NULL, 0, GRACE_MS); // where the main thread is not stuck it sees the same and ends the process in order
   if (watched.work_directory != NULL)
-    folder_remove_flat(watched.work_directory);
+    folder_remove_tree(watched.work_directory);
   _exit(0);
 }
 
