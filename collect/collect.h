@@ -17,6 +17,7 @@ struct collect_options {
   uint64_t memory_limit;    // bytes of all rings; 0: what session_memory_limit finds
   bool flight_recorder;     // rings overwrite; nothing is drained until the end
   int64_t quiet_ns;         // a ring that is nearly empty for so long returns storage; 0: a minute
+  bool is_bounded;          // the folder is a file system in memory of its own: programs fill that only. Needs root
   uint32_t patient_records; // smaller rings grow, rather than have a drain commit by itself; 0: none
 };
 // Creates the session folder. The child joins it by XSP_SESSION=collect_directory().
@@ -90,10 +91,11 @@ void collect_sleep(struct collect_session *session, int64_t most_ns);
 void collect_wake(struct collect_session *session); // any thread
 
 // ---- for recovery
-struct collect_found { // a session of the caller
+struct collect_found { // a session of the caller, or what is left of one
   const char *path;
   int64_t modified_s; // of its file "session", Unix time
   bool is_in_use;     // a collector drains it
+  bool is_left_over;  // its session is gone, other files are not
 };
 // In /dev/shm, TMPDIR and /tmp, where collect_create makes them. In `arena`.
 void collect_find(struct arena *arena, struct collect_found **ret_found, size_t *ret_count);

@@ -51,9 +51,10 @@ static void look(const char *path, const struct look *look)
   if (place_open(path, "", real, sizeof real, &folder, NULL) != STATUS_OK)
     return;
   int lock = place_file(folder, "session", O_RDONLY, &facts);
-  bool is_new = lock >= 0;
-  bool is_in_use = is_new && look->found != NULL && flock(lock, LOCK_SH | LOCK_NB) != 0;
-  if (is_new && is_kept(lock)) {
+  bool is_left_over = lock < 0 && look->found != NULL && fstat(folder, &facts) == 0;
+  bool is_new = lock >= 0 || is_left_over;
+  bool is_in_use = lock >= 0 && look->found != NULL && flock(lock, LOCK_SH | LOCK_NB) != 0;
+  if (lock >= 0 && is_kept(lock)) {
     is_new = false;
     if (look->found == NULL && !find_has_process(real) && flock(lock, LOCK_EX | LOCK_NB) == 0) {
       place_remove(folder, real);
@@ -63,8 +64,8 @@ static void look(const char *path, const struct look *look)
   for (size_t i = 0; is_new && look->found != NULL && i < look->found->count; i++)
     is_new = strcmp(look->found->items[i].path, real) != 0;
   if (is_new && look->found != NULL)
-    *vector_add(look->found) =
-        (struct collect_found){arena_copy(look->arena, real, strlen(real)), facts.st_mtim.tv_sec, is_in_use};
+    *vector_add(look->found) = (struct collect_found){arena_copy(look->arena, real, strlen(real)), facts.st_mtim.tv_sec,
+                                                      is_in_use, is_left_over};
   if (lock >= 0)
     close(lock);
   if (folder >= 0)

@@ -26,6 +26,7 @@
 #define CATALOG_FIRST_BYTES (UINT64_C(256) << 10)
 #define ROOM_WANTED_BYTES (UINT64_C(16) << 20)
 #define ORIGIN_BYTES_MAXIMUM (1 << 20)
+#define OTHER_BYTES (UINT64_C(64) << 20) // of a bounded session, besides rings
 
 static const char adopting[] = "cannot adopt the capture session";
 static const char making[] = "cannot make a capture session";
@@ -160,8 +161,10 @@ static const char *choose_base(void)
   return best;
 }
 
-static enum status make_directory(struct collect_session *session, const char *wish, struct error *err)
+static enum status make_directory(struct collect_session *session, const struct collect_options *options,
+                                  struct error *err)
 {
+  const char *wish = options->directory;
   char path[PATH_MAX];
   if (wish) {
     if (mkdir(wish, 0700) != 0 && errno != EEXIST)
@@ -173,17 +176,28 @@ static enum status make_directory(struct collect_session *session, const char *w
     snprintf(path, sizeof path, "%s/xsp-%u-%016llx", choose_base(), (unsigned)getuid(), (unsigned long long)random);
     if (mkdir(path, 0700) != 0)
       return error_set_errno(err, STATUS_SYSTEM, making, path, "TMPDIR=/a/folder/with/room");
+    session->is_own = true;
   }
-  return place_open(wish ? wish : path, making, session->directory, sizeof session->directory, &session->folder, err);
+  const char *made = wish ? wish : path;
+  enum status status =
+      options->is_bounded ? place_bound(made, making, options->memory_limit + OTHER_BYTES, err) : STATUS_OK;
+  if (status != STATUS_OK) {
+    (void)rmdir(made);
+    return status;
+  }
+  return place_open(made, making, session->directory, sizeof session->directory, &session->folder, err);
 }
 
 enum status folder_create(struct collect_session *session, const struct collect_options *options, struct error *err)
 {
-  XSP_TRY(make_directory(session, options->directory, err));
+  struct collect_options own = *options;
+  if (own.memory_limit == 0 && own.is_bounded) // of what is around it
+    own.memory_limit = session_memory_limit(getenv("XSP_SESSION_LIMIT_BYTES"), choose_base());
+  XSP_TRY(make_directory(session, &own, err));
   // Before anything is made, so that nothing of somebody else's is removed.
   if (faccessat(session->folder, "catalog", F_OK, 0) == 0 || faccessat(session->folder, "session", F_OK, 0) == 0)
     return error_set(err, STATUS_USE, making, session->directory, "xsp recover", "the folder holds a session already");
-  enum status status = fill_folder(session, options, err);
+  enum status status = fill_folder(session, &own, err);
   if (status != STATUS_OK) {
     place_remove(session->folder, session->directory);
     session->folder = -1;

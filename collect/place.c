@@ -10,11 +10,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <mntent.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
+
+#define MOUNT_NAME "xsp-session"
+#define FILES_MOST 65536u // of a bounded session
 
 static enum status check_owner(int folder, const char *path, const char *what, struct error *err)
 {
@@ -77,6 +84,30 @@ static bool is_session_file(const char *name)
   return false;
 }
 
+// The mount is xsp's own, not one of the user's on a folder that programs recorded into.
+static bool is_bounded(const char *path)
+{
+  FILE *mounts = setmntent("/proc/self/mounts", "re");
+  struct mntent entry;
+  char text[4 * PATH_MAX];
+  bool is_own = false;
+  while (mounts != NULL && getmntent_r(mounts, &entry, text, sizeof text) != NULL)
+    if (strcmp(entry.mnt_dir, path) == 0) // the last one is on top
+      is_own = strcmp(entry.mnt_fsname, MOUNT_NAME) == 0 && strcmp(entry.mnt_type, "tmpfs") == 0;
+  if (mounts != NULL)
+    endmntent(mounts);
+  return is_own;
+}
+
+enum status place_bound(const char *path, const char *what, uint64_t bytes, struct error *err)
+{
+  char options[128];
+  snprintf(options, sizeof options, "size=%" PRIu64 ",nr_inodes=%u,mode=0700", bytes, FILES_MOST);
+  if (mount(MOUNT_NAME, path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0)
+    return STATUS_OK;
+  return error_set_errno(err, STATUS_SYSTEM, what, path, "a machine or container in which xsp may mount a tmpfs");
+}
+
 void place_remove(int folder, const char *path)
 {
   DIR *entries = fdopendir(folder);
@@ -88,5 +119,7 @@ void place_remove(int folder, const char *path)
     if (is_session_file(entry->d_name))
       (void)unlinkat(dirfd(entries), entry->d_name, 0);
   closedir(entries);
+  if (geteuid() == 0 && is_bounded(path))
+    (void)umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
   (void)rmdir(path);
 }

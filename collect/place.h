@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 // Opens the folder that `directory` names and writes its path, without links, to `ret_path`. STATUS_INPUT unless it is the
@@ -16,7 +17,9 @@ enum status place_open(const char *directory, const char *what, char *ret_path, 
 // Opens a regular file of the folder that is the caller's, without following a link; made 0600. -1 with errno; EPERM:
 // another user's.
 int place_file(int folder, const char *name, int flags, struct stat *ret_facts);
-// Removes the files that a session has, then the folder, if it is empty. Takes the descriptor.
+// Mounts a file system in memory of at most so many bytes on an empty folder of the caller's. STATUS_SYSTEM.
+enum status place_bound(const char *path, const char *what, uint64_t bytes, struct error *err) MUST_CHECK;
+// Removes the files that a session has, and what place_bound mounted; then the folder, if it is empty. Takes the descriptor.
 void place_remove(int folder, const char *path);
 
 #endif

@@ -3,6 +3,7 @@
 // `xsp recover`. The folder's making and finding is in folder.c, its rings are in rings.c.
 #include "base/clock.h"
 #include "base/debug.h"
+#include "base/folder.h"
 #include "base/hex.h"
 #include "base/memory.h"
 #include "collect/guard.h"
@@ -299,9 +300,11 @@ void collect_close(struct collect_session *session, bool remove)
     guard_unmap(session->names.catalog.bytes, session->names.catalog_window);
   if (session->names.catalog_file >= 0)
     close(session->names.catalog_file);
-  if (remove && session->folder >= 0)
+  if (remove && session->folder >= 0) {
     place_remove(session->folder, session->directory);
-  else if (session->folder >= 0)
+    if (session->is_own) // what programs left in it
+      folder_remove_tree(session->directory);
+  } else if (session->folder >= 0)
     close(session->folder);
   if (session->lock >= 0)
     close(session->lock);

@@ -113,6 +113,7 @@ struct collect_session {
   int64_t run_id;              // of the last drain
   struct store *store;         // of the last drain; borrowed, compared only
   uint32_t run_trace;          // the session's trace id in that run
+  bool is_own;                 // the folder is new and of a name of ours: nobody else's files are in it
   bool was_kept;               // adopted after collect_keep
   int origin_file;             // DIR/collector; -1: none
   VECTOR(int64_t) origin_runs; // runs of `store` that are named in it

@@ -8,7 +8,8 @@ enum status lane_start(struct lane *lane, const struct runner_options *options, 
 {
   if (lane->session == NULL) {
     // The runner's own stages (load, inputs) are spans at any level set; all others follow the set's levels.
-    struct collect_options session = {.level_mask = levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION)};
+    struct collect_options session = {.level_mask = levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION),
+                                      .is_bounded = options->isolation != NULL};
     XSP_TRY(collect_create(&session, &lane->session, err));
   }
   XSP_TRY(runner_start(&lane->runner, options, levels, collect_directory(lane->session), tracers, err));

@@ -124,7 +124,7 @@ static void put_mounts(struct json_writer *json, const struct isolation *isolati
   put_mount(json, "tmpfs", "tmpfs", "/dev/shm", scratch);
   put_mount(json, "tmpfs", "tmpfs", BUNDLE_SCRATCH, scratch); // hides the sockets of the host's services, too
   put_places(json, isolation, scratch);
-  put_mount(json, "bind", process->work_folder, process->work_folder, writable);
+  put_mount(json, "tmpfs", "tmpfs", process->work_folder, scratch); // nothing of it is needed afterwards
   put_mount(json, "bind", process->session_folder, process->session_folder, writable);
   json_array_end(json);
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -44,6 +45,7 @@ struct keeper {
   char cgroup[512];       // as runc gets it
   char outer_cgroup[512]; // the folder of the group around it; "": none (cgroup version 1)
   pid_t init;             // the isolated process, a child by adoption; 0: none
+  int lock;               // on the folder: it is in use
   bool is_orphan;         // xsp is gone
 };
 
@@ -144,6 +146,8 @@ static bool make_folders(struct keeper *keeper)
     keeper->folder[0] = 0;
     return failed("make a folder in TMPDIR");
   }
+  keeper->lock = open(keeper->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  (void)flock(keeper->lock, LOCK_EX | LOCK_NB); // for `xsp recover`, which lists those that are left
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     path_in(keeper, names[i], path);
     if (mkdir(path, 0700) != 0)

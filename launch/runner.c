@@ -186,5 +186,7 @@ void runner_close(struct runner *runner)
   isolation_end_free(runner->end);
   if (runner->work_directory[0] != 0)
     folder_remove_tree(runner->work_directory);
-  *runner = (struct runner){.control = -1, .output = -1, .values = -1};
+  if (runner->work_lock > 0)
+    close(runner->work_lock);
+  *runner = (struct runner){.control = -1, .output = -1, .values = -1, .work_lock = -1};
 }

@@ -63,6 +63,7 @@ struct runner {
   const volatile sig_atomic_t *interrupted; // borrowed; may be NULL
   const char *model_path;                   // borrowed, for errors
   char work_directory[256];                 // removed by runner_close
+  int work_lock;                            // on that folder: it is in use; -1: none
   struct profile_found found;               // filled by runner_wait_ready
   const struct isolation *isolation;        // borrowed; then `process` is its keeper
   struct isolation_end *end;                // of the isolated process; NULL: it is not isolated

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -133,6 +134,8 @@ static enum status make_work_directory(struct runner *runner, struct error *err)
     runner->work_directory[0] = 0;
     return status;
   }
+  runner->work_lock = open(runner->work_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  (void)flock(runner->work_lock, LOCK_EX | LOCK_NB); // for `xsp recover`, which lists those that are left
   return STATUS_OK;
 }
 
@@ -143,6 +146,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
                             .control = -1,
                             .output = -1,
                             .values = -1,
+                            .work_lock = -1,
                             .timeout_s = options->timeout_s,
                             .model_path = options->model_path};
   runner->interrupted = options->interrupted;

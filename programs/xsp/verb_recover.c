@@ -356,7 +356,8 @@ const struct verb verb_recover = {
                    "FILE is what a killed xsp left: NAME.xsp.partial, or NAME.xsp.partial~, ~2, ... where a later "
                    "run set it aside. It becomes OUT without what was not committed, and stays as it is. Reading verbs "
                    "do the same by themselves, but refuse such a file where other users can write to its folder.\n\n"
-                   "Without arguments, sessions of yours and unfinished files in this folder are listed.",
+                   "Without arguments, sessions of yours and unfinished files in this folder are listed; also folders "
+                   "that a killed xsp left in TMPDIR, from which nothing can be recovered.",
     .least_arguments = 0,
     .most_arguments = SIZE_MAX,
     .options = options,

@@ -200,6 +200,32 @@ found.append(os.path.isfile('/etc/passwd'))""".strip(), HOME=str(home), model={"
             self.assertRegex(seen, f"^({own}xsp-inside(,xsp-work-\\w{{6}})?|True)$")
         self.assertEqual([name for folder in folders for name in os.listdir(folder) if name == "xsp-inside"], [])
 
+    def test_what_it_writes_is_bounded_and_removed(self):
+        """Files, folders and links in the folders of its spans and of its work; no folder of the host has more than the bound."""
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "kept").write_text("mine")
+        found = self.probed(f"""
+session, = ('/dev/shm/' + name for name in os.listdir('/dev/shm'))
+work, = ({str(self.temporary)!r} + '/' + name for name in os.listdir({str(self.temporary)!r}))
+for folder in (session, work):
+  os.makedirs(folder + '/a/b/c')
+  os.symlink({str(outside)!r}, folder + '/a/link')
+  open(folder + '/a/b/file', 'w').write('x')
+written = 0
+try:
+  with open(session + '/ballast', 'wb', buffering=0) as file:
+    while written < 1 << 30: written += file.write(bytes(1 << 20))
+except OSError as error: found.append(error.strerror)
+found += [written < 66 << 20, os.path.ismount(session), session, work]""".strip(), XSP_SESSION_LIMIT_BYTES=str(1 << 20))
+        self.assertEqual(found[:3], ["No space left on device", "True", "True"])
+        session, work = map(pathlib.Path, found[3:])
+        self.assertRegex(session.name, r"^xsp-\d+-\w{16}$")
+        self.assertFalse(session.exists())
+        self.assertFalse(work.exists())
+        self.assertNotIn(str(session), pathlib.Path("/proc/self/mounts").read_text())
+        self.assertEqual((outside / "kept").read_text(), "mine")
+
     def test_software_in_a_home_is_found(self):
         """The environment with framework and interpreter, named by a link in a home, and a model in another folder of it."""
         home = self.folder / "home"
@@ -240,11 +266,36 @@ found.append(os.path.isfile('/etc/passwd'))""".strip(), HOME=str(home), model={"
     def test_nothing_is_left_when_xsp_is_killed(self):
         self.manifest(preprocess="import time\ndef f(env, data):\n  time.sleep(60)\n  return data\n")
         process = subprocess.Popen(self.command("--isolate"), stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(self.temporary)})
-        self.wait_for(self.left)
-        time.sleep(1)
+        self.wait_for(lambda: list(self.temporary.glob("xsp-isolation-*/state/runner")))
+        opened = (os.readlink(path) for path in pathlib.Path(f"/proc/{process.pid}/fd").iterdir())
+        session, = {pathlib.Path(path).parent for path in opened if path.endswith("/session")}
+        states = {path: state for path, state in self.listed().items() if path.startswith((str(self.temporary), str(session)))}
+        self.assertEqual((len(states), set(states.values())), (3, {"in use"}), states)
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.wait_for(lambda: not self.left())
+        self.assertIsNone(self.listed()[str(session)])
+        subprocess.run([XSP, "recover", session, "-o", self.folder / "recovered.xsp"], check=True, capture_output=True)
+        self.assertFalse(session.exists())  # a file system of its own till then
+
+    def listed(self):
+        """The states of what `xsp recover` lists, by path."""
+        done = subprocess.run([XSP, "recover"], check=True, capture_output=True, text=True, cwd=self.folder,
+                              env={**os.environ, "TMPDIR": str(self.temporary)})
+        rows = [re.split(r"  +", line) for line in done.stdout.splitlines() if "/xsp-" in line]
+        return {row[1]: None if row[-1] == "-" else row[-1] for row in rows}
+
+    def test_what_cannot_be_removed_is_listed(self):
+        """Folders of a killed keeper and a killed runner, and a session folder without a session."""
+        gone = pathlib.Path(tempfile.mkdtemp(prefix=f"xsp-{os.getuid()}-", dir="/dev/shm"))
+        self.addCleanup(gone.rmdir)
+        folders = [self.temporary / "xsp-work-abcdef", self.temporary / "xsp-isolation-abcdef"]
+        for folder in folders:
+            folder.mkdir()
+            self.addCleanup(folder.rmdir)
+        listed = self.listed()
+        for folder in (gone, *folders):
+            self.assertIn("nothing to recover", listed[str(folder)])
 
     def wait_for(self, condition):
         end = time.monotonic() + 20

@@ -94,6 +94,7 @@ class Openers(unittest.TestCase):
         "frameworks/onnxruntime/onnx_layers.c", # a copy of the model, in the runner's own folder
         "launch/attach.c",         # /proc
         "launch/executable.c",     # the program that is started
+        "launch/runner_process.c", # its own folder, to lock it
         "launch/streams.c",        # its own copy, by /proc/self/fd
         "programs/xsp/verb_merge.c", # its own file, in a new folder of TMPDIR
         "publish/spool.c",         # its own files, in a folder of the caller's
