@@ -27,6 +27,11 @@ from containers import FRAMEWORK_IN_IT, framework_layer, layer, layout, member, 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
 SIDE, CLASSES = 16, 5
+CALLS = {"clone": 56, "unshare": 272, "setns": 308, "open_by_handle_at": 304, "io_uring_setup": 425, "clone3": 435, "keyctl": 250,
+         "socket": 41}  # x86-64
+if os.uname().machine == "aarch64":
+    CALLS = {"clone": 220, "unshare": 97, "setns": 268, "open_by_handle_at": 265, "io_uring_setup": 425, "clone3": 435, "keyctl": 219,
+             "socket": 198}
 
 
 def left_behind(folder):
@@ -179,6 +184,42 @@ for path in {pipes!r}:
   try: os.open(path, os.O_WRONLY | os.O_NONBLOCK); found.append('opened')
   except OSError as error: found.append('no')""".strip(), HOME=str(home))
         self.assertEqual(found, ["no"] * (len(sockets) + len(pipes)))
+
+    def test_system_calls_that_lead_out_are_refused(self):
+        """Namespaces in which it has rights, Unix sockets wherever they are, and files by their handles."""
+        stream, packets = outside = [str(self.folder / name) for name in ("stream", "packets")]  # next to the model: their paths are seen
+        for path, kind in zip(outside, (socket.SOCK_STREAM, socket.SOCK_SEQPACKET), strict=True):
+            listener = socket.socket(socket.AF_UNIX, kind)
+            self.addCleanup(listener.close)
+            listener.bind(path)
+            listener.listen()
+        found = self.probed(f"""
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*arguments):
+  return 'done' if libc.syscall(*arguments) >= 0 else errno.errorcode[ctypes.get_errno()]
+found.append(call({CALLS["unshare"]}, 0x10000000))
+found.append(call({CALLS["unshare"]}, 0x10020000))
+found.append(call({CALLS["clone"]}, 0x10000011, 0, 0, 0, 0))
+found.append(call({CALLS["clone3"]}, 0, 0))
+found.append(call({CALLS["setns"]}, 0, 0))
+found.append(call({CALLS["io_uring_setup"]}, 1, 0))
+found.append(call({CALLS["open_by_handle_at"]}, 0, 0, 0))
+found.append(call({CALLS["keyctl"]}, 0, -4, 0))
+found.append(call({CALLS["socket"]}, ctypes.c_ulong(0x100000001), 1, 0))
+found.append(call({CALLS["socket"]}, 40, 1, 0))
+found.append(os.path.exists({stream!r}))
+for make, path in ((lambda: socket.socket(socket.AF_UNIX), {stream!r}), (lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0], {stream!r}),
+                   (lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)[0], {stream!r}),
+                   (lambda: socket.socketpair()[0], {stream!r}), (lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)[0], {packets!r})):
+  try: make().connect(path); found.append('connected')
+  except OSError as error: found.append(errno.errorcode[error.errno])
+import subprocess, threading
+threading.Thread(target=found.append, args=['thread']).start()
+found.append(subprocess.run(['true']).returncode)""".strip())
+        self.assertEqual(found, ["EPERM", "EPERM", "EPERM", "ENOSYS", "EPERM", "ENOSYS", "EPERM", "ENOSYS", "EAFNOSUPPORT", "EAFNOSUPPORT",
+                                 "True", "EAFNOSUPPORT", "EAFNOSUPPORT", "EAFNOSUPPORT",
+                                 "EISCONN", "EISCONN", "thread", "0"])
 
     def test_private_folders_of_the_host_are_empty(self):
         """Also where a file of the model is in them: it is seen, and nothing next to it."""
