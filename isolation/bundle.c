@@ -126,8 +126,10 @@ static void put_mounts(struct json_writer *json, const struct isolation *isolati
   put_mount(json, "proc", "proc", "/proc", (const char *const[]){"nosuid", "noexec", "nodev", NULL});
   put_mount(json, "sysfs", "sysfs", "/sys", system);
   put_mount(json, "tmpfs", "tmpfs", "/dev", devices);
-  put_mount(json, "tmpfs", "tmpfs", "/dev/shm", scratch);
-  put_mount(json, "tmpfs", "tmpfs", BUNDLE_SCRATCH, scratch); // hides the sockets of the host's services, too
+  if (isolation->root != NULL) { // else they are hidden ones
+    put_mount(json, "tmpfs", "tmpfs", "/dev/shm", scratch);
+    put_mount(json, "tmpfs", "tmpfs", BUNDLE_SCRATCH, scratch);
+  }
   put_places(json, isolation, scratch);
   put_mount(json, "tmpfs", "tmpfs", process->work_folder, scratch); // nothing of it is needed afterwards
   put_mount(json, "bind", process->session_folder, process->session_folder, writable);

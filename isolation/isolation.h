@@ -32,8 +32,8 @@ struct isolation {
 // STATUS_SYSTEM, with what to do: runc is not installed, or the caller is not root.
 enum status isolation_find_runtime(struct arena *arena, const char **ret_path, struct error *err) MUST_CHECK;
 
-// The folders of the host in which users and services keep sockets, pipes and private files: homes, /tmp, /var, TMPDIR. Those that are
-// there, without links, NULL-terminated.
+// The folders of the host in which users and services keep sockets, pipes and private files: homes, /tmp, /var, /run, /dev/shm, TMPDIR.
+// Those that are there, without links, NULL-terminated.
 const char **isolation_hidden_folders(struct arena *arena);
 
 // Fills container, root and digest from a folder: a root file system, or an OCI image layout. The layers of the latter are unpacked

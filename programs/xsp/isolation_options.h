@@ -13,8 +13,8 @@
    NULL,                                                                                                               \
    NULL,                                                                                                               \
    false,                                                                                                              \
-   "Run each model's process in namespaces of its own, by runc: without network, with the file system read-only. "     \
-   "Implied by the next four."},                                                                                       \
+   "Run each model's process in namespaces of its own, by runc: without network, with the file system read-only "      \
+   "and homes and temporary folders empty. Implied by the next four."},                                                \
       {"container",                                                                                                    \
        0,                                                                                                              \
        "FOLDER",                                                                                                       \

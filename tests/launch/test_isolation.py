@@ -88,8 +88,8 @@ class IsolationTest(unittest.TestCase):
         return path
 
     def command(self, *options, output="isolated.xsp"):
-        return [str(part) for part in (XSP, "evaluate", self.folder / "net.yml", "--data", self.folder / "set", "-q", "-f", "-o",
-                                       self.folder / output, *options)]
+        data = () if "--data" in options else ("--data", self.folder / "set")
+        return [str(part) for part in (XSP, "evaluate", self.folder / "net.yml", *data, "-q", "-f", "-o", self.folder / output, *options)]
 
     def evaluate(self, *options, status=0, output="isolated.xsp", **variables):
         environment = {**os.environ, "XSP_IMAGE_CACHE": str(self.folder / "cache"), "TMPDIR": str(self.temporary), **variables}
@@ -266,6 +266,18 @@ found += [written < 66 << 20, os.path.ismount(session), session, work]""".strip(
         self.assertFalse(work.exists())
         self.assertNotIn(str(session), pathlib.Path("/proc/self/mounts").read_text())
         self.assertEqual((outside / "kept").read_text(), "mine")
+
+    def test_inputs_in_private_folders_are_found(self):
+        """In a folder there, and directly there, where each file is seen alone."""
+        for parent in ("/dev/shm", "/var/tmp", "/run"):
+            place = pathlib.Path(tempfile.mkdtemp(prefix="xsp-inputs-", dir=parent))
+            self.addCleanup(shutil.rmtree, place)
+            model(place / "net.onnx")
+            shutil.copytree(self.folder / "set", place / "set")
+            for home in (self.folder, place / "set" / "0"):
+                with self.subTest(parent=parent, home=home):
+                    self.manifest(model={"path": str(place / "net.onnx")})
+                    self.evaluate("--isolate", "--data", place / "set", HOME=str(home))
 
     def test_software_in_a_home_is_found(self):
         """The environment with framework and interpreter, named by a link in a home, and a model in another folder of it."""
