@@ -132,7 +132,8 @@ static void put_mounts(struct json_writer *json, const struct isolation *isolati
   }
   put_places(json, isolation, scratch);
   put_mount(json, "tmpfs", "tmpfs", process->work_folder, scratch); // nothing of it is needed afterwards
-  put_mount(json, "bind", process->session_folder, process->session_folder, writable);
+  if (process->session_folder != NULL)
+    put_mount(json, "bind", process->session_folder, process->session_folder, writable);
   json_array_end(json);
 }
 

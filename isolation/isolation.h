@@ -57,7 +57,7 @@ bool isolation_explain(const struct isolation *isolation, const struct isolation
 struct isolation_process {
   char *const *arguments;     // NULL-terminated; [0] is a path
   const char *work_folder;    // it can write there, in memory; empty outside, and removed if xsp is gone
-  const char *session_folder; // it can write there; stays, for `xsp recover`
+  const char *session_folder; // it can write there; stays, for `xsp recover`. NULL: its spans are not recorded
   int control, values;        // descriptors for ISOLATION_CONTROL_FD and ISOLATION_VALUES_FD
   pid_t owner;                // of the keeper: xsp
   struct isolation_end *end;

@@ -71,7 +71,7 @@ struct runner {
 
 enum runner_inference { INFERENCE_COUNTED, INFERENCE_WARMUP, INFERENCE_COLD };
 
-// Starts the process in the capture session `session_directory`, with `tracers` (XSP_TRACERS, may be NULL).
+// Starts the process in the capture session `session_directory` ("": nothing is recorded), with `tracers` (XSP_TRACERS, may be NULL).
 enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,
                          const char *session_directory, const char *tracers, struct error *err) MUST_CHECK;
 enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHECK;

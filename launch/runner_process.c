@@ -110,7 +110,7 @@ _Noreturn static void become(char **arguments, const struct runner *runner, int 
   if (runner->end != NULL) {
     const struct isolation_process isolated = {.arguments = arguments,
                                                .work_folder = runner->work_directory,
-                                               .session_folder = session,
+                                               .session_folder = session[0] != 0 ? session : NULL,
                                                .control = control,
                                                .values = runner->values,
                                                .owner = owner,

@@ -130,6 +130,15 @@ class OnTheHostsFiles(IsolationTest):
         self.assertEqual(self.sql("native.xsp", layers), self.sql("isolated.xsp", layers))
         self.assertEqual(self.differences("native.xsp", "isolated.xsp"), {"command", "isolation"})
 
+    def test_two_models_without_a_recording(self):
+        """Of inputs, layers and outputs that are compared there are no spans, and hence no folder of them."""
+        self.manifest()
+        model(self.folder / "other.onnx", constant_bytes=8)
+        other = self.folder / "other.yml"
+        other.write_text((self.folder / "net.yml").read_text().replace("net.onnx", "other.onnx"))
+        native, isolated = (json.loads(self.evaluate(other, "--first-difference", "--json", *options).stdout) for options in ((), ("--isolate",)))
+        self.assertEqual(native, isolated)
+
     def test_network_files_and_processes_are_out_of_reach(self):
         outside = self.folder / "outside"
         outside.write_text("mine")
