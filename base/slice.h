@@ -48,7 +48,7 @@ static inline bool slice_ends_with(struct slice slice, const char *suffix)
 
 static inline bool slice_contains(struct slice slice, const char *text)
 {
-  return memmem(slice.data, slice.length, text, strlen(text)) != NULL;
+  return slice.length > 0 && memmem(slice.data, slice.length, text, strlen(text)) != NULL;
 }
 
 // A whole decimal number and nothing else. False, and *ret_number as it was: not one, or beyond int64.
