@@ -228,7 +228,8 @@ enum status document_parse(const char *bytes, size_t size, const char *path, str
   if (!yaml_parser_initialize(&document.parser))
     memory_exhausted();
   yaml_parser_set_encoding(&document.parser, YAML_UTF8_ENCODING);
-  yaml_parser_set_input_string(&document.parser, (const unsigned char *)bytes, size);
+  yaml_parser_set_input_string(&document.parser, (const unsigned char *)(size > 0 ? bytes : ""),
+                               size); // it aborts at NULL
   for (size_t i = 0; i < PLAIN_KINDS; i++)
     if (regcomp(&document.patterns[i], plain_kinds[i].pattern, REG_EXTENDED | REG_NOSUB) != 0)
       memory_exhausted();

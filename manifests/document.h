@@ -24,7 +24,7 @@ struct document_node {
   size_t count; // entries of a list or map
 };
 
-// `path` is for errors. Errors: STATUS_INPUT with `path:line`.
+// `bytes` may be NULL where `size` is 0. `path` is for errors. Errors: STATUS_INPUT with `path:line`.
 enum status document_parse(const char *bytes, size_t size, const char *path, struct arena *arena,
                            struct document_node **ret_root, struct error *err) MUST_CHECK;
 // "path:line"; of a long path the end.

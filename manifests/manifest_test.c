@@ -111,6 +111,24 @@ static void bytes_that_are_no_text_are_refused_at_their_line(void **state)
   arena_done(&arena);
 }
 
+static void no_document_is_refused_at_its_line(void **state)
+{
+  static const struct {
+    const char *bytes;
+    size_t size;
+    const char *where;
+  } cases[] = {{NULL, 0, "m.yml:1"}, {"", 0, "m.yml:1"}, {"\n", 1, "m.yml:2"}, {"# nothing\n", 10, "m.yml:2"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct arena arena = {0};
+    struct manifest manifest;
+    struct error err = {0};
+    assert_int_equal(manifest_parse(cases[i].bytes, cases[i].size, "m.yml", &arena, &manifest, &err), STATUS_INPUT);
+    assert_string_equal(err.where, cases[i].where);
+    assert_non_null(strstr(err.why, "empty"));
+    arena_done(&arena);
+  }
+}
+
 static void versions_compare_as_those_of_packages(void **state)
 {
   static const struct {
@@ -192,6 +210,7 @@ int main(void)
       cmocka_unit_test(a_manifest_is_read_whole),
       cmocka_unit_test(a_wrong_one_names_the_line_and_what_to_write),
       cmocka_unit_test(bytes_that_are_no_text_are_refused_at_their_line),
+      cmocka_unit_test(no_document_is_refused_at_its_line),
       cmocka_unit_test(versions_compare_as_those_of_packages),
       cmocka_unit_test(constraints_are_checked_before_they_are_used),
   };

@@ -163,6 +163,9 @@ class Requests(AgentTest):
             self.assertIn(agent.ask("PUT", f"/models/{name}", manifest())[0], (400, 404))
         self.assertIn("tensorflow", self.refused(400, "PUT", "/models/a", manifest(framework={"name": "tensorflow"})))
         self.refused(400, "PUT", "/models/a", "nonsense: [")
+        for text in ("", b"\0", "\n", "# nothing"):
+            with self.subTest(text):
+                self.refused(400, "PUT", "/models/a", text)
         self.assertEqual(sorted(os.listdir(self.folder / "models")), ["net.onnx", "net.yml"])
 
     def test_the_description(self):
