@@ -97,7 +97,7 @@ enum status data_writer_add(struct data_writer *writer, const char *name, const 
   if (writer->texts.failed)
     return error_set(err, STATUS_INPUT, what, writer->path, "several files", "names and labels have more than 1 GiB");
   writer->offset += size;
-  return fwrite(bytes, 1, size, writer->file) == size ? STATUS_OK : failed(writer, err);
+  return size == 0 || fwrite(bytes, 1, size, writer->file) == size ? STATUS_OK : failed(writer, err);
 }
 
 static bool write_index(struct data_writer *writer)
