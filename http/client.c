@@ -126,7 +126,7 @@ static void prepare(struct http *http, const struct http_request *request)
   curl->easy_setopt(handle, has_body ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
   curl->easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
   if (has_body) {
-    curl->easy_setopt(handle, CURLOPT_POSTFIELDS, request->body);
+    curl->easy_setopt(handle, CURLOPT_POSTFIELDS, request->length > 0 ? request->body : ""); // at NULL it reads stdin
     curl->easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->length);
   }
   curl->easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
