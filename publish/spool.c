@@ -278,7 +278,7 @@ static bool read_body(int file, uint64_t position, size_t length, struct buf *bo
     return false;
   while (body->length < length) {
     ssize_t got = pread(file, body->data + body->length, length - body->length, (off_t)(position + body->length));
-    if (got <= 0 && errno != EINTR)
+    if (got == 0 || (got < 0 && errno != EINTR)) // 0: it was cut meanwhile
       return false;
     body->length += got > 0 ? (size_t)got : 0;
   }
