@@ -175,7 +175,7 @@ enum status report_parts_open(const char *path, struct report_parts **ret_parts,
   *ret_parts = NULL;
   XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, "cannot read", &file, &facts, err));
   size_t size = (size_t)facts.st_size;
-  void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+  void *bytes = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : NULL;
   close(file);
   if (bytes == MAP_FAILED)
     return error_set_errno(err, STATUS_SYSTEM, "cannot read", path, NULL);
