@@ -51,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   uint8_t *bytes = malloc(size + 1);
   if (bytes == NULL)
     return 0;
-  memcpy(bytes, data, size);
+  if (size > 0)
+    memcpy(bytes, data, size);
   if (size >= sizeof(struct data_file_head))
     put_right(bytes, size);
   int memory = memfd_create("xsp-fuzz", MFD_CLOEXEC);

@@ -143,7 +143,8 @@ static void write_script(const char *path, const uint8_t *data, size_t size)
 static void write_bytes(const char *path, const uint8_t *data, size_t size)
 {
   FILE *file = fopen(path, "wb");
-  fuzz_must(file != NULL && fwrite(data, 1, size, file) == size && fclose(file) == 0, "no room for the file");
+  fuzz_must(file != NULL && (size == 0 || fwrite(data, 1, size, file) == size) && fclose(file) == 0,
+            "no room for the file");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

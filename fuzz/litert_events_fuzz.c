@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < read; i++)
       if (events[i].tag == NULL || events[i].node < 0 || events[i].start_us * 1000 / 1000 != events[i].start_us)
         abort();
-    memcpy(text, data, size);
+    if (size > 0)
+      memcpy(text, data, size);
     text[size] = 0;
     char line[40];
     stderr_capture_line(text, "E", line, sizeof line);

@@ -82,7 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   uint8_t *copy = malloc(size + (size == 0)); // of its size, so that a byte too far is seen
   if (copy == NULL)
     return 0;
-  memcpy(copy, data, size);
+  if (size > 0)
+    memcpy(copy, data, size);
   const struct payload_context context = {NULL, find_schema, find_string, read_memory};
   struct nvtx_blob blobs[3] = {{type < 128 ? type : NVTX_SCHEMA_STATIC_START + type % SCHEMAS, size, copy},
                                {NVTX_TYPE_UINT8, size / 2, copy},

@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   char *bytes = malloc(size + 1); // it is changed, and must not be read beyond
   if (bytes == NULL)
     return 0;
-  memcpy(bytes, data, size);
+  if (size > 0)
+    memcpy(bytes, data, size);
   struct arena arena = {0};
   struct openvino_graph graph;
   size_t length = 0;

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   char *text = malloc(size + 1);
   if (text == NULL)
     return 0;
-  memcpy(text, data, size);
+  if (size > 0)
+    memcpy(text, data, size);
   text[size] = 0;
   static struct ov_profiling_info infos[1024];
   struct ov_profiling_list list = {infos, 0};

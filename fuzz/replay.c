@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ordinary main for a fuzz target: replays the given files and folders, so that every crash stays a test. Exit
-// status 2 if a folder is empty: a replay that read nothing must not pass.
+// An ordinary main for a fuzz target: gives it no bytes at NULL, as an empty body of a request is, then the given files and
+// folders, so that every crash stays a test. Exit status 2 if a folder is empty: a replay that read nothing must not pass.
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,6 +35,7 @@ static int replay_file(const char *path)
 
 int main(int count, char **arguments)
 {
+  LLVMFuzzerTestOneInput(NULL, 0);
   for (int i = 1; i < count; i++) {
     DIR *folder = opendir(arguments[i]);
     if (folder == NULL) {

@@ -60,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if ((size_t)(end - at) < length)
     return 0;
   char *text = calloc(length + 1, 1);
-  memcpy(text, at, length);
+  if (length > 0)
+    memcpy(text, at, length);
   at += length;
   struct expectation expectations[] = {
       {.is_image = true, .picture = {.width = 40, .height = 30}},

@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   char *body = malloc(size > 0 ? size : 1); // of its own, so that ASan sees a read past its end
   if (body == NULL)
     return 0;
-  memcpy(body, data, size);
+  if (size > 0)
+    memcpy(body, data, size);
   const struct slice text = {body, size};
   if (job_read_report(text, &job) == NULL && (job.level_mask & ~job.possible_mask) != 0)
     abort();

@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct target target;
   if (text == NULL)
     abort();
-  memcpy(text, data, size);
+  if (size > 0)
+    memcpy(text, data, size);
   text[size] = 0;
   enum target_result result = target_parse(text, &target);
   for (const struct route *route = serve_routes; result == TARGET_DONE && route->method != NULL; route++) {

@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     atexit(remove_file);
   }
   FILE *file = fopen(path, "wb");
-  if (file == NULL || fwrite(data, 1, size, file) != size)
+  if (file == NULL || (size > 0 && fwrite(data, 1, size, file) != size))
     exit(2);
   fclose(file);
   struct store *store;
