@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes folders; see folder.h. Called for the runner's work folder (by xsp or the runner, whichever ends last) and half-made models.
+// Removes the runner's work folder (from xsp or from the runner, whichever ends last) and half-made models; see folder.h. Makes the
+// folders of publish/ and agent/, whose contents outlive them.
 #include "base/folder.h"
 
+#include "base/memory.h"
+
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -84,4 +89,48 @@ void folder_remove_tree(const char *path)
   else if (file >= 0)
     close(file);
   rmdir(path);
+}
+
+// ---- keeping ---------------------------------------------------------------------------------------------------------
+bool folder_state_path(const char *name, char *path, size_t size)
+{
+  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+  int length = -1;
+  if (state != NULL && state[0] == '/') // others are to be ignored, says the standard
+    length = snprintf(path, size, "%s/xsp/%s", state, name);
+  else if (home != NULL && home[0] == '/')
+    length = snprintf(path, size, "%s/.local/state/xsp/%s", home, name);
+  return length >= 0 && (size_t)length < size;
+}
+
+// Those above it, too.
+static bool make(const char *path)
+{
+  char *part = memory_text(path);
+  bool is_there = true;
+  for (char *slash = part; is_there && (slash = strchr(slash + 1, '/')) != NULL;) {
+    *slash = 0;
+    is_there = mkdir(part, 0700) == 0 || errno == EEXIST;
+    *slash = '/';
+  }
+  free(part);
+  return is_there && (mkdir(path, 0700) == 0 || errno == EEXIST);
+}
+
+enum status folder_keep(const char *path, const char *what, const char *advice, int *ret_folder, struct error *err)
+{
+  struct stat facts;
+  errno = ENOENT; // of an empty path
+  int folder = *path != 0 && make(path) ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+  enum status status = STATUS_OK;
+  *ret_folder = -1;
+  if (folder < 0 || fstat(folder, &facts) != 0)
+    status = error_set_errno(err, STATUS_SYSTEM, what, path, advice);
+  else if (facts.st_uid != geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    status = error_set(err, STATUS_SYSTEM, what, path, advice, "other users can write to it");
+  if (status == STATUS_OK)
+    *ret_folder = folder;
+  else if (folder >= 0)
+    close(folder);
+  return status;
 }

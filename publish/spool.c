@@ -3,6 +3,7 @@
 // another user can write to.
 #include "publish/spool.h"
 
+#include "base/folder.h"
 #include "base/input_file.h"
 
 #include <ctype.h>
@@ -30,31 +31,6 @@ static const char cannot_keep[] = "cannot keep spans to publish";
 static const char cannot_send[] = "cannot read spans that wait";
 
 // ---- folder ----------------------------------------------------------------------------------------------------------
-// Makes it and those above it that are missing.
-static bool make_folders(char *path)
-{
-  for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-    *slash = 0;
-    bool is_there = mkdir(path, 0700) == 0 || errno == EEXIST;
-    *slash = '/';
-    if (!is_there)
-      return false;
-  }
-  return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
-static enum status default_folder(char *path, size_t size, struct error *err)
-{
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (state != NULL && state[0] == '/') // others are to be ignored, says the standard
-    snprintf(path, size, "%s/xsp/publish", state);
-  else if (home != NULL && home[0] == '/')
-    snprintf(path, size, "%s/.local/state/xsp/publish", home);
-  else
-    return error_set(err, STATUS_SYSTEM, cannot_keep, NULL, "--spool FOLDER", "HOME is not set");
-  return STATUS_OK;
-}
-
 // The address as the name of a folder: each address has its own, and a person can read it.
 static bool append_name(const char *url, char *path, size_t size)
 {
@@ -72,22 +48,15 @@ static bool append_name(const char *url, char *path, size_t size)
 enum status spool_open(const char *folder, const char *url, struct spool *ret_spool, struct error *err)
 {
   struct spool *spool = ret_spool;
-  struct stat facts;
   *spool = SPOOL_CLOSED;
-  if (folder == NULL)
-    XSP_TRY(default_folder(spool->path, sizeof spool->path, err));
-  else
+  if (folder == NULL && !folder_state_path("publish", spool->path, sizeof spool->path))
+    return error_set(err, STATUS_SYSTEM, cannot_keep, NULL, "--spool FOLDER", "HOME is not set");
+  if (folder != NULL)
     snprintf(spool->path, sizeof spool->path, "%s", folder);
   if (spool->path[0] == 0 || !append_name(url, spool->path, sizeof spool->path))
     return error_set(err, STATUS_USE, cannot_keep, folder != NULL ? folder : url,
                      "--spool FOLDER, and a shorter address", "no folder can have that name");
-  if (!make_folders(spool->path) ||
-      (spool->folder = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 ||
-      fstat(spool->folder, &facts) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, cannot_keep, spool->path, "--spool FOLDER");
-  if (facts.st_uid != geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return error_set(err, STATUS_SYSTEM, cannot_keep, spool->path, "--spool FOLDER", "other users can write to it");
-  return STATUS_OK;
+  return folder_keep(spool->path, cannot_keep, "--spool FOLDER", &spool->folder, err);
 }
 
 static void close_one(int *file)

@@ -83,7 +83,7 @@ class Openers(unittest.TestCase):
         "agent/child.c",           # an evaluation's own files, in a new folder
         "agent/models.c",          # manifests that are published
         "agent/remote.c",          # an output
-        "base/folder.c",           # folders that are removed
+        "base/folder.c",           # folders that are removed, and those of the user's own state
         "base/input_file.c",       # what a person names, and what lies next to it
         "base/proc.c",             # /proc
         "base/python_package.c",   # of installed packages
