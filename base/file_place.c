@@ -27,6 +27,20 @@ int file_place_begin(const char *path, char partial[PATH_MAX])
   return file;
 }
 
+bool file_write(int file, const void *bytes, size_t length)
+{
+  for (const char *at = bytes; length > 0;) {
+    ssize_t written = write(file, at, length); // short where a disk or a limit is full; the next one has the reason
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return false;
+    at += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
 int file_place(const char *from, const char *to, bool may_replace)
 {
   if (may_replace)

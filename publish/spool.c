@@ -3,6 +3,7 @@
 // another user can write to.
 #include "publish/spool.h"
 
+#include "base/file_place.h"
 #include "base/folder.h"
 #include "base/input_file.h"
 
@@ -132,16 +133,9 @@ static enum status lock(struct spool *spool, const char *name, int *ret_file, st
 
 static enum status put_bytes(struct spool *spool, const void *bytes, size_t length, struct error *err)
 {
-  for (const char *at = bytes; length > 0;) {
-    ssize_t written = write(spool->target, at, length);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return error_set_errno(err, STATUS_SYSTEM, cannot_keep, spool->path, "--spool FOLDER, with room for them");
-    at += written;
-    length -= (size_t)written;
-  }
-  return STATUS_OK;
+  return file_write(spool->target, bytes, length)
+             ? STATUS_OK
+             : error_set_errno(err, STATUS_SYSTEM, cannot_keep, spool->path, "--spool FOLDER, with room for them");
 }
 
 enum status spool_begin(struct spool *spool, struct error *err)
