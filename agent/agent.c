@@ -3,10 +3,12 @@
 #include "agent/agent.h"
 
 #include "agent/agent_private.h"
+#include "agent/command.h"
 #include "agent/machine.h"
 #include "base/folder.h"
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +45,10 @@ static enum status name_agent(struct agent *agent, struct error *err)
 {
   const struct agent_options *options = &agent->options;
   struct agent_record *record = &agent->record;
-  char host[65] = "";
+  char *host = agent->host;
   unsigned port = http_server_port(agent->http);
-  if (gethostname(host, sizeof host - 1) != 0 || !agent_name_is_valid(host))
-    snprintf(host, sizeof host, "agent");
+  if (gethostname(host, sizeof agent->host - 1) != 0 || !agent_name_is_valid(host))
+    snprintf(host, sizeof agent->host, "agent");
   record->name = options->name != NULL ? options->name : arena_format(&agent->arena, "%.50s-%u", host, port);
   bool is_any = strstr(http_server_url(agent->http), "//0.0.0.0:") != NULL ||
                 strstr(http_server_url(agent->http), "//[::]:") != NULL;
@@ -67,15 +69,21 @@ static enum status name_agent(struct agent *agent, struct error *err)
 }
 
 // ---- starting --------------------------------------------------------------------------------------------------------
-static enum status make_folder(struct agent *agent, struct error *err)
+// Where the queue outlives the agent. Without --state it follows the agent's name, and without --name the host's and the port that
+// was asked for: an agent that is started in the same way again finds it.
+static enum status find_state(struct agent *agent, struct error *err)
 {
-  const char *base = getenv("TMPDIR");
-  snprintf(agent->folder, sizeof agent->folder, "%s/xsp-agent-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
-  if (mkdtemp(agent->folder) != NULL)
-    return STATUS_OK;
-  enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot make a folder", agent->folder, "another TMPDIR");
-  agent->folder[0] = 0;
-  return status;
+  const struct agent_options *options = &agent->options;
+  char path[PATH_MAX], name[160];
+  const char *port = strrchr(options->listen, ':');
+  if (options->name != NULL)
+    snprintf(name, sizeof name, "agent/%s", agent->record.name);
+  else
+    snprintf(name, sizeof name, "agent/%s-%s", agent->host, port != NULL ? port + 1 : "");
+  if (options->state == NULL && !folder_state_path(name, path, sizeof path))
+    return error_set(err, STATUS_SYSTEM, "cannot keep evaluations", NULL, "--state FOLDER", "HOME is not set");
+  agent->state = arena_format(&agent->arena, "%s", options->state != NULL ? options->state : path);
+  return STATUS_OK;
 }
 
 static enum status find_data(struct agent *agent, struct error *err)
@@ -119,8 +127,15 @@ static enum status start(struct agent *agent, struct error *err)
   XSP_TRY(find_data(agent, err));
   XSP_TRY(machine_describe(&agent->arena, &agent->record, err));
   XSP_TRY(find_models(agent, err));
-  XSP_TRY(make_folder(agent, err));
-  XSP_TRY(queue_start(agent->folder, options->jobs, agent_changed, agent, &agent->queue, err));
+  XSP_TRY(find_state(agent, err));
+  const struct queue_options queue = {.folder = agent->state,
+                                      .workers = options->jobs,
+                                      .waiting_most = WAITING_MOST,
+                                      .command = command_of_request,
+                                      .changed = agent_changed,
+                                      .context = agent,
+                                      .message = options->message};
+  XSP_TRY(queue_start(&queue, &agent->queue, err));
   XSP_TRY(http_server_start(agent->http, err));
   const struct registration_options registration = {.registry = options->registry,
                                                     .name = agent->record.name,
@@ -160,8 +175,6 @@ void agent_stop(struct agent *agent)
   queue_stop(agent->queue);
   registration_free(agent->registration); // agent_changed uses it until here
   models_close(agent->models);
-  if (agent->folder[0] != 0)
-    folder_remove_tree(agent->folder);
   arena_done(&agent->arena);
   free(agent);
 }

@@ -17,6 +17,7 @@ struct agent_options {
   const char *name;     // in the registry; NULL: HOST-PORT
   const char *models;   // folder of manifests; NULL: none
   const char *data;     // folder of data sets; NULL: none
+  const char *state;    // folder in which its queue outlives it; NULL: by its name, among the user's state
   const char *token;    // clients have to send it; NULL: none, for loopback only
   // With a token: others who may ask, within the models' permissions. Ends with {0}; NULL: nobody.
   const struct guard_user *users;
@@ -34,6 +35,7 @@ struct agent;
 enum status agent_start(const struct agent_options *options, struct agent **ret_agent, struct error *err) MUST_CHECK;
 const char *agent_name(const struct agent *agent);
 const char *agent_url(const struct agent *agent); // as registered
-void agent_stop(struct agent *agent);             // ends its evaluations, takes its record away; NULL: nothing
+// Ends its evaluations, which an agent with the same state begins again, and takes its record away. NULL: nothing.
+void agent_stop(struct agent *agent);
 
 #endif

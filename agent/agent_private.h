@@ -11,11 +11,14 @@
 #include "http/exchange.h"
 #include "http/server.h"
 
+#define WAITING_MOST 64u // evaluations of a user
+
 struct agent {
   struct agent_options options;
   struct arena arena;
   struct agent_record record; // without what changes: busy and models
-  char folder[256];           // of evaluations; "": none yet
+  char host[65];              // its name, where it can be an agent's
+  const char *state;          // folder of the queue; NULL: not yet
   const char *data;           // real path; NULL: none
   struct models *models;
   struct queue *queue;

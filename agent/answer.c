@@ -163,12 +163,8 @@ static bool take_table(void *context, struct json_reader *json, const char *key)
 // ---- the answer ------------------------------------------------------------------------------------------------------
 static bool take_state(struct reading *reading, const struct json_reader *json)
 {
-  for (unsigned state = JOB_QUEUED; json->event == JSON_STRING && state <= JOB_CANCELLED; state++)
-    if (strcmp(json->text, job_state_names[state]) == 0) {
-      reading->answer->state = (enum job_state)state;
-      return reading->has_state = true;
-    }
-  return false;
+  reading->has_state = json->event == JSON_STRING && job_state_read(json->text, &reading->answer->state);
+  return reading->has_state;
 }
 
 static bool take_id(struct reading *reading, const struct json_reader *json)

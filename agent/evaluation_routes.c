@@ -3,10 +3,8 @@
 #include "agent/evaluation_routes.h"
 
 #include "agent/agent_private.h"
-#include "agent/submission.h"
-#include "base/vector.h"
+#include "agent/command.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,72 +13,6 @@
 static const char json_type[] = "application/json";
 
 // ---- adding ----------------------------------------------------------------------------------------------------------
-// A data set: a name below the folder of data, links resolved. NULL: there is none of this name there.
-static const char *find_data(const struct agent *agent, const char *name, struct arena *arena)
-{
-  if (agent->data == NULL)
-    return NULL;
-  size_t length = strlen(agent->data);
-  char *found = realpath(arena_format(arena, "%s/%s", agent->data, name), NULL);
-  const char *path = NULL;
-  if (found != NULL && strncmp(found, agent->data, length) == 0 && found[length] == '/')
-    path = arena_format(arena, "%s", found);
-  free(found);
-  return path;
-}
-
-struct arguments {
-  VECTOR(const char *) list; // of xsp evaluate
-};
-
-static void put_option(const struct submission_option *option, const char *value, struct arena *arena,
-                       struct arguments *arguments)
-{
-  struct slice rest = slice_of(value), part;
-  if (option->kind == SUBMISSION_FLAG)
-    *vector_add(&arguments->list) = arena_format(arena, "--%s", option->name);
-  else if (option->kind != SUBMISSION_TEXTS)
-    *vector_add(&arguments->list) = arena_format(arena, "--%s=%s", option->name, value);
-  else
-    while (slice_cut(&rest, ',', &part))
-      *vector_add(&arguments->list) = arena_format(arena, "--%s=%.*s", option->name, (int)part.length, part.data);
-}
-
-// False: refused.
-static bool put_arguments(struct exchange *exchange, const struct submission *submission, struct arena *arena,
-                          struct arguments *arguments)
-{
-  struct agent *agent = agent_of(exchange);
-  const char *data = find_data(agent, submission->data, arena);
-  for (size_t i = 0; i < submission->model_count; i++) {
-    bool is_forbidden;
-    const char *path =
-        models_find(agent->models, submission->models[i], submission->framework, exchange->user, arena, &is_forbidden);
-    *vector_add(&arguments->list) = path;
-    if (is_forbidden)
-      exchange_refuse(exchange, 403, "%s may not use %s: its manifest has permissions", exchange->user,
-                      submission->models[i]);
-    else if (path == NULL)
-      exchange_refuse(exchange, 404, "there is no model %s%s%s; /models lists all", submission->models[i],
-                      submission->framework != NULL ? " for " : "",
-                      submission->framework != NULL ? submission->framework : "");
-    if (path == NULL)
-      return false;
-  }
-  if (data == NULL) {
-    exchange_refuse(exchange, 404, "there is no data set %s", submission->data);
-    return false;
-  }
-  *vector_add(&arguments->list) = arena_format(arena, "--data=%s", data);
-  for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
-    if (submission->values[i] != NULL)
-      put_option(&submission_options[i], submission->values[i], arena, arguments);
-  if (agent->options.isolates)
-    *vector_add(&arguments->list) = "--isolate";
-  *vector_add(&arguments->list) = NULL;
-  return true;
-}
-
 static void put_job(struct json_writer *json, const struct job_view *job)
 {
   json_member_string(json, "id", job->id);
@@ -90,31 +22,59 @@ static void put_job(struct json_writer *json, const struct job_view *job)
   json_member_string(json, "error", job->state == JOB_FAILED ? job->line : NULL);
 }
 
+static void reply_added(struct exchange *exchange, const struct job_view *job)
+{
+  struct json_writer json;
+  struct buf *text = exchange_reply(exchange, 202, json_type);
+  exchange_add_header(exchange, MHD_HTTP_HEADER_LOCATION, "/evaluations/%s", job->id);
+  json_start(&json, text);
+  json_object(&json);
+  put_job(&json, job);
+  json_object_end(&json);
+  buf_text(text, "\n");
+}
+
+static void add(struct exchange *exchange, const struct submission *submission)
+{
+  struct agent *agent = agent_of(exchange);
+  struct buf request = {0};
+  struct json_writer json;
+  struct job_view job;
+  struct error error = {0};
+  char line[sizeof exchange->message];
+  json_start(&json, &request);
+  submission_write(submission, &json);
+  switch (queue_add(agent->queue, exchange->user, request.data, &job, &error)) {
+  case QUEUE_ADDED:
+    reply_added(exchange, &job);
+    break;
+  case QUEUE_FULL:
+    exchange_refuse_for_now(exchange, RETRY_FULL_S, "%u evaluations wait already", WAITING_MOST);
+    break;
+  case QUEUE_NOT_KEPT:
+    error_line(&error, line, sizeof line);
+    exchange_refuse_for_now(exchange, RETRY_FULL_S, "%s", line);
+  }
+  buf_done(&request);
+}
+
 void evaluation_add(struct exchange *exchange)
 {
   struct arena arena = {0};
   struct submission submission;
-  struct arguments arguments = {0};
-  struct job_view job;
+  const char *const *ignored;
+  char why[512];
   const char *problem =
       submission_read((struct slice){exchange->body.data, exchange->body.length}, &arena, &submission);
   if (problem != NULL) {
     exchange_refuse(exchange, 400, "not an evaluation: %s", problem);
-  } else if (!put_arguments(exchange, &submission, &arena, &arguments)) {
-    // refused
-  } else if (!queue_add(agent_of(exchange)->queue, exchange->user, arguments.list.items, &job)) {
-    exchange_refuse_for_now(exchange, RETRY_FULL_S, "%u evaluations wait already", QUEUE_WAITING_MOST);
   } else {
-    struct json_writer json;
-    struct buf *text = exchange_reply(exchange, 202, json_type);
-    exchange_add_header(exchange, MHD_HTTP_HEADER_LOCATION, "/evaluations/%s", job.id);
-    json_start(&json, text);
-    json_object(&json);
-    put_job(&json, &job);
-    json_object_end(&json);
-    buf_text(text, "\n");
+    unsigned refusal = command_make(agent_of(exchange), exchange->user, &submission, &arena, &ignored, why);
+    if (refusal != 0)
+      exchange_refuse(exchange, refusal, "%s", why);
+    else
+      add(exchange, &submission);
   }
-  vector_done(&arguments.list);
   arena_done(&arena);
 }
 
@@ -129,7 +89,7 @@ static bool find_job(struct exchange *exchange, struct job_view *ret_job)
 {
   if (queue_find(agent_of(exchange)->queue, exchange->parts[0], ret_job) && may_see(exchange, ret_job))
     return true;
-  exchange_refuse(exchange, 404, "there is no evaluation %s: the agent was started again, or it has been removed",
+  exchange_refuse(exchange, 404, "there is no evaluation %s: it has been removed, or another agent has it",
                   exchange->parts[0]);
   return false;
 }

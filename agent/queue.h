@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluations of an agent: each waits for its turn, then runs as a process `xsp evaluate` with a folder of its own. So the agent
-// loads no framework, and a crash is one failed evaluation. Any thread.
+// loads no framework, and a crash is one failed evaluation. They are kept on disk, so that the next agent goes on with them. Any thread.
 #ifndef XSP_AGENT_QUEUE_H
 #define XSP_AGENT_QUEUE_H
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "agent/job_folder.h"
+#include "base/message.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#define QUEUE_ID_DIGITS 32u
-#define QUEUE_WAITING_MOST 64u   // of a user
+#define QUEUE_ID_DIGITS JOB_ID_DIGITS
 #define QUEUE_FINISHED_MOST 100u // of a user, results that are kept; the oldest are removed
+#define QUEUE_STARTS_MOST 3u     // of an evaluation that ran whenever its agent was killed
 #define QUEUE_USER_BYTES 65u     // of guard_is_name, and a zero
 
-enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELLED };
-extern const char *const job_state_names[]; // "queued" …
-#define QUEUE_OUTPUT "evaluation.xsp"       // in the folder of a job, as is:
-#define QUEUE_TABLE "table.json"            // what xsp evaluate prints
-#define QUEUE_MESSAGES "messages"           // its stderr
+#define QUEUE_OUTPUT "evaluation.xsp" // in the folder of a job, as is:
+#define QUEUE_TABLE "table.json"      // what xsp evaluate prints
+#define QUEUE_MESSAGES "messages"     // its stderr
 
 struct job_view { // of a moment
   char id[QUEUE_ID_DIGITS + 1];
@@ -30,14 +26,27 @@ struct job_view { // of a moment
   char line[1024]; // of its stderr: the newest one, which shows its progress or what failed
 };
 
-struct queue;
-// `folder` must exist and lives longer; `changed` is called after each change of how many are busy.
-enum status queue_start(const char *folder, unsigned workers, void (*changed)(void *context), void *context,
-                        struct queue **ret_queue, struct error *err) MUST_CHECK;
-void queue_stop(struct queue *queue); // ends what runs; NULL: nothing
+struct queue_options {
+  const char *folder;    // job_folder.h
+  unsigned workers;      // evaluations at a time
+  unsigned waiting_most; // of a user
+  // The command for a request, when it begins; in `arena`, ends with NULL. An error fails the evaluation.
+  enum status (*command)(void *context, const char *user, const char *request, struct arena *arena,
+                         const char *const **ret_arguments, struct error *err);
+  void (*changed)(void *context); // after each change of how many are busy
+  void *context;
+  message_fn message;
+};
 
-// `arguments`: of xsp evaluate, without those for its output; ends with NULL; copied. `user`: NULL is the owner. False: too many wait.
-bool queue_add(struct queue *queue, const char *user, const char *const *arguments, struct job_view *ret_job);
+struct queue;
+// Goes on with what an earlier agent left in the folder. The caller stops it, also after an error.
+enum status queue_start(const struct queue_options *options, struct queue **ret_queue, struct error *err) MUST_CHECK;
+void queue_stop(struct queue *queue); // ends what runs; the next queue_start begins it again. NULL: nothing
+
+enum queue_result { QUEUE_ADDED, QUEUE_FULL, QUEUE_NOT_KEPT };
+// `request`: a body of POST /evaluations; copied. `user`: NULL is the owner. NOT_KEPT: the disk is full or broken.
+enum queue_result queue_add(struct queue *queue, const char *user, const char *request, struct job_view *ret_job,
+                            struct error *err);
 bool queue_find(struct queue *queue, const char *id, struct job_view *ret_job); // false: there is none
 // All of them, the oldest first, in `arena`.
 void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_jobs, size_t *ret_count);

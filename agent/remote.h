@@ -28,7 +28,7 @@ enum remote_result remote_submit(struct remote *remote, const struct submission 
 // *ret_answer lives until the next call; texts in `arena`.
 enum remote_result remote_look(struct remote *remote, struct arena *arena, struct answer *ret_answer,
                                struct error *err);
-// After REMOTE_LOST: the agent answered, but does not know the evaluation: it was started again.
+// After REMOTE_LOST: the agent answered, but does not know the evaluation.
 bool remote_knows_no_more(const struct remote *remote);
 // The trace, to `path`, which appears complete or not at all. Without `force` it must not exist.
 enum remote_result remote_fetch(struct remote *remote, const char *path, bool force, struct error *err);

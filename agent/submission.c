@@ -2,8 +2,6 @@
 // Writes and reads what is to be evaluated. Called by remote.c and evaluation_routes.c.
 #include "agent/submission.h"
 
-#include "base/json_read.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,13 +182,27 @@ static bool take_member(void *context, struct json_reader *json, const char *key
   return fail(reading, unknown(reading, key));
 }
 
-const char *submission_read(struct slice text, struct arena *arena, struct submission *ret_submission)
+static const char not_an_object[] = "it is not a JSON object";
+
+const char *submission_take(struct json_reader *json, struct arena *arena, struct submission *ret_submission)
 {
   struct reading reading = {.arena = arena, .submission = ret_submission};
   *ret_submission = (struct submission){0};
-  if (!json_each_of_text(text.data, text.length, take_member, &reading))
-    return reading.problem != NULL ? reading.problem : "it is not a JSON object";
+  if (json->event != JSON_OBJECT || !json_each(json, take_member, &reading))
+    return reading.problem != NULL ? reading.problem : not_an_object;
   if (ret_submission->model_count == 0)
     return "models are missing";
   return ret_submission->data != NULL ? NULL : "data is missing";
+}
+
+const char *submission_read(struct slice text, struct arena *arena, struct submission *ret_submission)
+{
+  struct json_reader json;
+  json_read_start(&json, text.data, text.length);
+  json_next(&json);
+  const char *problem = submission_take(&json, arena, ret_submission);
+  if (problem == NULL && json_next(&json) != JSON_END)
+    problem = not_an_object;
+  json_read_done(&json);
+  return problem;
 }

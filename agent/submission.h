@@ -4,6 +4,7 @@
 #define XSP_AGENT_SUBMISSION_H
 
 #include "base/arena.h"
+#include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/slice.h"
 
@@ -37,5 +38,7 @@ struct submission {
 void submission_write(const struct submission *submission, struct json_writer *json);
 // In `arena`. NULL, or what is wrong.
 const char *submission_read(struct slice text, struct arena *arena, struct submission *ret_submission);
+// The same of the reader's current value.
+const char *submission_take(struct json_reader *json, struct arena *arena, struct submission *ret_submission);
 
 #endif

@@ -58,6 +58,7 @@ static enum status read_options(const struct invocation *invocation, struct agen
                                     .name = invocation_value(invocation, "name"),
                                     .models = invocation_value(invocation, "models"),
                                     .data = invocation_value(invocation, "data"),
+                                    .state = invocation_value(invocation, "state"),
                                     .isolates = invocation_has(invocation, "isolate"),
                                     .library = invocation_library(invocation, "microhttpd"),
                                     .message = output_message};
@@ -116,6 +117,9 @@ static const struct option_description options[] = {
     {"models", 0, "DIR", NULL, false,
      "Serve the models whose manifests (*.yml) are in DIR. Files may come and go while the agent runs."},
     {"data", 0, "DIR", NULL, false, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
+    {"state", 0, "DIR", NULL, false,
+     "Keep the queue and its results in DIR, so that an agent that is started again goes on with them. Default: "
+     "agent/NAME in ~/.local/state/xsp, or in xsp in XDG_STATE_HOME."},
     {"token-file", 0, "FILE", NULL, false,
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
     {"users", 0, "FILE", NULL, false,

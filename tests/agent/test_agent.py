@@ -137,7 +137,7 @@ class Registration(AgentTest):
         for options, word in ((("--name", "a/b"), "--name"), (("--address", "ftp://x"), "--address"), (("--listen", "0.0.0.0:0"), "token"),
                               (("--registry", "nonsense"), "--registry"), (("--data", "/nowhere"), "/nowhere"), (("--models", "/nowhere"), "/nowhere")):
             with self.subTest(options):
-                result = xsp("agent", "--registry", self.registry.url, *options, check=2)
+                result = xsp("agent", "--registry", self.registry.url, *options, check=2, environment={"XDG_STATE_HOME": str(self.folder / "state")})
                 self.assertIn(word, result.stderr.decode())
         self.assertIn("registry", xsp("agent", check=2).stderr.decode())
 

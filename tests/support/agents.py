@@ -53,12 +53,12 @@ class Agent:
 
     def __init__(self, registry, folder, *options, name="one", ttl=2, environment=ENVIRONMENT, program=XSP):
         self.token = None
-        self.scratch = tempfile.TemporaryDirectory(prefix="xsp-agents-")  # what an agent leaves that is killed
+        self.scratch = tempfile.TemporaryDirectory(prefix="xsp-agents-")  # its state and its log
         self.log = pathlib.Path(self.scratch.name) / "stderr"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [program, "agent", "--registry", registry, "--name", name, "--ttl", str(ttl), "--models", folder / "models", "--data", folder / "data", "--json",
-                 *options], stdout=subprocess.PIPE, stderr=log, env={**environment, "TMPDIR": self.scratch.name})
+                 *options], stdout=subprocess.PIPE, stderr=log, env={**environment, "TMPDIR": self.scratch.name, "XDG_STATE_HOME": self.scratch.name})
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
         line = self.process.stdout.readline() if ready else b""
         if not line:

@@ -81,6 +81,7 @@ class Openers(unittest.TestCase):
 
     ALLOWED = {
         "agent/child.c",           # an evaluation's own files, in a new folder
+        "agent/job_folder.c",      # the lock and the list of the agent's own folder
         "agent/models.c",          # manifests that are published
         "agent/remote.c",          # an output
         "base/folder.c",           # folders that are removed, and those of the user's own state

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What queue.c (the list) and queue_run.c (threads and processes) share. All is under queue->lock but `options`, `folder`, and of a
+// job `id`, `user` and `request`, which never change; a job that runs stays in the list.
+#ifndef XSP_AGENT_QUEUE_PRIVATE_H
+#define XSP_AGENT_QUEUE_PRIVATE_H
+
+#include "agent/queue.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#define QUEUE_WORKERS_MOST 64u
+
+struct job {
+  char id[QUEUE_ID_DIGITS + 1];
+  char user[QUEUE_USER_BYTES];
+  char *request; // owned
+  uint64_t number, starts;
+  enum job_state state;
+  bool is_cancelled;                             // by its user
+  pid_t process;                                 // 0: none
+  uint64_t kill_ns;                              // when it gets SIGKILL; 0: nobody ended it
+  char line[sizeof((struct job_view *)0)->line]; // of one that has failed
+  struct job *next;
+};
+
+struct queue {
+  struct queue_options options;
+  struct job_folder folder;
+  pthread_mutex_t lock;
+  pthread_cond_t work;
+  struct job *first; // in the order of their numbers
+  uint64_t number;   // the last one that was given
+  bool is_ending;
+  pthread_t workers[QUEUE_WORKERS_MOST];
+  unsigned worker_count;
+};
+
+// ---- queue.c, locked
+static inline bool job_is_over(const struct job *job)
+{
+  return job->state > JOB_RUNNING;
+}
+enum status queue_keep(struct queue *queue, const struct job *job, struct error *err) MUST_CHECK; // writes its record
+void queue_note(struct queue *queue, const struct job *job); // the same; a failure is reported
+void queue_drop_oldest(struct queue *queue, const char *user);
+
+// ---- queue_run.c
+void *queue_work(void *queue);                    // a worker's thread
+void queue_end_process(struct job *job);          // locked; it has five seconds
+void queue_progress(const struct queue *queue, struct job_view *job); // not locked: its file may grow
+
+#endif
