@@ -130,7 +130,8 @@ static enum status start(struct agent *agent, struct error *err)
   XSP_TRY(find_state(agent, err));
   const struct queue_options queue = {.folder = agent->state,
                                       .workers = options->jobs,
-                                      .waiting_most = WAITING_MOST,
+                                      .waiting_most = options->waiting_most,
+                                      .waiting_most_each = options->waiting_most_each,
                                       .command = command_of_request,
                                       .changed = agent_changed,
                                       .context = agent,

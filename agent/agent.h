@@ -24,6 +24,8 @@ struct agent_options {
   const char *certificate, *key; // PEM texts of both; NULL: no TLS
   unsigned ttl_s;                // of its record, after its end
   unsigned jobs;                 // evaluations at a time
+  unsigned waiting_most;         // evaluations that wait
+  unsigned waiting_most_each;    // of a user
   bool isolates;                 // each of them with --isolate
   const char *library;           // of libmicrohttpd; NULL: to be looked for
   message_fn message;            // any thread

@@ -11,8 +11,6 @@
 #include "http/exchange.h"
 #include "http/server.h"
 
-#define WAITING_MOST 64u // evaluations of a user
-
 struct agent {
   struct agent_options options;
   struct arena arena;

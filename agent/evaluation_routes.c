@@ -49,7 +49,13 @@ static void add(struct exchange *exchange, const struct submission *submission)
     reply_added(exchange, &job);
     break;
   case QUEUE_FULL:
-    exchange_refuse_for_now(exchange, RETRY_FULL_S, "%u evaluations wait already", WAITING_MOST);
+    exchange_refuse_for_now(exchange, RETRY_FULL_S, "%u evaluations wait already, as many as xsp agent --queue permits",
+                            agent->options.waiting_most);
+    break;
+  case QUEUE_FULL_FOR_USER:
+    exchange_refuse(exchange, 429, "%u of your evaluations wait already, as many as xsp agent --queue-each permits",
+                    agent->options.waiting_most_each);
+    exchange_add_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "%u", RETRY_FULL_S);
     break;
   case QUEUE_NOT_KEPT:
     error_line(&error, line, sizeof line);

@@ -20,7 +20,7 @@ enum status queue_keep(struct queue *queue, const struct job *job, struct error 
 {
   const struct job_record record = {
       .number = job->number,
-      .user = job->user,
+      .user = job->of->name,
       .state = job->is_cancelled ? JOB_CANCELLED : job->state,
       .starts = job->starts,
       .error = job->state == JOB_FAILED ? job->line : NULL,
@@ -46,11 +46,6 @@ static void free_job(struct job *job)
   free(job);
 }
 
-static bool is_of(const struct job *job, const char *user)
-{
-  return strcmp(job->user, user) == 0;
-}
-
 // Locked. Takes it from the list and from the disk.
 static void drop(struct queue *queue, struct job *job)
 {
@@ -62,14 +57,14 @@ static void drop(struct queue *queue, struct job *job)
   free_job(job);
 }
 
-void queue_drop_oldest(struct queue *queue, const char *user)
+void queue_drop_oldest(struct queue *queue, const struct queue_user *user)
 {
   size_t finished = 0;
   for (struct job *job = queue->first; job != NULL; job = job->next)
-    finished += job_is_over(job) && is_of(job, user);
+    finished += job_is_over(job) && job->of == user;
   for (struct job *job = queue->first, *next; job != NULL && finished > QUEUE_FINISHED_MOST; job = next) {
     next = job->next;
-    if (job_is_over(job) && is_of(job, user)) {
+    if (job_is_over(job) && job->of == user) {
       drop(queue, job);
       finished--;
     }
@@ -102,7 +97,7 @@ static void take_over(struct queue *queue, const char *id, const struct job_reco
 {
   struct job *job = memory_new(1, sizeof *job);
   snprintf(job->id, sizeof job->id, "%s", id);
-  snprintf(job->user, sizeof job->user, "%s", record->user);
+  job->of = queue_user_of(queue, record->user);
   snprintf(job->line, sizeof job->line, "%s", record->error != NULL ? record->error : "");
   job->request = memory_text(record->request);
   job->number = record->number;
@@ -148,6 +143,7 @@ enum status queue_start(const struct queue_options *options, struct queue **ret_
   pthread_cond_init(&queue->work, NULL);
   XSP_TRY(job_folder_open(options->folder, &queue->folder, err));
   XSP_TRY(read_folder(queue, err));
+  queue_order(queue);
   while (queue->worker_count < options->workers && queue->worker_count < QUEUE_WORKERS_MOST) {
     if (pthread_create(&queue->workers[queue->worker_count], NULL, queue_work, queue) != 0)
       return error_set(err, STATUS_SYSTEM, "cannot run evaluations", NULL, NULL, "no thread can be started");
@@ -172,6 +168,10 @@ void queue_stop(struct queue *queue)
     next = job->next;
     free_job(job);
   }
+  for (struct queue_user *user = queue->users, *next; user != NULL; user = next) {
+    next = user->next;
+    free(user);
+  }
   job_folder_close(&queue->folder);
   pthread_cond_destroy(&queue->work);
   pthread_mutex_destroy(&queue->lock);
@@ -179,31 +179,26 @@ void queue_stop(struct queue *queue)
 }
 
 // Locked.
-static void view(const struct queue *queue, const struct job *job, struct job_view *ret_job)
+static void view(const struct job *job, struct job_view *ret_job)
 {
-  *ret_job = (struct job_view){.state = job->state};
+  *ret_job = (struct job_view){.state = job->state, .place = job->place};
   memcpy(ret_job->id, job->id, sizeof ret_job->id);
-  memcpy(ret_job->user, job->user, sizeof ret_job->user);
+  memcpy(ret_job->user, job->of->name, sizeof ret_job->user);
   memcpy(ret_job->line, job->line, sizeof ret_job->line);
-  for (const struct job *one = queue->first; job->state == JOB_QUEUED && one != NULL; one = one->next) {
-    ret_job->place += one->state == JOB_QUEUED;
-    if (one == job)
-      break;
-  }
 }
 
 // Locked.
 static enum queue_result add(struct queue *queue, struct job *job, struct error *err)
 {
-  size_t waiting = 0;
-  for (const struct job *one = queue->first; one != NULL; one = one->next)
-    waiting += one->state == JOB_QUEUED && is_of(one, job->user);
-  if (waiting >= queue->options.waiting_most || queue->is_ending || find(queue, job->id) != NULL)
+  if (job->of->waiting >= queue->options.waiting_most_each)
+    return QUEUE_FULL_FOR_USER;
+  if (queue->waiting >= queue->options.waiting_most || queue->is_ending || find(queue, job->id) != NULL)
     return QUEUE_FULL;
   job->number = queue->number + 1;
   if (queue_keep(queue, job, err) != STATUS_OK)
     return QUEUE_NOT_KEPT;
   insert(queue, job);
+  queue_order(queue);
   pthread_cond_signal(&queue->work);
   return QUEUE_ADDED;
 }
@@ -216,12 +211,12 @@ enum queue_result queue_add(struct queue *queue, const char *user, const char *r
   if (getrandom(number, sizeof number, 0) != (ssize_t)sizeof number)
     memset(number, 0, sizeof number);
   hex_encode(job->id, number, sizeof number);
-  snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
   job->request = memory_text(request);
   pthread_mutex_lock(&queue->lock);
+  job->of = queue_user_of(queue, user != NULL ? user : "");
   enum queue_result result = add(queue, job, err);
   if (result == QUEUE_ADDED)
-    view(queue, job, ret_job);
+    view(job, ret_job);
   pthread_mutex_unlock(&queue->lock);
   if (result == QUEUE_ADDED)
     queue->options.changed(queue->options.context);
@@ -235,7 +230,7 @@ bool queue_find(struct queue *queue, const char *id, struct job_view *ret_job)
   pthread_mutex_lock(&queue->lock);
   const struct job *job = find(queue, id);
   if (job != NULL)
-    view(queue, job, ret_job);
+    view(job, ret_job);
   pthread_mutex_unlock(&queue->lock);
   if (job != NULL)
     queue_progress(queue, ret_job);
@@ -251,7 +246,7 @@ void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_
   *ret_jobs = arena_alloc_array(arena, count + 1, sizeof **ret_jobs);
   *ret_count = 0;
   for (const struct job *job = queue->first; job != NULL; job = job->next)
-    view(queue, job, &(*ret_jobs)[(*ret_count)++]);
+    view(job, &(*ret_jobs)[(*ret_count)++]);
   pthread_mutex_unlock(&queue->lock);
   for (size_t i = 0; i < count; i++)
     queue_progress(queue, &(*ret_jobs)[i]);
@@ -260,14 +255,13 @@ void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_
 // Locked. The record has it before the process has ended: if the agent is killed in between, it does not begin again.
 static void cancel(struct queue *queue, struct job *job)
 {
-  char user[QUEUE_USER_BYTES];
-  memcpy(user, job->user, sizeof user);
   job->is_cancelled = true;
   if (job->state == JOB_QUEUED)
     job->state = JOB_CANCELLED;
   queue_end_process(job);
   queue_note(queue, job);
-  queue_drop_oldest(queue, user); // maybe this one
+  queue_order(queue);
+  queue_drop_oldest(queue, job->of); // maybe this one
 }
 
 bool queue_remove(struct queue *queue, const char *id)

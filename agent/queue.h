@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluations of an agent: each waits for its turn, then runs as a process `xsp evaluate` with a folder of its own. So the agent
+// Evaluations of an agent: each waits for its turn (users take turns), then runs as a process `xsp evaluate` with a folder of its own. So the agent
 // loads no framework, and a crash is one failed evaluation. They are kept on disk, so that the next agent goes on with them. Any thread.
 #ifndef XSP_AGENT_QUEUE_H
 #define XSP_AGENT_QUEUE_H
@@ -22,14 +22,14 @@ struct job_view { // of a moment
   char id[QUEUE_ID_DIGITS + 1];
   char user[QUEUE_USER_BYTES]; // who gave it; "": the owner
   enum job_state state;
-  size_t place;    // in the queue, from 1; 0: does not wait
+  size_t place;    // in the queue, from 1, if nobody else adds one; 0: does not wait
   char line[1024]; // of its stderr: the newest one, which shows its progress or what failed
 };
 
 struct queue_options {
-  const char *folder;    // job_folder.h
-  unsigned workers;      // evaluations at a time
-  unsigned waiting_most; // of a user
+  const char *folder;                       // job_folder.h
+  unsigned workers;                         // evaluations at a time
+  unsigned waiting_most, waiting_most_each; // that wait: of all, of a user
   // The command for a request, when it begins; in `arena`, ends with NULL. An error fails the evaluation.
   enum status (*command)(void *context, const char *user, const char *request, struct arena *arena,
                          const char *const **ret_arguments, struct error *err);
@@ -43,7 +43,7 @@ struct queue;
 enum status queue_start(const struct queue_options *options, struct queue **ret_queue, struct error *err) MUST_CHECK;
 void queue_stop(struct queue *queue); // ends what runs; the next queue_start begins it again. NULL: nothing
 
-enum queue_result { QUEUE_ADDED, QUEUE_FULL, QUEUE_NOT_KEPT };
+enum queue_result { QUEUE_ADDED, QUEUE_FULL, QUEUE_FULL_FOR_USER, QUEUE_NOT_KEPT };
 // `request`: a body of POST /evaluations; copied. `user`: NULL is the owner. NOT_KEPT: the disk is full or broken.
 enum queue_result queue_add(struct queue *queue, const char *user, const char *request, struct job_view *ret_job,
                             struct error *err);

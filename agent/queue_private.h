@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queue.c (the list) and queue_run.c (threads and processes) share. All is under queue->lock but `options`, `folder`, and of a
-// job `id`, `user` and `request`, which never change; a job that runs stays in the list.
+// What queue.c (the list), queue_order.c (whose turn it is) and queue_run.c (threads and processes) share. All is under queue->lock
+// but `options`, `folder`, a user's name, and of a job `id`, `of` and `request`, which never change; a job that runs stays in the list.
 #ifndef XSP_AGENT_QUEUE_PRIVATE_H
 #define XSP_AGENT_QUEUE_PRIVATE_H
 
@@ -11,12 +11,22 @@
 
 #define QUEUE_WORKERS_MOST 64u
 
+struct queue_user {
+  char name[QUEUE_USER_BYTES]; // "": the owner
+  uint64_t served;             // queue->served when one of theirs began; 0: none has
+  // of queue_order
+  size_t waiting;
+  uint64_t oldest; // number of the one that came first, of those that wait
+  struct queue_user *next;
+};
+
 struct job {
   char id[QUEUE_ID_DIGITS + 1];
-  char user[QUEUE_USER_BYTES];
+  struct queue_user *of;
   char *request; // owned
   uint64_t number, starts;
   enum job_state state;
+  size_t place, round;                           // of queue_order; 0: does not wait
   bool is_cancelled;                             // by its user
   pid_t process;                                 // 0: none
   uint64_t kill_ns;                              // when it gets SIGKILL; 0: nobody ended it
@@ -29,8 +39,11 @@ struct queue {
   struct job_folder folder;
   pthread_mutex_t lock;
   pthread_cond_t work;
-  struct job *first; // in the order of their numbers
-  uint64_t number;   // the last one that was given
+  struct job *first;        // in the order of their numbers
+  uint64_t number;          // the last one that was given
+  struct queue_user *users; // all that ever gave one: of the agent's list, and those of before
+  uint64_t served;          // how many have begun
+  size_t waiting;           // of queue_order
   bool is_ending;
   pthread_t workers[QUEUE_WORKERS_MOST];
   unsigned worker_count;
@@ -43,11 +56,17 @@ static inline bool job_is_over(const struct job *job)
 }
 enum status queue_keep(struct queue *queue, const struct job *job, struct error *err) MUST_CHECK; // writes its record
 void queue_note(struct queue *queue, const struct job *job); // the same; a failure is reported
-void queue_drop_oldest(struct queue *queue, const char *user);
+void queue_drop_oldest(struct queue *queue, const struct queue_user *user);
+
+// ---- queue_order.c, locked
+struct queue_user *queue_user_of(struct queue *queue, const char *name); // made if there is none
+// After each change of what waits: sets places, and how many wait.
+void queue_order(struct queue *queue);
+struct job *queue_begin(struct queue *queue); // the next one, which is JOB_RUNNING now; NULL: none waits
 
 // ---- queue_run.c
-void *queue_work(void *queue);                    // a worker's thread
-void queue_end_process(struct job *job);          // locked; it has five seconds
+void *queue_work(void *queue);                                        // a worker's thread
+void queue_end_process(struct job *job);                              // locked; it has five seconds
 void queue_progress(const struct queue *queue, struct job_view *job); // not locked: its file may grow
 
 #endif

@@ -67,7 +67,7 @@ static enum status start(const struct queue *queue, const struct job *job, struc
   char folder[PATH_MAX];
   job_folder_path(&queue->folder, job->id, NULL, folder);
   folder_remove_tree(folder); // of a start before
-  enum status status = options->command(options->context, job->user, job->request, &arena, &arguments, err);
+  enum status status = options->command(options->context, job->of->name, job->request, &arena, &arguments, err);
   if (status == STATUS_OK)
     status = child_start((char *const *)arguments, folder, QUEUE_TABLE, QUEUE_MESSAGES, ret_child, err);
   arena_done(&arena);
@@ -88,25 +88,26 @@ static void wait_for(struct queue *queue, struct job *job, const struct child *c
 // Locked. One that the agent's own end has ended waits again, as if it had not begun.
 static void conclude(const struct queue *queue, struct job *job, int how)
 {
-  bool is_good = WIFEXITED(how) && WEXITSTATUS(how) == 0;
   if (job->is_cancelled) {
     job->state = JOB_CANCELLED;
+  } else if (WIFEXITED(how) && WEXITSTATUS(how) == 0) {
+    job->state = JOB_DONE;
   } else if (job->kill_ns != 0) {
     job->state = JOB_QUEUED;
     job->starts--;
   } else {
-    job->state = is_good ? JOB_DONE : JOB_FAILED;
+    job->state = JOB_FAILED;
+    if (WIFSIGNALED(how))
+      snprintf(job->line, sizeof job->line, "xsp evaluate ended by signal %d (%s)", WTERMSIG(how),
+               strsignal(WTERMSIG(how)));
+    else
+      last_line(queue, job->id, job->line, sizeof job->line);
   }
-  if (job->state == JOB_FAILED && WIFSIGNALED(how))
-    snprintf(job->line, sizeof job->line, "xsp evaluate ended by signal %d (%s)", WTERMSIG(how),
-             strsignal(WTERMSIG(how)));
-  else if (job->state == JOB_FAILED)
-    last_line(queue, job->id, job->line, sizeof job->line);
 }
 
 static void run(struct queue *queue, struct job *job)
 {
-  char user[QUEUE_USER_BYTES], line[sizeof job->line];
+  char line[sizeof job->line];
   struct child child = {.process = 0};
   struct error err = {0};
   enum status status = start(queue, job, &child, &err);
@@ -128,8 +129,8 @@ static void run(struct queue *queue, struct job *job)
   }
   DEBUG(agent, "evaluation %s: %s", job->id, job_state_names[job->state]);
   queue_note(queue, job);
-  memcpy(user, job->user, sizeof user);
-  queue_drop_oldest(queue, user); // maybe this one
+  queue_order(queue);                // it may wait again
+  queue_drop_oldest(queue, job->of); // maybe this one
   pthread_mutex_unlock(&queue->lock);
 }
 
@@ -138,15 +139,11 @@ void *queue_work(void *context)
   struct queue *queue = context;
   pthread_mutex_lock(&queue->lock);
   while (!queue->is_ending) {
-    struct job *job = queue->first;
-    while (job != NULL && job->state != JOB_QUEUED)
-      job = job->next;
+    struct job *job = queue_begin(queue);
     if (job == NULL) {
       pthread_cond_wait(&queue->work, &queue->lock);
       continue;
     }
-    job->state = JOB_RUNNING;
-    job->starts++;
     queue_note(queue, job);
     pthread_mutex_unlock(&queue->lock);
     run(queue, job);

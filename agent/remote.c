@@ -70,7 +70,7 @@ static enum remote_result result_of(struct remote *remote, struct error *err)
   const bool is_known = remote->id[0] != 0;
   if ((code == 401 || code == 403) && !is_known)
     return REMOTE_FORBIDDEN;
-  return code == 503 ? REMOTE_BUSY : code == 404 && is_known ? REMOTE_LOST : REMOTE_REFUSED;
+  return code == 503 || code == 429 ? REMOTE_BUSY : code == 404 && is_known ? REMOTE_LOST : REMOTE_REFUSED;
 }
 
 // The path begins with "/evaluations"; the evaluation's id is added where it is known.

@@ -66,7 +66,7 @@ const remove = async (id) => {
 
 const line = ({job}) => {
   const item = element("li", "", {"data-state": job.state}), is_over = !["queued", "running"].includes(job.state);
-  const text = job.error ?? job.progress ?? (job.place ? `place ${job.place}` : "");
+  const text = job.error ?? job.progress ?? (job.place ? `place ${job.place} in the queue` : "");
   const button = element("button", is_over ? "Remove" : "End", {"aria-label": `${is_over ? "Remove" : "End"} ${job.id.slice(0, 8)}`});
   button.addEventListener("click", () => remove(job.id));
   item.append(element("code", job.id.slice(0, 8)), element("strong", job.state, {class: job.state === "failed" ? "bad" : ""}), element("span", text));

@@ -67,6 +67,8 @@ static enum status read_options(const struct invocation *invocation, struct agen
                      "an agent needs a registry");
   XSP_TRY(invocation_unsigned(invocation, "ttl", 1, 3600, &options->ttl_s, err));
   XSP_TRY(invocation_unsigned(invocation, "jobs", 1, 64, &options->jobs, err));
+  XSP_TRY(invocation_unsigned(invocation, "queue", 1, 100000, &options->waiting_most, err));
+  XSP_TRY(invocation_unsigned(invocation, "queue-each", 1, 100000, &options->waiting_most_each, err));
   XSP_TRY(serving_token(invocation, &texts->token, &options->token, err));
   XSP_TRY(serving_tls(invocation, &texts->certificate, &texts->key, &options->certificate, &options->key, err));
   return read_users(invocation, options, texts, err);
@@ -119,7 +121,7 @@ static const struct option_description options[] = {
     {"data", 0, "DIR", NULL, false, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
     {"state", 0, "DIR", NULL, false,
      "Keep the queue and its results in DIR, so that an agent that is started again goes on with them. Default: "
-     "agent/NAME in ~/.local/state/xsp, or in xsp in XDG_STATE_HOME."},
+     "xsp/agent/NAME in XDG_STATE_HOME, or in ~/.local/state."},
     {"token-file", 0, "FILE", NULL, false,
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
     {"users", 0, "FILE", NULL, false,
@@ -127,6 +129,8 @@ static const struct option_description options[] = {
     OPTIONS_SERVING_TLS,
     {"ttl", 0, "SECONDS", "10", false, "An agent that was killed is out of the registry after so long."},
     {"jobs", 0, "N", "1", false, "Run N evaluations at a time. More than one disturb each other's latencies."},
+    {"queue", 0, "N", "256", false, "Let at most N evaluations wait; others are refused (503) until one has begun."},
+    {"queue-each", 0, "N", "64", false, "Let at most N evaluations of a user wait; theirs are refused then (429)."},
     {"isolate", 0, NULL, NULL, false,
      "Run the models in namespaces of their own, as xsp evaluate --isolate: in containers of XSP_IMAGES, else on the "
      "host's files, read-only."},
@@ -147,7 +151,9 @@ const struct verb verb_agent = {
     .description =
         "Registers what this machine has (frameworks and their versions, processor, memory, GPUs, models) with etcd, "
         "and takes evaluations by HTTP (docs/agents.md): POST /evaluations. Each runs as a process xsp evaluate. "
-        "xsp evaluate --registry URL --on CONSTRAINTS chooses an agent and waits for the result.\n\n"
+        "xsp evaluate --registry URL --on CONSTRAINTS chooses an agent and waits for the result. Where several users "
+        "wait, "
+        "they take turns. An agent that is started again goes on with its queue.\n\n"
         "It prints its name and address, and stops at Ctrl-C or SIGTERM. Where the registry goes away, the agent goes "
         "on and registers again.\n\n"
         "Without a token only requests from this machine are taken, and none that a web page of another site sends. "

@@ -78,6 +78,8 @@ class PageTest(AgentTest):
     def test_one_that_runs_shows_its_progress_and_can_be_ended(self):
         self.choose("net", data="many.csv")
         wait_for(lambda: "inference" in (self.page.text_content("#jobs") or ""), "its progress")
+        self.choose("net")
+        wait_for(lambda: "place 1 in the queue" in (self.page.text_content("#jobs") or ""), "the place of the next one")
         self.page.click("#jobs li button")
         self.page.wait_for_selector("#jobs li[data-state=cancelled]")
 

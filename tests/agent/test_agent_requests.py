@@ -51,7 +51,7 @@ class Evaluations(AgentTest):
                 status, headers, reply = agent.ask("POST", "/evaluations", {"models": ["net"], "data": "set"})
                 if status != 202:
                     break
-            self.assertEqual((status, headers["Retry-After"]), (503, "10"))
+            self.assertEqual((status, headers["Retry-After"]), (429, "10"))
             self.assertIn("64", reply["error"]["message"])
             for number in (waiting, running):
                 self.assertEqual(agent.ask("DELETE", f"/evaluations/{number}")[0], 204)
@@ -259,7 +259,7 @@ class Users(AgentTest):
         self.ask("bob", "POST", "/evaluations", {"models": ["net"], "data": "many.csv"})
         while (status := self.ask("bob", "POST", "/evaluations", {"models": ["net"], "data": "set"})[0]) == 202:
             pass
-        self.assertEqual((status, self.ask("ann", "POST", "/evaluations", {"models": ["net"], "data": "set"})[0]), (503, 202))
+        self.assertEqual((status, self.ask("ann", "POST", "/evaluations", {"models": ["net"], "data": "set"})[0]), (429, 202))
 
     def test_users_see_their_own_evaluations(self):
         number = self.ask("ann", "POST", "/evaluations", {"models": ["net"], "data": "set"})[2]["id"]

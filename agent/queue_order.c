@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose turn it is. Called by queue.c and queue_run.c, locked. Users with waiting evaluations take turns, whoever was served least
+// recently first; within a user, what came first is first. So a user with many evaluations delays another one by one at a time.
+#include "agent/queue_private.h"
+#include "base/memory.h"
+#include "base/vector.h"
+
+#include <stdio.h>
+
+struct queue_user *queue_user_of(struct queue *queue, const char *name)
+{
+  struct queue_user **place = &queue->users;
+  while (*place != NULL && strcmp((*place)->name, name) != 0)
+    place = &(*place)->next;
+  if (*place == NULL) {
+    *place = memory_new(1, sizeof **place);
+    snprintf((*place)->name, sizeof(*place)->name, "%s", name);
+  }
+  return *place;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+  return (a > b) - (a < b);
+}
+
+// Each round has one evaluation of each user who has another one. Within a round the order stays: who begins one is served last.
+static int by_turn(const void *left, const void *right)
+{
+  const struct job *a = *(struct job *const *)left, *b = *(struct job *const *)right;
+  int order = compare(a->round, b->round);
+  if (order == 0)
+    order = compare(a->of->served, b->of->served);
+  return order != 0 ? order : compare(a->of->oldest, b->of->oldest); // who was never served
+}
+
+void queue_order(struct queue *queue)
+{
+  VECTOR(struct job *) waiting = {0};
+  for (struct queue_user *user = queue->users; user != NULL; user = user->next)
+    user->waiting = 0;
+  for (struct job *job = queue->first; job != NULL; job = job->next) {
+    job->place = 0;
+    if (job->state != JOB_QUEUED)
+      continue;
+    job->round = job->of->waiting++;
+    if (job->round == 0)
+      job->of->oldest = job->number;
+    *vector_add(&waiting) = job;
+  }
+  if (waiting.count > 0)
+    qsort(waiting.items, waiting.count, sizeof *waiting.items, by_turn);
+  for (size_t i = 0; i < waiting.count; i++)
+    waiting.items[i]->place = i + 1;
+  queue->waiting = waiting.count;
+  vector_done(&waiting);
+}
+
+struct job *queue_begin(struct queue *queue)
+{
+  struct job *job = queue->first;
+  while (job != NULL && job->place != 1)
+    job = job->next;
+  if (job == NULL)
+    return NULL;
+  job->state = JOB_RUNNING;
+  job->starts++;
+  job->of->served = ++queue->served;
+  queue_order(queue);
+  return job;
+}
