@@ -132,6 +132,7 @@ static enum status start(struct agent *agent, struct error *err)
                                       .workers = options->jobs,
                                       .waiting_most = options->waiting_most,
                                       .waiting_most_each = options->waiting_most_each,
+                                      .limit_s = options->limit_s,
                                       .command = command_of_request,
                                       .changed = agent_changed,
                                       .context = agent,

@@ -26,6 +26,7 @@ struct agent_options {
   unsigned jobs;                 // evaluations at a time
   unsigned waiting_most;         // evaluations that wait
   unsigned waiting_most_each;    // of a user
+  unsigned limit_s;              // an evaluation that runs longer is ended; 0: none
   bool isolates;                 // each of them with --isolate
   const char *library;           // of libmicrohttpd; NULL: to be looked for
   message_fn message;            // any thread

@@ -30,6 +30,7 @@ struct queue_options {
   const char *folder;                       // job_folder.h
   unsigned workers;                         // evaluations at a time
   unsigned waiting_most, waiting_most_each; // that wait: of all, of a user
+  unsigned limit_s;                         // one that runs longer is ended and has failed; 0: none
   // The command for a request, when it begins; in `arena`, ends with NULL. An error fails the evaluation.
   enum status (*command)(void *context, const char *user, const char *request, struct arena *arena,
                          const char *const **ret_arguments, struct error *err);

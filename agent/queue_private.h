@@ -28,6 +28,7 @@ struct job {
   enum job_state state;
   size_t place, round;                           // of queue_order; 0: does not wait
   bool is_cancelled;                             // by its user
+  bool is_overdue;                               // ended by options.limit_s
   pid_t process;                                 // 0: none
   uint64_t kill_ns;                              // when it gets SIGKILL; 0: nobody ended it
   char line[sizeof((struct job_view *)0)->line]; // of one that has failed

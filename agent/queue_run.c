@@ -77,8 +77,13 @@ static enum status start(const struct queue *queue, const struct job *job, struc
 // Until it has ended; it is not reaped yet.
 static void wait_for(struct queue *queue, struct job *job, const struct child *child)
 {
+  const uint64_t limit_ns = queue->options.limit_s * UINT64_C(1000000000), begun_ns = clock_now_ns(CLOCK_MONOTONIC);
   while (!child_has_ended(child)) {
     pthread_mutex_lock(&queue->lock);
+    if (limit_ns > 0 && job->kill_ns == 0 && clock_now_ns(CLOCK_MONOTONIC) - begun_ns > limit_ns) {
+      job->is_overdue = true;
+      queue_end_process(job);
+    }
     if (job->kill_ns != 0 && clock_now_ns(CLOCK_MONOTONIC) > job->kill_ns)
       kill(-job->process, SIGKILL);
     pthread_mutex_unlock(&queue->lock);
@@ -92,6 +97,12 @@ static void conclude(const struct queue *queue, struct job *job, int how)
     job->state = JOB_CANCELLED;
   } else if (WIFEXITED(how) && WEXITSTATUS(how) == 0) {
     job->state = JOB_DONE;
+  } else if (job->is_overdue) {
+    job->state = JOB_FAILED;
+    snprintf(
+        job->line, sizeof job->line,
+        "cannot evaluate: it ran longer than %u s, the agent's limit (--time-limit), and was ended; try: fewer inputs",
+        queue->options.limit_s);
   } else if (job->kill_ns != 0) {
     job->state = JOB_QUEUED;
     job->starts--;

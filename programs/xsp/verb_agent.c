@@ -69,6 +69,8 @@ static enum status read_options(const struct invocation *invocation, struct agen
   XSP_TRY(invocation_unsigned(invocation, "jobs", 1, 64, &options->jobs, err));
   XSP_TRY(invocation_unsigned(invocation, "queue", 1, 100000, &options->waiting_most, err));
   XSP_TRY(invocation_unsigned(invocation, "queue-each", 1, 100000, &options->waiting_most_each, err));
+  if (invocation_has(invocation, "time-limit"))
+    XSP_TRY(invocation_unsigned(invocation, "time-limit", 1, 31536000, &options->limit_s, err));
   XSP_TRY(serving_token(invocation, &texts->token, &options->token, err));
   XSP_TRY(serving_tls(invocation, &texts->certificate, &texts->key, &options->certificate, &options->key, err));
   return read_users(invocation, options, texts, err);
@@ -131,6 +133,8 @@ static const struct option_description options[] = {
     {"jobs", 0, "N", "1", false, "Run N evaluations at a time. More than one disturb each other's latencies."},
     {"queue", 0, "N", "256", false, "Let at most N evaluations wait; others are refused (503) until one has begun."},
     {"queue-each", 0, "N", "64", false, "Let at most N evaluations of a user wait; theirs are refused then (429)."},
+    {"time-limit", 0, "SECONDS", NULL, false,
+     "End an evaluation that runs longer, with all its processes; it has failed then. Default: none."},
     {"isolate", 0, NULL, NULL, false,
      "Run the models in namespaces of their own, as xsp evaluate --isolate: in containers of XSP_IMAGES, else on the "
      "host's files, read-only."},

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose turn it is in an agent's queue, and how many may wait."""
+"""Whose turn it is in an agent's queue, how many may wait, and how long one may run."""
 import json
+import os
+import pathlib
 import unittest
 
 from agent_case import AgentTest
-from agents import ENVIRONMENT
+from agents import ENVIRONMENT, manifest
 from scripted import xsp
 from server import wait_for
 
@@ -33,6 +35,18 @@ class Queue(AgentTest):
         number, _ = self.submit(agent, who, "many.csv")
         self.wait_for_state(agent, number, "running")
         return number
+
+    @staticmethod
+    def processes(number):
+        """Those whose folder is that of the evaluation, or below it."""
+        found = []
+        for place in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if f"/{number}" in os.readlink(place / "cwd"):
+                    found.append(place.name)
+            except OSError:  # it has ended
+                pass
+        return found
 
     def test_users_take_turns(self):
         agent = self.serve()
@@ -84,6 +98,29 @@ class Queue(AgentTest):
                    "-o", self.folder / "over.xsp", environment={**ENVIRONMENT, "XSP_DEBUG": "agent"})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(b"idle, 0 busy", done.stderr)
+
+    def test_one_that_takes_too_long(self):
+        agent = self.serve("--time-limit", "1")
+        number, _ = self.submit(agent, "ann", "many.csv")
+        other, _ = self.submit(agent, "bob", "many.csv")
+        for one, who in ((number, "ann"), (other, "bob")):
+            agent.token = self.TOKENS[who]
+            job = self.wait_for_state(agent, one, "failed", "done", "cancelled")
+            self.assertEqual(job["state"], "failed")
+            self.assertIn("longer than 1 s", job["error"])
+        self.assertEqual(agent.ask("GET", f"/evaluations/{other}/file")[0], 409)
+        wait_for(lambda: not self.processes(other), "the end of all its processes")
+
+    def test_one_that_hangs(self):
+        """Its code does not return, whatever signal xsp evaluate gets."""
+        code = ("import signal, time\ndef preprocess(env, data):\n  signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                "  while True:\n    time.sleep(1000)\n")
+        (self.folder / "models/hangs.yml").write_text(manifest("hangs", preprocess=code))
+        self.addCleanup((self.folder / "models/hangs.yml").unlink)
+        agent = self.serve("--time-limit", "2")
+        number, _ = self.submit(agent, "ann", models=["hangs"])
+        self.assertIn("longer than 2 s", self.wait_for_state(agent, number, "failed", "done", "cancelled")["error"])
+        wait_for(lambda: not self.processes(number), "the end of all its processes")
 
 
 if __name__ == "__main__":
