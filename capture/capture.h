@@ -103,11 +103,13 @@ void signals_hold(sigset_t *ret_before);
 void signals_release(const sigset_t *before);
 
 // ---- session.c
-void session_attach_if_asked(void);         // by the environment, looked at once, or by xsp run --pid
+void session_attach_if_asked(void); // by the environment, looked at once, or by xsp run --pid
+void session_start_clean(void);     // in the child of a fork
+
+// ---- process_file.c
 struct process_head *session_process(void); // makes the process file at its first use; NULL where none can be had
 void session_count_lost(uint64_t records);
 void session_count_misused(void);
-void session_start_clean(void); // in the child of a fork
 
 // ---- catalog.c: everything interned; 0 where the session is full
 bool catalog_create(const char *path);
