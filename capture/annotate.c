@@ -120,14 +120,14 @@ void xsp_span_set_parent(const struct xsp_span *span, struct xsp_context parent)
 uint32_t xsp_string(const char *text, size_t length)
 {
   int saved_errno = errno;
-  uint32_t id = capture_attached() && text != NULL ? catalog_string(text, length) : 0;
+  uint32_t id = session_is_in() && text != NULL ? catalog_string(text, length) : 0;
   errno = saved_errno;
   return id;
 }
 
 void xsp_thread_name(const char *name)
 {
-  if (!capture_attached())
+  if (!session_is_in())
     return;
   int saved_errno = errno;
   uint32_t id = catalog_text(name);
@@ -173,7 +173,7 @@ static bool public_parent(const struct ring_head *ring, uint32_t span_id, uint8_
 
 int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRACEPARENT_SIZE])
 {
-  if (!capture_attached())
+  if (!session_is_in())
     return -1;
   const uint8_t *trace = capture.session->trace_id;
   uint8_t parent[8];

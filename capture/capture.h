@@ -28,7 +28,8 @@ static inline uint64_t xsp_inline_add_v1(uint64_t *word, uint64_t addend)
 }
 #endif
 
-enum capture_state { CAPTURE_NONE = 0, CAPTURE_BUSY, CAPTURE_ATTACHED };
+// Arrived: in the session of an `xsp run`, without files of its own; the first use of it joins (arrive.c).
+enum capture_state { CAPTURE_NONE = 0, CAPTURE_BUSY, CAPTURE_ATTACHED, CAPTURE_ARRIVED };
 
 // The process's place in its session. Written by the attaching thread before `state` becomes CAPTURE_ATTACHED (release,
 // read by acquire); after that only where a comment says so. All mappings live as long as the process.
@@ -37,6 +38,7 @@ struct capture {
   uint32_t asked; // atomic: the environment was looked at
   pid_t pid;      // of this image; changed by the fork handler
   uint32_t ticks; // atomic, enum session_tick_clock; 0: not decided
+  char *arrived;  // atomic: the session file's mapping, by which others find the process in the session; NULL: none
   struct session_head *session;
   struct session_control *control;
   struct session_switches *switches;
@@ -103,13 +105,29 @@ void signals_hold(sigset_t *ret_before);
 void signals_release(const sigset_t *before);
 
 // ---- session.c
-void session_attach_if_asked(void); // by the environment, looked at once, or by xsp run --pid
-void session_start_clean(void);     // in the child of a fork
+void session_attach_if_asked(void); // by the environment, looked at once, by xsp run --pid, or having arrived
+int session_set_directory(const char *directory, bool may_make); // 0 or a negated errno
+// The process's block has the folder's name: xsp run --pid finds it there, and sites seen without a session come back.
+void session_note_directory(void);
+void session_join_arrived(void); // of a process that has arrived: joins, or waits for the thread that does
+void session_start_clean(void);  // in the child of a fork
 
 // ---- process_file.c
 struct process_head *session_process(void); // makes the process file at its first use; NULL where none can be had
 void session_count_lost(uint64_t records);
 void session_count_misused(void);
+
+// Attached, after a process that has arrived was made to join. For what a program or tracer may ask before its first site.
+static inline bool session_is_in(void)
+{
+  if (!capture_attached() && __atomic_load_n(&capture.arrived, __ATOMIC_RELAXED) != NULL)
+    session_join_arrived();
+  return capture_attached();
+}
+
+// ---- arrive.c
+// Whether the process has arrived in the session, and needs nothing more before it records. Called before main.
+bool arrive(const char *directory, int argument_count, char **arguments);
 
 // ---- catalog.c: everything interned; 0 where the session is full
 bool catalog_create(const char *path);
@@ -168,6 +186,7 @@ bool site_usable(struct xsp_site *site); // registered, switched on and known by
 int tracer_slot(const char *tracer);     // claims one where the name is new; -1: no room
 
 // ---- tracers.c
+bool tracers_are_awaited(const char *list); // all of them: others load them, none is to be loaded now
 void tracers_load(const char *list);
 void tracers_stop(void);
 

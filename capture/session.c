@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joining a session: make or map its files, note this process in it, take care of fork and exit. The constructor does
-// nothing but look at one environment variable where there is no session.
+// nothing but look at one environment variable where there is no session, and only arrives (arrive.c) where that will do.
 #include "capture/capture.h"
 
 #include "base/clock.h"
@@ -11,13 +11,18 @@
 #include "format/traceparent.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#define JOIN_WAIT_NS 20000000 // a join takes some 200 us
+#define JOIN_WAITS 50
 
 struct capture capture;
 struct attach_block capture_attach_block = {
@@ -111,7 +116,7 @@ static int map_session(bool may_make)
 {
   char path[PATH_MAX];
   file_path(path, "session");
-  char *memory = file_map(path, SESSION_FILE_SIZE);
+  char *memory = capture.arrived != NULL ? capture.arrived : file_map(path, SESSION_FILE_SIZE);
   if (memory == NULL && errno == ENOENT && may_make && create_session(path))
     memory = file_map(path, SESSION_FILE_SIZE);
   if (memory == NULL)
@@ -120,7 +125,8 @@ static int map_session(bool may_make)
   uint8_t boot_id[16];
   read_boot_id(boot_id);
   int error = 0;
-  if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) != SESSION_MAGIC || head->version != SESSION_VERSION)
+  bool is_known = __atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) == SESSION_MAGIC && head->version == SESSION_VERSION;
+  if (!is_known)
     error = -EPROTO;
   else if (memcmp(head->boot_id, boot_id, sizeof boot_id) != 0)
     error = -ESTALE; // ticks of another boot cannot be joined
@@ -131,6 +137,9 @@ static int map_session(bool may_make)
     error = catalog_open(path) ? 0 : -errno;
   }
   if (error != 0) {
+    if (capture.arrived != NULL && is_known) // it was to record: not to be overlooked
+      __atomic_add_fetch(&head->lost, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&capture.arrived, NULL, __ATOMIC_RELAXED);
     munmap(memory, SESSION_FILE_SIZE);
     return error;
   }
@@ -141,7 +150,7 @@ static int map_session(bool may_make)
   return 0;
 }
 
-static int set_directory(const char *directory, bool may_make)
+int session_set_directory(const char *directory, bool may_make)
 {
   size_t length = strlen(directory), base = 0;
   if (directory[0] != '/') {
@@ -165,7 +174,7 @@ static int set_directory(const char *directory, bool may_make)
 // ---- attaching
 static int attach(const char *directory, bool may_make)
 {
-  int error = set_directory(directory, may_make);
+  int error = capture.arrived != NULL ? 0 : session_set_directory(directory, may_make);
   if (error == 0)
     error = map_session(may_make);
   if (error != 0)
@@ -174,7 +183,7 @@ static int attach(const char *directory, bool may_make)
   return 0;
 }
 
-static void note_attached(void)
+void session_note_directory(void)
 {
   struct attach_block *block = &capture_attach_block;
   memcpy(block->directory, capture.directory, sizeof block->directory);
@@ -182,11 +191,15 @@ static void note_attached(void)
   __atomic_store_n(&block->before_session, UINT32_MAX, __ATOMIC_RELEASE); // sites seen before come back
 }
 
-static int join(const char *directory, bool may_make)
+// `from`: CAPTURE_NONE, or CAPTURE_ARRIVED.
+static int join(uint32_t from, const char *directory, bool may_make)
 {
   int saved_errno = errno;
-  uint32_t state = CAPTURE_NONE;
+  sigset_t before;
+  signals_hold(&before); // a handler could wait for the thread that it interrupted
+  uint32_t state = from;
   if (!__atomic_compare_exchange_n(&capture.state, &state, CAPTURE_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    signals_release(&before);
     if (state == CAPTURE_BUSY)
       return -EINPROGRESS;
     struct stat mine, theirs;
@@ -195,19 +208,19 @@ static int join(const char *directory, bool may_make)
     errno = saved_errno;
     return same ? 0 : -EBUSY;
   }
-  sigset_t before;
-  signals_hold(&before);
   int error = attach(directory, may_make);
-  signals_release(&before);
   // Partner: capture_attached. Everything above is visible to whoever sees CAPTURE_ATTACHED.
   __atomic_store_n(&capture.state, error == 0 ? CAPTURE_ATTACHED : CAPTURE_NONE, __ATOMIC_RELEASE);
+  signals_release(&before);
+  if (from == CAPTURE_ARRIVED)
+    (void)syscall(SYS_futex, &capture.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); // partner: await_join
   if (error == 0) {
     clock_calibrate();
     session_process();
     (void)ring_acquire(); // now, while the program has a large stack and may still make system calls
-    note_attached();
+    session_note_directory();
     const char *tracers = secure_getenv("XSP_TRACERS");
-    if (tracers != NULL)
+    if (tracers != NULL && from == CAPTURE_NONE)
       tracers_load(tracers);
   }
   errno = saved_errno;
@@ -219,14 +232,15 @@ static int join_by_environment(void)
 {
   const char *directory = secure_getenv("XSP_SESSION");
   bool is_xsps = secure_getenv("XSP_SESSION_JOIN") != NULL;
-  return directory == NULL || *directory == '\0' ? -ENOENT : join(directory, !is_xsps);
+  return directory == NULL || *directory == '\0' ? -ENOENT : join(CAPTURE_NONE, directory, !is_xsps);
 }
 
 int xsp_attach(const char *directory)
 {
+  (void)session_is_in();
   if (directory == NULL)
     return join_by_environment();
-  return *directory == '\0' ? -ENOENT : join(directory, true);
+  return *directory == '\0' ? -ENOENT : join(CAPTURE_NONE, directory, true);
 }
 
 // Joining takes some 6 KiB of stack, which a handler on a stack of its own may not have.
@@ -234,6 +248,29 @@ static bool is_on_signal_stack(void)
 {
   stack_t stack;
   return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+// Another thread joins, which is in no handler: spans that this one began meanwhile would be lost. Handlers end a wait early.
+static void await_join(void)
+{
+  const struct timespec most = {0, JOIN_WAIT_NS};
+  for (int i = 0; i < JOIN_WAITS && __atomic_load_n(&capture.state, __ATOMIC_ACQUIRE) == CAPTURE_BUSY; i++)
+    (void)syscall(SYS_futex, &capture.state, FUTEX_WAIT_PRIVATE, CAPTURE_BUSY, &most, NULL, 0);
+}
+
+// In a handler on a stack of its own it is left to the next use: sites come back.
+void session_join_arrived(void)
+{
+  int saved_errno = errno;
+  uint32_t state = __atomic_load_n(&capture.state, __ATOMIC_ACQUIRE);
+  int error = state == CAPTURE_ARRIVED && !is_on_signal_stack() ? join(state, capture.directory, false) : 0;
+  if (error == -EINPROGRESS || state == CAPTURE_BUSY) {
+    await_join();
+  } else if (error != 0 && !capture_attached()) {
+    __atomic_store_n(&capture_attach_block.before_session, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&capture_attach_block.state, ATTACH_NONE, __ATOMIC_RELEASE);
+  }
+  errno = saved_errno;
 }
 
 // One thread takes the request. A folder that is gone is not made again: its xsp does not wait any more.
@@ -246,7 +283,7 @@ static void join_by_request(void)
   if (!__atomic_compare_exchange_n(&block->state, &state, ATTACH_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return;
   block->directory[sizeof block->directory - 1] = '\0';
-  int error = block->directory[0] == '/' ? join(block->directory, false) : -EINVAL;
+  int error = block->directory[0] == '/' ? join(CAPTURE_NONE, block->directory, false) : -EINVAL;
   if (error == 0)
     return;
   block->error = error;
@@ -256,6 +293,8 @@ static void join_by_request(void)
 
 void session_attach_if_asked(void)
 {
+  if (session_is_in() || __atomic_load_n(&capture.arrived, __ATOMIC_RELAXED) != NULL)
+    return;
   if (__atomic_load_n(&capture.asked, __ATOMIC_RELAXED) != 0 ||
       __atomic_exchange_n(&capture.asked, 1, __ATOMIC_RELAXED) != 0) {
     if (__atomic_load_n(&capture_attach_block.before_session, __ATOMIC_ACQUIRE) != 0 && !capture_attached())
@@ -268,8 +307,9 @@ void session_attach_if_asked(void)
 // The child has one thread, the forking one. Nothing it inherited may be written as its own any more.
 void session_start_clean(void)
 {
-  uint32_t busy = CAPTURE_BUSY; // another thread of the parent was joining
-  (void)__atomic_compare_exchange_n(&capture.state, &busy, CAPTURE_NONE, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  uint32_t busy = CAPTURE_BUSY, again = capture.arrived != NULL ? CAPTURE_ARRIVED : CAPTURE_NONE;
+  // Another thread of the parent was joining.
+  (void)__atomic_compare_exchange_n(&capture.state, &busy, again, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   if (!capture_attached())
     return;
   ring_start_clean();
@@ -283,12 +323,12 @@ void session_start_clean(void)
   capture.pid = getpid();
 }
 
-__attribute__((constructor)) static void load(void)
+__attribute__((constructor)) static void load(int argument_count, char **arguments)
 {
   ring_prepare();
   pthread_atfork(NULL, NULL, session_start_clean);
   const char *directory = secure_getenv("XSP_SESSION");
-  if (directory != NULL && *directory != '\0')
+  if (directory != NULL && *directory != '\0' && !arrive(directory, argument_count, arguments))
     session_attach_if_asked();
 }
 

@@ -55,7 +55,7 @@ int tracer_slot(const char *name)
 
 uint32_t xsp_tracer_levels(const char *tracer)
 {
-  if (!capture_attached())
+  if (!session_is_in())
     return 0;
   uint32_t levels = 0;
   if (tracer != NULL && strcmp(tracer, "*") == 0) {
@@ -70,12 +70,12 @@ uint32_t xsp_tracer_levels(const char *tracer)
 
 uint32_t xsp_session_levels(void)
 {
-  return capture_attached() ? capture.session->levels : 0;
+  return session_is_in() ? capture.session->levels : 0;
 }
 
 uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
 {
-  if (!capture_attached())
+  if (!session_is_in())
     return 0;
   level_mask &= capture.session->levels;
   if (tracer != NULL && strcmp(tracer, "*") == 0) {

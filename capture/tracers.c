@@ -179,6 +179,19 @@ static struct loaded *take_slot(void)
   return &loaded[slot];
 }
 
+bool tracers_are_awaited(const char *list)
+{
+  size_t count = 1;
+  for (const char *item = list; *item != '\0'; item++, count++) {
+    if (*item != '@')
+      return false;
+    item += strcspn(item, ",");
+    if (*item == '\0')
+      break;
+  }
+  return count <= TRACERS_MOST && strlen(list) < sizeof list_copy;
+}
+
 void tracers_load(const char *list)
 {
   if (strlen(list) >= sizeof list_copy) {

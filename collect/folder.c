@@ -124,6 +124,7 @@ static enum status fill_folder(struct collect_session *session, const struct col
   XSP_TRY(make_file(session->folder, "session", SESSION_FILE_SIZE, &session->lock, &bytes, err));
   session->head = bytes;
   (void)flock(session->lock, LOCK_EX | LOCK_NB); // nobody else knows the folder yet
+  arrivals_open(session, true);
   fill_session(session->head, options, session->directory);
   struct session_control *control = (void *)((char *)bytes + SESSION_CONTROL_OFFSET);
   for (uint32_t i = 0; i < SESSION_TRACERS; i++)
@@ -263,6 +264,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
   const char *problem = catalog_check(&session->names.catalog);
   if (problem)
     return error_set(err, STATUS_INPUT, adopting, directory, NULL, "%s", problem);
+  arrivals_open(session, false);
   session->head->collector_pid = (uint32_t)getpid();
   session->was_kept = (session->head->flags & SESSION_KEPT) != 0;
   __atomic_and_fetch(&session->head->flags, ~(uint32_t)SESSION_KEPT, __ATOMIC_RELAXED);

@@ -18,8 +18,9 @@
 // ---- a span of the launcher -------------------------------------------------------------------------------------------
 
 // The thread's track: the one that spans of this run lie on already, else of the last image that joined, else one of no
-// process at all (number 0).
-static struct track_entry *main_track(struct collect_session *session, int64_t run_id, uint64_t pid)
+// process file (number 0). `arrival`: the last image without one, all zero where there is none.
+static struct track_entry *main_track(struct collect_session *session, int64_t run_id, uint64_t pid,
+                                      const struct session_arrival *arrival)
 {
   struct tracks *tracks = &session->tracks;
   for (uint32_t i = 0; i < tracks->entries.count; i++) {
@@ -31,21 +32,22 @@ static struct track_entry *main_track(struct collect_session *session, int64_t r
   uint32_t process = 0;
   for (uint32_t i = 0; i < session->processes.count; i++) {
     const struct process_head *head = session_process(session, i);
-    if (head && head->pid == pid)
+    if (head && head->pid == pid && head->start_realtime_ns >= arrival->start_realtime_ns)
       process = i;
   }
   return tracks_find(tracks, process, pid, 0);
 }
 
 static enum status publish(struct collect_session *session, struct track_entry *entry, int64_t run_id,
-                           const struct collect_outside_span *span, struct error *err)
+                           const struct collect_outside_span *span, const struct session_arrival *arrival,
+                           struct error *err)
 {
   if (entry->run_id == run_id)
     return STATUS_OK;
   char command[257] = "";
   struct track_process process = rows_describe(session, entry->process, entry->number, command);
   process.pid = (uint32_t)span->process_id;
-  process.command = command[0] ? command : span->name;
+  process.command = command[0] ? command : arrival->name[0] ? arrival->name : span->name;
   return tracks_publish(&session->tracks, entry, &process, &session->names, run_id, err);
 }
 
@@ -60,8 +62,10 @@ static enum status add_span(struct drain *drain, const struct collect_outside_sp
   rows_begin(drain);
   if (rows_failed(drain))
     return drain->status;
-  struct track_entry *entry = main_track(session, drain->run_id, (uint64_t)span->process_id);
-  XSP_TRY(publish(session, entry, drain->run_id, span, drain->err));
+  struct session_arrival arrival = {0};
+  (void)arrivals_find(session, (uint64_t)span->process_id, &arrival);
+  struct track_entry *entry = main_track(session, drain->run_id, (uint64_t)span->process_id, &arrival);
+  XSP_TRY(publish(session, entry, drain->run_id, span, &arrival, drain->err));
   uint64_t number = __atomic_add_fetch(&session->head->outside_spans, 1, __ATOMIC_RELAXED);
   // On the line of the session's first clock reading, like every other time: spans of the program lie inside.
   int64_t start_ns = clock_map_realtime(&session->clock, span->start_ns);
@@ -116,7 +120,13 @@ bool collect_process(const struct collect_session *session, size_t *cursor, stru
                                             .has_ended = __atomic_load_n(&head->ended, __ATOMIC_ACQUIRE) != 0};
     return true;
   }
-  return false;
+  struct session_arrival arrival;
+  size_t place = *cursor - session->processes.count;
+  bool is_there = arrivals_next(session, &place, &arrival);
+  *cursor = session->processes.count + place;
+  if (is_there)
+    *ret_process = (struct collect_process){.process_id = arrival.pid, .start_ns = arrival.start_realtime_ns};
+  return is_there;
 }
 
 // ---- how much -----------------------------------------------------------------------------------------------------------

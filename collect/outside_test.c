@@ -201,6 +201,45 @@ static void test_processes(void **state)
   assert_true(process.has_ended);
 }
 
+static void arrive(uint32_t magic, uint32_t pid, const char *name)
+{
+  struct session_arrival entry = {.magic = magic, .pid = pid, .start_realtime_ns = 5000 + pid};
+  memset(entry.command, 'c', sizeof entry.command); // no NUL
+  memcpy(entry.name, name, strlen(name) + 1);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/arrivals", collect_directory(now.session));
+  int file = open(path, O_WRONLY | O_APPEND);
+  assert_int_equal(write(file, &entry, sizeof entry), sizeof entry);
+  close(file);
+}
+
+static void test_processes_that_only_arrived(void **state)
+{
+  const uint32_t arrived[] = {4711, 4712, 4711};
+  struct collect_process process;
+  size_t cursor = 0;
+  arrive(ARRIVAL_MAGIC, 4711, "sh");
+  arrive(ARRIVAL_MAGIC + 1, 4713, "broken");
+  arrive(ARRIVAL_MAGIC, 0, "broken");
+  arrive(ARRIVAL_MAGIC, UINT32_MAX, "broken");
+  arrive(ARRIVAL_MAGIC, 4712, "true");
+  arrive(ARRIVAL_MAGIC, 4711, "python3");
+  drain(false);
+  assert_true(collect_process(now.session, &cursor, &process));
+  assert_int_equal(process.process_id, PID);
+  for (size_t i = 0; i < 3; i++) {
+    assert_true(collect_process(now.session, &cursor, &process));
+    assert_int_equal(process.process_id, arrived[i]);
+    assert_int_equal(process.start_ns, 5000 + arrived[i]);
+    assert_false(process.has_ended);
+  }
+  assert_false(collect_process(now.session, &cursor, &process));
+  (void)add(4711, 1000, 2000);
+  struct store_track *track;
+  assert_int_equal(tracks(&track), 1);
+  assert_string_equal(track->name, "python3"); // of the last image
+}
+
 static void test_waiting(void **state)
 {
   uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
@@ -291,6 +330,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_a_program_that_never_joined, setup, teardown),
       cmocka_unit_test_setup_teardown(test_a_step_is_a_mark_and_no_tag, setup, teardown),
       cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_processes_that_only_arrived, setup, teardown),
       cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
       cmocka_unit_test_setup_teardown(test_quiet, setup_quiet, teardown),
       cmocka_unit_test_setup_teardown(test_not_quiet_for_long_enough, setup_minute, teardown),

@@ -72,8 +72,8 @@ int place_file(int folder, const char *name, int flags, struct stat *ret_facts)
 static bool is_session_file(const char *name)
 {
   static const char *const prefixes[] = {"ring-", "process-", "tracer-", ".session-", ".catalog-"};
-  if (strcmp(name, "session") == 0 || strcmp(name, "catalog") == 0 || strcmp(name, "collector") == 0 ||
-      strcmp(name, "tracks") == 0)
+  if (strcmp(name, "session") == 0 || strcmp(name, "catalog") == 0 || strcmp(name, "arrivals") == 0 ||
+      strcmp(name, "collector") == 0 || strcmp(name, "tracks") == 0)
     return true;
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
     size_t length = strlen(prefixes[i]);

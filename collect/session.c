@@ -71,6 +71,7 @@ static struct collect_session *session_new(void)
   struct collect_session *session = memory_new(1, sizeof *session);
   session->quiet_ns = QUIET_NS;
   session->folder = session->lock = session->names.catalog_file = session->origin_file = session->tracks.file = -1;
+  session->arrivals_file = -1;
   if (gethostname(session->tracks.host, sizeof session->tracks.host - 1) != 0)
     session->tracks.host[0] = '\0';
   return session;
@@ -117,7 +118,10 @@ enum status collect_create(const struct collect_options *options, struct collect
 
 bool collect_is_empty(const struct collect_session *session)
 {
-  return session->was_kept || __atomic_load_n(&session->head->next_process, __ATOMIC_ACQUIRE) <= 1;
+  struct session_arrival arrival;
+  size_t cursor = 0;
+  return session->was_kept || (__atomic_load_n(&session->head->next_process, __ATOMIC_ACQUIRE) <= 1 &&
+                               !arrivals_next(session, &cursor, &arrival));
 }
 
 bool collect_overwrites(const struct collect_session *session)
@@ -261,6 +265,12 @@ struct collect_workload collect_workload(const struct collect_session *session, 
       workload.created_ns = process->start_realtime_ns;
     break;
   }
+  struct session_arrival arrival;
+  size_t cursor = 0;
+  if (arrivals_next(session, &cursor, &arrival) &&
+      (workload.command[0] == '\0' || arrival.start_realtime_ns < workload.created_ns))
+    workload = (struct collect_workload){arena_copy(arena, arrival.command, strlen(arrival.command)),
+                                         arrival.start_realtime_ns};
   return workload;
 }
 
@@ -310,6 +320,8 @@ void collect_close(struct collect_session *session, bool remove)
     close(session->lock);
   if (session->origin_file >= 0)
     close(session->origin_file);
+  if (session->arrivals_file >= 0)
+    close(session->arrivals_file);
   vector_done(&session->origin_runs);
   names_done(&session->names);
   tracks_done(&session->tracks);

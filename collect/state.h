@@ -115,6 +115,7 @@ struct collect_session {
   uint32_t run_trace;          // the session's trace id in that run
   bool is_own;                 // the folder is new and of a name of ours: nobody else's files are in it
   bool was_kept;               // adopted after collect_keep
+  int arrivals_file;           // DIR/arrivals; -1: none
   int origin_file;             // DIR/collector; -1: none
   VECTOR(int64_t) origin_runs; // runs of `store` that are named in it
   const int64_t *known;        // span ids that a dead collector's file has already, ascending; borrowed
@@ -128,6 +129,12 @@ void session_give_back(struct collect_session *session);   // after a commit: wh
 void session_note_faults(struct collect_session *session); // files that were cut short while they were read
 void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts);
 void session_close_files(struct collect_session *session);
+// arrivals.c: read when they are asked for, not while the program runs
+void arrivals_open(struct collect_session *session, bool is_new);
+// The entries from `cursor` on, 0 at first; false: there is no further one. Texts end with NUL.
+bool arrivals_next(const struct collect_session *session, size_t *cursor, struct session_arrival *ret_arrival);
+// The last image of the process. False: there is none.
+bool arrivals_find(const struct collect_session *session, uint64_t pid, struct session_arrival *ret_arrival);
 // quiet.c
 // `position`: the ring's head.
 void session_look_for_quiet(struct collect_session *session, uint32_t number, uint64_t position, int64_t now_ns);

@@ -4,7 +4,8 @@
 //   DIR/session      one page group: identity, control (levels on and off), counters, calibration
 //   DIR/catalog      strings, sites, site tags, tracks, frames, call paths: append-only, addressed by offset/8, shared by
 //                    all processes
-//   DIR/process-N    one per process image: who it is, what it dropped
+//   DIR/arrivals     an entry for each process image that found the session and had nothing to record yet
+//   DIR/process-N    one per process image that records: who it is, what it dropped
 //   DIR/ring-N       one per thread at a time: producer state, open spans, records
 //   DIR/tracer-PID   of a tracer in that process, for a moment: what its framework writes about itself. Of nobody else's
 //
@@ -173,6 +174,21 @@ struct catalog_path { // a frame and the path of its caller, which is an earlier
   uint32_t frame;
   uint32_t depth; // frames of the path, at most XSP_CALL_PATH_FRAMES
   uint32_t reserved;
+};
+
+// ---- arrivals --------------------------------------------------------------------------------------------------------
+#define ARRIVAL_MAGIC 0x56525241u // "ARRV"
+// Most processes of a build or a shell script never record anything. They append this, in one write, and make no files. Its
+// size divides the page's: a process that is killed in its write leaves all of it or nothing.
+struct session_arrival {
+  uint32_t magic;
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t reserved;
+  int64_t start_realtime_ns;
+  char name[16];     // of its first thread
+  char command[256]; // as in process_head
+  uint8_t reserved_bytes[216];
 };
 
 // ---- process ---------------------------------------------------------------------------------------------------------
