@@ -17,13 +17,27 @@ static const struct framework *const frameworks[] = {EACH_DOOR(X)};
 #define COUNT (sizeof frameworks / sizeof frameworks[0])
 #define PYTHON_ENTRANCE "PyInit_"
 
-static char model_range[1024];         // empty: none. Programs may change their environment
-static char session_folder[4096];      // likewise
-static char tracer_paths[COUNT][4096]; // empty: not traced. Written before main, then only read.
+// Copies, because programs may change their environment. One after the other: each page costs every process a page fault.
+static char texts[32768];
+static size_t texts_used;
+static const char *model_range;         // NULL: none
+static const char *session_folder;      // likewise
+static const char *tracer_paths[COUNT]; // NULL: not traced. Written before main, then only read.
 static bool any_traced;
 
-// "@/a/onnxruntime.so:option=x,/b/other.so": the item whose file is NAME.so.
-static void find_tracer(const char *list, const char *name, char *path, size_t size)
+// NULL: too long.
+static const char *keep_text(const char *text, size_t length)
+{
+  if (length >= sizeof texts - texts_used)
+    return NULL;
+  char *copy = texts + texts_used;
+  memcpy(copy, text, length); // the rest is zero
+  texts_used += length + 1;
+  return copy;
+}
+
+// "@/a/onnxruntime.so:option=x,/b/other.so": the path of the item whose file is NAME.so.
+static const char *find_tracer(const char *list, const char *name)
 {
   size_t length = strlen(name);
   for (const char *item = list; *item != 0;) {
@@ -31,15 +45,13 @@ static void find_tracer(const char *list, const char *name, char *path, size_t s
     size_t item_length = strcspn(item, ",");
     size_t end = strcspn(item, ":,");
     const char *file = memrchr(item, '/', end);
-    if (file != NULL && end < size && (size_t)(item + end - file) == 1 + length + 3 &&
-        memcmp(file + 1, name, length) == 0 && memcmp(file + 1 + length, ".so", 3) == 0) {
-      memcpy(path, item, end);
-      path[end] = 0;
-      return;
-    }
+    if (file != NULL && (size_t)(item + end - file) == 1 + length + 3 && memcmp(file + 1, name, length) == 0 &&
+        memcmp(file + 1 + length, ".so", 3) == 0)
+      return keep_text(item, end);
     item += item_length;
     item += *item == ',';
   }
+  return NULL;
 }
 
 // secure_getenv: a program with more rights than its caller loads nothing that the caller names.
@@ -48,34 +60,33 @@ __attribute__((constructor)) static void read_environment(void)
   const char *session = secure_getenv("XSP_SESSION"), *tracers = secure_getenv("XSP_TRACERS");
   if (session == NULL || *session == 0 || tracers == NULL)
     return;
-  if (strlen(session) < sizeof session_folder)
-    strcpy(session_folder, session);
+  session_folder = keep_text(session, strlen(session));
   const char *range = secure_getenv("XSP_MODEL_RANGE");
-  if (range != NULL && strlen(range) < sizeof model_range)
-    strcpy(model_range, range);
+  if (range != NULL && *range != 0)
+    model_range = keep_text(range, strlen(range));
   for (size_t i = 0; i < COUNT; i++) {
-    find_tracer(tracers, frameworks[i]->name, tracer_paths[i], sizeof tracer_paths[i]);
-    any_traced = any_traced || tracer_paths[i][0] != 0;
+    tracer_paths[i] = find_tracer(tracers, frameworks[i]->name);
+    any_traced = any_traced || tracer_paths[i] != NULL;
   }
   for (size_t i = 0; i < COUNT; i++)
-    if (tracer_paths[i][0] != 0 && frameworks[i]->program_starts != NULL)
+    if (tracer_paths[i] != NULL && frameworks[i]->program_starts != NULL)
       frameworks[i]->program_starts();
 }
 
 const char *framework_model_range(void)
 {
-  return model_range[0] != 0 ? model_range : NULL;
+  return model_range;
 }
 
 const char *framework_session(void)
 {
-  return session_folder[0] != 0 ? session_folder : NULL;
+  return session_folder;
 }
 
 const char *framework_tracer(const struct framework *framework)
 {
   for (size_t i = 0; i < COUNT; i++)
-    if (frameworks[i] == framework && tracer_paths[i][0] != 0)
+    if (frameworks[i] == framework)
       return tracer_paths[i];
   return NULL;
 }
@@ -124,7 +135,7 @@ static bool is_python_entrance(const struct framework *framework, const char *na
 void *framework_offer(void *handle, const char *name, void *found, const void *caller)
 {
   for (size_t i = 0; i < COUNT && any_traced; i++) {
-    if (tracer_paths[i][0] == 0)
+    if (tracer_paths[i] == NULL)
       continue;
     const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
     if (frameworks[i]->prefix_found != NULL && has_prefix(frameworks[i], name))

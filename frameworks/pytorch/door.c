@@ -74,11 +74,13 @@ static bool attach(const void *address)
 
 static struct framework_door door = {&framework_pytorch, attach, FRAMEWORK_UNKNOWN};
 
+// Of a program that is linked with PyTorch. Bound by the loader: a lookup that fails allocates memory, in every process.
+extern void add_callback(void) __asm__(PYTORCH_ADD_CALLBACK) __attribute__((weak));
+
 static void program_starts(void)
 {
-  const void *found = frameworks_lookup(RTLD_DEFAULT, PYTORCH_ADD_CALLBACK);
-  if (found != NULL)
-    (void)framework_attach(&door, found);
+  if (add_callback != NULL)
+    (void)framework_attach(&door, (const void *)(uintptr_t)add_callback);
 }
 
 static void python_loaded(const struct python *python, void *module)
