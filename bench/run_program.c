@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of `xsp run` in addition to the program: start and end around a program that does nothing, and draining while a
 // program publishes a million spans per second from one thread on each of two processors; bursts of ten million spans at
-// full speed, and five million a second for five seconds. The program runs itself.
+// full speed, and five million a second for five seconds. The program runs itself. Also a thousand short processes that
+// record nothing.
 // Pairs are interleaved; medians. Prints one JSON line per case.
 #include "bench/measure.h"
 #include "store/store.h"
@@ -17,6 +18,8 @@
 #include <xsp/span.h>
 
 #define STARTS 31
+#define PROCESSES 1000
+#define PROCESSES_TARGET 1.5
 #define ROUNDS 5
 #define SPANS 400000
 #define SPACING_NS 1000 // a million a second
@@ -114,6 +117,15 @@ static double run(char *const *command, char *output, size_t size)
   return end - start;
 }
 
+static void print_with_target(const char *name, const char *what, double value, const char *unit, double floor,
+                              double target)
+{
+  printf("{\"bench\":\"run/%s\",\"case\":\"%s\",\"value\":%.3f,\"unit\":\"%s\",\"floor\":%.3f,\"ratio\":%.4f,"
+         "\"target\":%.3f}\n",
+         name, what, value, unit, floor, value / floor, target);
+  fflush(stdout);
+}
+
 static void print(const char *name, const char *what, double value, const char *unit, double floor)
 {
   printf("{\"bench\":\"run/%s\",\"case\":\"%s\",\"value\":%.3f,\"unit\":\"%s\",", name, what, value, unit);
@@ -139,6 +151,34 @@ static void measure_start(char *xsp, char *file)
   double floor = median(plain, STARTS);
   print("start", "/bin/true, no tracer", median(bare, STARTS), "ms", floor);
   print("start", "/bin/true, all tracers", median(all, STARTS), "ms", floor);
+}
+
+static double children_ns(void)
+{
+  struct rusage usage;
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e9 +
+         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
+}
+
+// A shell script of programs that record nothing: what each takes, by the clock and of processors. xsp's own share is in it.
+static void measure_processes(char *xsp, char *file)
+{
+  char output[64], script[96];
+  double times[2][2][ROUNDS]; // plain and with xsp; wall and processor time
+  snprintf(script, sizeof script, "i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done", PROCESSES);
+  char *const commands[][11] = {{"/bin/sh", "-c", script, NULL},
+                                {xsp, "run", "-q", "-f", "-o", file, "--", "/bin/sh", "-c", script, NULL}};
+  for (int i = 0; i < ROUNDS; i++)
+    for (int way = 0; way < 2; way++) {
+      double before = children_ns();
+      times[way][0][i] = run(commands[way], output, sizeof output) / 1e3 / PROCESSES;
+      times[way][1][i] = (children_ns() - before) / 1e3 / PROCESSES;
+    }
+  print_with_target("processes", "/bin/true by a shell", median(times[1][0], ROUNDS), "us", median(times[0][0], ROUNDS),
+                    PROCESSES_TARGET);
+  print_with_target("processes", "/bin/true by a shell, processor time", median(times[1][1], ROUNDS), "us",
+                    median(times[0][1], ROUNDS), PROCESSES_TARGET);
 }
 
 struct facts { // of a file that xsp run wrote
@@ -225,6 +265,7 @@ int main(int argc, char **argv)
   snprintf(xsp, sizeof xsp, "%s/xsp", build);
   snprintf(file, sizeof file, "%s/out.xsp", folder);
   measure_start(xsp, file);
+  measure_processes(xsp, file);
   for (int threads = 1; threads <= 2; threads++)
     measure_drain(self, xsp, file, threads, (struct load){calibrate(SPACING_NS), SPANS});
   measure_drain(self, xsp, file, 1, (struct load){calibrate(SUSTAINED_SPACING_NS), SUSTAINED_SPANS});
