@@ -132,8 +132,21 @@ static bool is_python_entrance(const struct framework *framework, const char *na
          (framework->python_folder == NULL || is_in_folder(found, framework->python_folder));
 }
 
+// Frameworks are used in Python for the most part, and its servers give up rights before their first event. So the process
+// joins its session with the first module that the interpreter loads, which takes longer than to join.
+static void join_with_python(const char *name)
+{
+  static bool has_joined; // atomic
+  if (__atomic_load_n(&has_joined, __ATOMIC_RELAXED) || strncmp(name, PYTHON_ENTRANCE, sizeof PYTHON_ENTRANCE - 1) != 0)
+    return;
+  __atomic_store_n(&has_joined, true, __ATOMIC_RELAXED);
+  (void)xsp_session_levels();
+}
+
 void *framework_offer(void *handle, const char *name, void *found, const void *caller)
 {
+  if (any_traced)
+    join_with_python(name);
   for (size_t i = 0; i < COUNT && any_traced; i++) {
     if (tracer_paths[i] == NULL)
       continue;

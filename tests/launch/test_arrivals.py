@@ -16,6 +16,8 @@ from test_run import RunTest
 ENTRY_BYTES = 512  # struct session_arrival
 XSPS = {"session", "catalog", "arrivals", "collector", "tracks"}
 LOOK = 'cat /proc/self/maps; echo; ls "$XSP_SESSION"'
+# Without frameworks' tracers Python does not join with its first module.
+LATE = "-q", "--force", "-t", "nvtx", "--"
 # Not linked with libxsp.so, which is there all the same.
 PUBLISH = """
 import ctypes, os, sys, threading
@@ -60,7 +62,7 @@ class Arrivals(RunTest):
         self.assertIsNone(self.note("left_running"))
 
     def test_the_first_span_joins(self):
-        result = self.run_it("-q", "--", *python("before = files(); publish('work'); print(set(files()) - set(before))"))
+        result = self.run_it(*LATE, *python("before = files(); publish('work'); print(set(files()) - set(before))"))
         self.assertEqual(set(result.stdout.decode().strip(" {}\n").replace("'", "").split(", ")), {"process-1", "ring-1"})
         self.assertEqual(self.published(), {"work": 1})
         self.assertEqual(self.note("processes"), "1")
@@ -71,12 +73,12 @@ class Arrivals(RunTest):
     def test_what_else_joins(self):
         for call in "xsp_session_levels()", "xsp_tracer_levels(b'app')", "xsp_string(b'text', 4)", "xsp_attach(None) + 1":
             with self.subTest(call):
-                result = self.run_it("-q", "--force", "--", *python(f"print(xsp.{call} != 0, 'process-1' in files())"))
+                result = self.run_it(*LATE, *python(f"print(xsp.{call} != 0, 'process-1' in files())"))
                 self.assertEqual(result.stdout, b"True True\n")
 
     def test_in_another_session_it_cannot_be(self):
         other = self.folder / "other"
-        result = self.run_it("-q", "--", *python(f"print(-xsp.xsp_attach(b'{other}')); publish('work')"))
+        result = self.run_it(*LATE, *python(f"print(-xsp.xsp_attach(b'{other}')); publish('work')"))
         self.assertEqual(int(result.stdout), 16)  # EBUSY
         self.assertFalse(other.exists())
         self.assertEqual(self.published(), {"work": 1})
@@ -86,7 +88,7 @@ class Arrivals(RunTest):
         code = ("barrier = threading.Barrier(8)\ndef work():\n    barrier.wait()\n    publish('work')\n"
                 "threads = [threading.Thread(target=work) for _ in range(8)]\nfor t in threads: t.start()\n"
                 "for t in threads: t.join()")
-        self.run_it("-q", "--", *python(code))
+        self.run_it(*LATE, *python(code))
         self.assertEqual(self.published(), {"work": 8})
 
     def test_environment_that_is_gone(self):
@@ -95,13 +97,13 @@ class Arrivals(RunTest):
                 "    address = ctypes.CDLL(None).getenv\n    address.restype = ctypes.c_void_p\n"
                 "    place = address(name.encode())\n    ctypes.memset(place, 0, len(os.environ[name]))\n"
                 "    del os.environ[name]\npublish('work')")
-        self.run_it("-q", "--", *python(code))
+        self.run_it(*LATE, *python(code))
         self.assertEqual(self.published(), {"work": 1})
 
     def test_forked_children(self):
         code = ("if os.fork() == 0:\n    publish('child')\n    os._exit(0)\nos.wait()\npublish('parent')\n"
                 "if os.fork() == 0:\n    publish('child')\n    os._exit(0)\nos.wait()")
-        self.run_it("-q", "--", *python(code))
+        self.run_it(*LATE, *python(code))
         self.assertEqual(self.published(), {"child": 2, "parent": 1})
         self.assertEqual(self.note("processes"), "3")
 
@@ -110,7 +112,7 @@ class Arrivals(RunTest):
         for first, second in ("pass", "publish('work')"), ("publish('work')", "pass"):
             with self.subTest(first):
                 code = f"{first}\nos.execv(sys.executable, [sys.executable, '-c', {PUBLISH + second!r}])"
-                self.run_it("-q", "--force", "--", *python(code))
+                self.run_it(*LATE, *python(code))
                 self.assertEqual(self.published(), {"work": 1})
                 self.assertEqual(self.note("processes"), "1")
 
@@ -125,11 +127,18 @@ class Arrivals(RunTest):
     def test_one_that_cannot_join_any_more(self):
         """It goes on, and what is not recorded is counted."""
         code = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\nprint(publish('a'), publish('b'))"
-        result = self.run_it("-q", "--", *python(code))
+        result = self.run_it(*LATE, *python(code))
         self.assertEqual(result.stdout, b"False False\n")
         self.assertEqual(self.published(), {})
         self.assertEqual(self.sql("select dropped_count from run"), [{"dropped_count": 1}])
         self.assertEqual(self.note("processes"), "1")
+
+    def test_python_joins_with_its_first_module(self):
+        """Before it could give up the right to do so."""
+        look = "import os, sys\ndef files(): return 'ring-1' in os.listdir(os.environ['XSP_SESSION'])\n"
+        result = self.run_it("-q", "--", sys.executable, "-I", "-S", "-c",
+                             f"{look}before = files()\nimport _ctypes\nprint(before, files())")
+        self.assertEqual(result.stdout, b"False True\n")
 
     def test_who_joins_at_once(self):
         with self.subTest("linked with libxsp.so"):
@@ -163,7 +172,7 @@ class Killed(RunTest):
     def setUp(self):
         super().setUp()
         code = "print('ready', flush=True)\nfor line in sys.stdin: print(eval(line), flush=True)"
-        self.process = subprocess.Popen([XSP, "run", "-q", "-o", self.file, "--", *python(code)], cwd=self.folder,
+        self.process = subprocess.Popen([XSP, "run", "-o", self.file, *LATE, *python(code)], cwd=self.folder,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.process.communicate)
         self.assertEqual(self.process.stdout.readline(), b"ready\n")
