@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 typedef VECTOR(struct collect_found) found_list;
@@ -50,13 +49,13 @@ static void look(const char *path, const struct look *look)
   struct stat facts;
   if (place_open(path, "", real, sizeof real, &folder, NULL) != STATUS_OK)
     return;
-  int lock = place_file(folder, "session", O_RDONLY, &facts);
+  int lock = place_file(folder, "session", look->found != NULL ? O_RDONLY : O_RDWR, &facts);
   bool is_left_over = lock < 0 && look->found != NULL && fstat(folder, &facts) == 0;
   bool is_new = lock >= 0 || is_left_over;
-  bool is_in_use = lock >= 0 && look->found != NULL && flock(lock, LOCK_SH | LOCK_NB) != 0;
+  bool is_in_use = lock >= 0 && place_is_locked(lock);
   if (lock >= 0 && is_kept(lock)) {
     is_new = false;
-    if (look->found == NULL && !find_has_process(real) && flock(lock, LOCK_EX | LOCK_NB) == 0) {
+    if (look->found == NULL && !find_has_process(real) && place_lock(lock)) {
       place_remove(folder, real);
       folder = -1;
     }

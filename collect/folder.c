@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -123,7 +122,7 @@ static enum status fill_folder(struct collect_session *session, const struct col
   void *bytes = NULL;
   XSP_TRY(make_file(session->folder, "session", SESSION_FILE_SIZE, &session->lock, &bytes, err));
   session->head = bytes;
-  (void)flock(session->lock, LOCK_EX | LOCK_NB); // nobody else knows the folder yet
+  (void)place_lock(session->lock); // nobody else knows the folder yet
   arrivals_open(session, true);
   fill_session(session->head, options, session->directory);
   struct session_control *control = (void *)((char *)bytes + SESSION_CONTROL_OFFSET);
@@ -250,7 +249,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
 {
   XSP_TRY(place_open(directory, adopting, session->directory, sizeof session->directory, &session->folder, err));
   XSP_TRY(open_file(session, "session", O_RDWR, SESSION_FILE_SIZE, &session->lock, err));
-  if (flock(session->lock, LOCK_EX | LOCK_NB) != 0)
+  if (!place_lock(session->lock))
     return error_set(err, STATUS_SYSTEM, adopting, directory, "again when that process has ended",
                      "another xsp drains it");
   void *bytes = guard_map(SESSION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, session->lock);

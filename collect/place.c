@@ -99,6 +99,17 @@ static bool is_bounded(const char *path)
   return is_own;
 }
 
+bool place_lock(int file)
+{
+  return fcntl(file, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0;
+}
+
+bool place_is_locked(int file)
+{
+  struct flock lock = {.l_type = F_WRLCK};
+  return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 enum status place_bound(const char *path, const char *what, uint64_t bytes, struct error *err)
 {
   char options[128];

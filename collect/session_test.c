@@ -6,6 +6,7 @@
 #include "tests/collect/hand_writer.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,6 +126,42 @@ static void test_create_refuses_a_used_folder(void **state)
   assert_int_equal(collect_create(&nowhere, &other, &err), STATUS_SYSTEM);
   collect_close(session, false);
   collect_close(adopt(folder), true); // still whole
+}
+
+static void *list_until(void *is_over)
+{
+  while (!__atomic_load_n((bool *)is_over, __ATOMIC_RELAXED)) {
+    struct arena own = {0};
+    struct collect_found *found;
+    size_t count;
+    collect_find(&own, &found, &count);
+    arena_done(&own);
+  }
+  return NULL;
+}
+
+// A session is listed as in use, and listing takes nothing from who opens one meanwhile.
+static void test_list(void **state)
+{
+  bool is_over = false, is_listed = false;
+  struct collect_session *session = create(NULL);
+  char directory[512];
+  snprintf(directory, sizeof directory, "%s", collect_directory(session));
+  struct collect_found *found;
+  size_t count;
+  collect_find(&arena, &found, &count);
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(found[i].path, directory) == 0)
+      is_listed = found[i].is_in_use;
+  assert_true(is_listed);
+  collect_close(session, false);
+  pthread_t lister;
+  assert_int_equal(pthread_create(&lister, NULL, list_until, &is_over), 0);
+  for (int i = 0; i < 300; i++)
+    collect_close(adopt(directory), false);
+  __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+  assert_int_equal(pthread_join(lister, NULL), 0);
+  collect_close(adopt(directory), true);
 }
 
 static void test_adopt_refuses(void **state)
@@ -291,6 +328,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_create, setup, teardown),
       cmocka_unit_test_setup_teardown(test_create_refuses_a_used_folder, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_list, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_refuses, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_goes_on, setup, teardown),
       cmocka_unit_test_setup_teardown(test_known_spans_are_left_out, setup, teardown),

@@ -147,7 +147,8 @@ static bool make_folders(struct keeper *keeper)
     return failed("make a folder in TMPDIR");
   }
   keeper->lock = open(keeper->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  (void)flock(keeper->lock, LOCK_EX | LOCK_NB); // for `xsp recover`, which lists those that are left
+  (void)flock(keeper->lock,
+              LOCK_EX); // for `xsp recover`, which lists those that are left and holds their locks for an instant
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     path_in(keeper, names[i], path);
     if (mkdir(path, 0700) != 0)

@@ -135,7 +135,8 @@ static enum status make_work_directory(struct runner *runner, struct error *err)
     return status;
   }
   runner->work_lock = open(runner->work_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  (void)flock(runner->work_lock, LOCK_EX | LOCK_NB); // for `xsp recover`, which lists those that are left
+  (void)flock(runner->work_lock,
+              LOCK_EX); // for `xsp recover`, which lists those that are left and holds their locks for an instant
   return STATUS_OK;
 }
 
