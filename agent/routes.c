@@ -8,8 +8,8 @@
 
 #define JSON "application/json"
 
-static const struct route_body evaluation = {ROUTE_BODY_IN_MEMORY, {JSON}, "EvaluationRequest"};
-static const struct route_body manifest = {ROUTE_BODY_IN_MEMORY, {"application/yaml"}, NULL};
+static const struct route_body evaluation = {ROUTE_BODY_IN_MEMORY, {JSON}, "EvaluationRequest", false};
+static const struct route_body manifest = {ROUTE_BODY_IN_MEMORY, {"application/yaml"}, NULL, false};
 
 // clang-format off
 static const struct route routes[] = {

@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the time of each connection. Called by request.c and serve.c. shutdown() of a socket that another thread reads ends that
-// read; the thread then closes it as if the client had gone.
+// Keeps the time of each connection. Called by request.c and server.c. shutdown() of a socket that another thread
+// reads ends that read; the thread then closes it as if the client had gone. Locks: this one, then the gate's.
 #include "http/connections.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/socket.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
 
 static struct timespec time_of(uint64_t time_ns)
 {
-  return (struct timespec){(time_t)(time_ns / 1000000000u), (long)(time_ns % 1000000000u)};
+  return (struct timespec){(time_t)(time_ns / SECOND_NS), (long)(time_ns % SECOND_NS)};
+}
+
+// ---- time: locked ----------------------------------------------------------------------------------------------------
+static void end(struct connections *connections, struct connection *connection)
+{
+  if (connection->is_ended)
+    return;
+  connection->is_ended = true;
+  connection->peer->connections--;
+  connections->count--;
+  shutdown(connection->socket, SHUT_RDWR);
+  if (connection->turn != NULL)
+    (void)gate_drop(connections->gate, connection->turn);
+}
+
+static bool is_late(const struct connections *connections, const struct connection *connection, uint64_t now_ns)
+{
+  return connection->since_ns != 0 && now_ns - connection->since_ns > connections->timeout_ns;
 }
 
 // Looks a few times per timeout, so that a connection lives at most a quarter longer.
@@ -22,8 +43,8 @@ static void *watch(void *context)
   while (!connections->is_ending) {
     uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
     for (struct connection *one = connections->first; one != NULL; one = one->next)
-      if (one->since_ns != 0 && now_ns - one->since_ns > connections->timeout_ns)
-        shutdown(one->socket, SHUT_RDWR);
+      if (is_late(connections, one, now_ns))
+        end(connections, one);
     struct timespec next = time_of(now_ns + connections->timeout_ns / 4);
     pthread_cond_timedwait(&connections->changed, &connections->lock, &next);
   }
@@ -31,10 +52,11 @@ static void *watch(void *context)
   return NULL;
 }
 
-enum status connections_start(struct connections *connections, unsigned timeout_s, struct error *err)
+enum status connections_start(struct connections *connections, const struct connections_options *options,
+                              struct error *err)
 {
   pthread_condattr_t attributes;
-  *connections = (struct connections){.timeout_ns = timeout_s * UINT64_C(1000000000)};
+  *connections = (struct connections){.gate = options->gate, .timeout_ns = options->timeout_s * SECOND_NS};
   pthread_mutex_init(&connections->lock, NULL);
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -59,20 +81,57 @@ void connections_done(struct connections *connections)
   pthread_mutex_destroy(&connections->lock);
 }
 
-struct connection *connections_add(struct connections *connections, int socket)
+// ---- peers: locked ---------------------------------------------------------------------------------------------------
+static struct peer *take_peer(struct connections *connections, const struct sockaddr *address)
+{
+  const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)address;
+  const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)address;
+  uint8_t bytes[PEER_BYTES] = {0};
+  if (address->sa_family == AF_INET)
+    memcpy(bytes, &four->sin_addr, sizeof four->sin_addr);
+  else if (address->sa_family == AF_INET6)
+    memcpy(bytes, &six->sin6_addr, sizeof bytes);
+  struct peer *peer = connections->peers;
+  while (peer != NULL && memcmp(peer->address, bytes, sizeof bytes) != 0)
+    peer = peer->next;
+  if (peer == NULL) {
+    peer = memory_new(1, sizeof *peer);
+    memcpy(peer->address, bytes, sizeof bytes);
+    peer->next = connections->peers;
+    if (peer->next != NULL)
+      peer->next->previous = peer;
+    connections->peers = peer;
+  }
+  peer->users++;
+  peer->connections++;
+  return peer;
+}
+
+static void give_peer(struct connections *connections, struct peer *peer)
+{
+  if (--peer->users > 0)
+    return;
+  *(peer->previous != NULL ? &peer->previous->next : &connections->peers) = peer->next;
+  if (peer->next != NULL)
+    peer->next->previous = peer->previous;
+  free(peer);
+}
+
+struct connection *connections_add(struct connections *connections, int socket, const struct sockaddr *address)
 {
   struct connection *connection = memory_new(1, sizeof *connection);
-  *connection = (struct connection){.socket = socket, .since_ns = clock_now_ns(CLOCK_MONOTONIC)};
   pthread_mutex_lock(&connections->lock);
+  *connection = (struct connection){.socket = socket, .since_ns = clock_now_ns(CLOCK_MONOTONIC)};
+  connection->peer = take_peer(connections, address);
   connection->next = connections->first;
   if (connection->next != NULL)
     connection->next->previous = connection;
   connections->first = connection;
+  connections->count++;
   pthread_mutex_unlock(&connections->lock);
   return connection;
 }
 
-// Locked.
 static void set_request(struct connections *connections, struct connection *connection, bool has_request)
 {
   connections->request_count += has_request;
@@ -86,16 +145,16 @@ void connections_remove(struct connections *connections, struct connection *conn
 {
   pthread_mutex_lock(&connections->lock);
   set_request(connections, connection, false);
-  if (connection->previous != NULL)
-    connection->previous->next = connection->next;
-  else
-    connections->first = connection->next;
+  end(connections, connection);
+  *(connection->previous != NULL ? &connection->previous->next : &connections->first) = connection->next;
   if (connection->next != NULL)
     connection->next->previous = connection->previous;
+  give_peer(connections, connection->peer);
   pthread_mutex_unlock(&connections->lock);
   free(connection);
 }
 
+// ---- requests --------------------------------------------------------------------------------------------------------
 void connections_begin(struct connections *connections, struct connection *connection)
 {
   pthread_mutex_lock(&connections->lock);
@@ -119,12 +178,40 @@ void connections_finish(struct connections *connections, struct connection *conn
   pthread_mutex_unlock(&connections->lock);
 }
 
+static void set_turn(struct connections *connections, struct connection *connection, struct gate_turn *turn)
+{
+  pthread_mutex_lock(&connections->lock);
+  connection->turn = turn;
+  connection->since_ns = turn != NULL ? 0 : clock_now_ns(CLOCK_MONOTONIC);
+  pthread_mutex_unlock(&connections->lock);
+}
+
+enum gate_result connections_enter(struct connections *connections, struct connection *connection,
+                                   struct gate_turn *turn, struct gate_request *request)
+{
+  request->peer = &connection->peer->share;
+  request->own = &connection->share;
+  request->not_before_ns = connection->not_before_ns;
+  set_turn(connections, connection, turn);
+  enum gate_result result = gate_enter(connections->gate, turn, request);
+  set_turn(connections, connection, NULL);
+  return result;
+}
+
 void connections_wait(struct connections *connections, uint64_t most_ns)
 {
-  struct timespec end = time_of(clock_now_ns(CLOCK_MONOTONIC) + most_ns);
+  struct timespec until = time_of(clock_now_ns(CLOCK_MONOTONIC) + most_ns);
   int failure = 0;
   pthread_mutex_lock(&connections->lock);
   while (connections->request_count > 0 && failure == 0)
-    failure = pthread_cond_timedwait(&connections->changed, &connections->lock, &end);
+    failure = pthread_cond_timedwait(&connections->changed, &connections->lock, &until);
   pthread_mutex_unlock(&connections->lock);
+}
+
+unsigned connections_count(struct connections *connections)
+{
+  pthread_mutex_lock(&connections->lock);
+  unsigned count = connections->count;
+  pthread_mutex_unlock(&connections->lock);
+  return count;
 }

@@ -142,6 +142,7 @@ void exchange_refuse_for_now(struct exchange *exchange, unsigned retry_s, const 
   va_start(values, format);
   refuse(exchange, 503, format, values);
   va_end(values);
+  exchange->retry_s = retry_s;
   exchange_add_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "%u", retry_s);
 }
 

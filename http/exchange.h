@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "http/gate.h"
 #include "http/microhttpd.h"
 #include "http/route.h"
 
@@ -26,6 +27,7 @@
 #define EXCHANGE_HEADER_BYTES 512u
 
 #define EXCHANGE_NAME_BYTES 64u
+#define EXCHANGE_BODY_SPARE ((size_t)128) // bytes of room after a body in memory, for its handler
 
 struct http_server; // http/server_private.h
 
@@ -44,10 +46,12 @@ struct exchange {
   struct buf body;                     // ROUTE_BODY_IN_MEMORY, as it was sent; the handler may change it
   int body_file;                       // ROUTE_BODY_IN_FILE: made by the route's `begin`, closed with the exchange
   char body_name[EXCHANGE_NAME_BYTES]; // the site's own: its name, until the file has another one
-  uint64_t received, counted;          // bytes of the body; how many of them server->body_bytes has
+  uint64_t announced, received;        // bytes of the body: as Content-Length has it, and so far
+  struct gate_turn turn;               // of a body in memory
 
   // ---- the reply
   unsigned status;   // of HTTP; 0: nothing was replied yet
+  unsigned retry_s;  // of status 503: what the client is asked to wait
   char message[512]; // of exchange_refuse; else empty
   struct exchange_header {
     const char *name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request from its head to its reply: guarded, matched with a route, received, answered by the route's handler. Called by
 // libmicrohttpd on a thread for each connection, which may wait. What a body in memory takes is bounded for all connections.
+#include "base/clock.h"
 #include "base/slice.h"
 #include "http/exchange.h"
 #include "http/guard.h"
@@ -13,10 +14,10 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define BODIES_AT_ONCE 4u // of the largest size: more bytes than these of all requests are refused for the moment
 #define PASSED_OVER_BYTES ((uint64_t)16 << 20) // of a refused body, beyond the limit
-#define FIRST_BODY_BYTES ((size_t)256 << 10)
-#define FILE_STEP_BYTES ((uint64_t)1 << 20) // of a body in a file: each so many may take as long as a whole request
+#define FIRST_BODY_BYTES ((uint64_t)256 << 10) // a longer one grows as it comes
+#define TURN_NS UINT64_C(5000000000)           // what a request waits for its turn
+#define FILE_STEP_BYTES ((uint64_t)1 << 20)    // of a body in a file: each so many may take as long as a whole request
 #define RETRY_BUSY_S 1u
 #define RETRY_DISK_S 10u
 
@@ -134,7 +135,7 @@ static void refuse_length(struct exchange *exchange)
 static bool check_head(struct exchange *exchange, const char *method, const char *version)
 {
   const char *length = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH);
-  uint64_t bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
+  uint64_t bytes = exchange->announced = length != NULL ? strtoull(length, NULL, 10) : 0;
   check_framing(exchange, version);
   if (exchange->status != 0)
     return true;
@@ -156,19 +157,16 @@ static bool check_head(struct exchange *exchange, const char *method, const char
 }
 
 // ---- the body --------------------------------------------------------------------------------------------------------
-static bool put_in_memory(struct exchange *exchange, const char *data, size_t size)
+static void put_in_memory(struct exchange *exchange, const char *data, size_t size)
 {
-  struct http_server *server = exchange->server;
-  uint64_t limit = server->options.limit_body_bytes;
-  uint64_t all = __atomic_add_fetch(&server->body_bytes, size, __ATOMIC_RELAXED);
-  exchange->counted += size;
-  if (all > BODIES_AT_ONCE * limit) {
+  uint64_t first = exchange->announced < FIRST_BODY_BYTES ? exchange->announced : FIRST_BODY_BYTES;
+  if (!gate_grow(&exchange->server->gate, &exchange->turn, size)) {
     exchange_refuse_for_now(exchange, RETRY_BUSY_S, "too many bytes are being received");
-    return true;
+    return;
   }
-  if (exchange->body.capacity == 0)
-    buf_reserve(&exchange->body, limit < FIRST_BODY_BYTES ? limit : FIRST_BODY_BYTES);
-  return buf_put(&exchange->body, data, size);
+  if (exchange->body.capacity == 0 && first > size)
+    buf_reserve(&exchange->body, first + EXCHANGE_BODY_SPARE);
+  buf_put(&exchange->body, data, size);
 }
 
 static void put_in_file(struct exchange *exchange, const char *data, size_t size)
@@ -198,9 +196,29 @@ static bool take_body(struct exchange *exchange, const char *data, size_t size)
   if (exchange->status != 0 || !has_body(exchange)) // the reply comes after the body: passed over, but not for ever
     return exchange->received <= limit_of(exchange) + PASSED_OVER_BYTES;
   if (exchange->route->body->place == ROUTE_BODY_IN_MEMORY)
-    return put_in_memory(exchange, data, size);
-  put_in_file(exchange, data, size);
-  return true;
+    put_in_memory(exchange, data, size);
+  else
+    put_in_file(exchange, data, size);
+  return !exchange->body.failed;
+}
+
+// Waits until the request's body may be read. A client that was asked to wait and did not waits here.
+static void wait_for_turn(struct exchange *exchange)
+{
+  struct http_server *server = exchange->server;
+  struct gate_request request = {.bytes = exchange->announced,
+                                 .has_length = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH) != NULL,
+                                 .is_stored = exchange->route->body->is_stored,
+                                 .most_ns = TURN_NS};
+  switch (connections_enter(&server->connections, exchange->connection, &exchange->turn, &request)) {
+  case GATE_ENTERED:
+    return;
+  case GATE_LATE:
+    exchange_refuse_for_now(exchange, RETRY_BUSY_S, "too much is being received");
+    return;
+  case GATE_GONE:
+    exchange_refuse_for_now(exchange, RETRY_DISK_S, "the server is stopping, or has no place for this connection");
+  }
 }
 
 // ---- called by the library -------------------------------------------------------------------------------------------
@@ -228,7 +246,11 @@ enum MHD_Result request_take(void *context, struct MHD_Connection *connection, c
     exchange->connection =
         server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     connections_begin(&server->connections, exchange->connection);
-    return check_head(exchange, method, version) ? answer(exchange) : MHD_YES;
+    if (check_head(exchange, method, version))
+      return answer(exchange);
+    if (exchange->status == 0 && has_body(exchange) && exchange->route->body->place == ROUTE_BODY_IN_MEMORY)
+      wait_for_turn(exchange);
+    return MHD_YES;
   }
   if (*size > 0) {
     bool goes_on = take_body(exchange, data, *size);
@@ -246,11 +268,15 @@ void request_end(void *context, struct MHD_Connection *connection, void **state,
   (void)reason;
   if (exchange == NULL)
     return;
-  __atomic_sub_fetch(&server->body_bytes, exchange->counted, __ATOMIC_RELAXED);
-  if (exchange->connection != NULL)
-    connections_finish(&server->connections, exchange->connection);
   if (exchange->route != NULL && server->options.site->end != NULL)
     server->options.site->end(exchange);
+  if (exchange->connection != NULL) {
+    if (exchange->status == 503 && has_body(exchange))
+      exchange->connection->not_before_ns = clock_now_ns(CLOCK_MONOTONIC) + exchange->retry_s * UINT64_C(1000000000);
+    connections_finish(&server->connections, exchange->connection);
+  }
+  buf_done(&exchange->body); // what the turn counts
+  gate_leave(&server->gate, &exchange->turn);
   exchange_free(exchange);
   *state = NULL;
 }

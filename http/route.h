@@ -30,6 +30,7 @@ struct route_body {
   enum route_place place;
   const char *types[2]; // described, not checked; the second may be NULL
   const char *schema;   // of a body as JSON, in struct http_site.schemas; NULL: none
+  bool is_stored;       // in memory: waits while http_server_set_room says that there is no room
 };
 
 struct route {

@@ -42,9 +42,11 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
   unsigned stalled_ms = server->options.timeout_s * 1000;
   if (code == MHD_CONNECTION_NOTIFY_STARTED) {
     int socket = server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    const struct sockaddr *address =
+        server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &stalled_ms, sizeof stalled_ms); // who takes no more of a reply
-    *state = connections_add(&server->connections, socket);
+    *state = connections_add(&server->connections, socket, address);
   } else if (*state != NULL) {
     connections_remove(&server->connections, *state);
     *state = NULL;
@@ -99,6 +101,7 @@ enum status http_server_open(const struct http_server_options *options, struct h
 {
   struct http_server *server = *ret_server = memory_new(1, sizeof *server);
   *server = (struct http_server){.options = *options, .address = {.socket = -1}, .starter = pthread_self()};
+  gate_init(&server->gate, options->limit_body_bytes);
   XSP_TRY(microhttpd_open(options->library, &server->http, err));
   XSP_TRY(address_listen(options->listen, options->token == NULL, &server->address, err));
   snprintf(server->url, sizeof server->url, "%s://%s", options->key != NULL ? "https" : "http", server->address.text);
@@ -108,7 +111,8 @@ enum status http_server_open(const struct http_server_options *options, struct h
 enum status http_server_start(struct http_server *server, struct error *err)
 {
   server->starter = pthread_self();
-  XSP_TRY(connections_start(&server->connections, server->options.timeout_s, err));
+  const struct connections_options connections = {.gate = &server->gate, .timeout_s = server->options.timeout_s};
+  XSP_TRY(connections_start(&server->connections, &connections, err));
   return start_daemon(server, err);
 }
 
@@ -122,6 +126,25 @@ uint16_t http_server_port(const struct http_server *server)
   return server->address.port;
 }
 
+void http_server_set_room(struct http_server *server, enum http_room room)
+{
+  static const unsigned lanes[] = {
+      [HTTP_ROOM_NONE] = 0, [HTTP_ROOM_LITTLE] = GATE_LARGE, [HTTP_ROOM_MUCH] = GATE_LANES};
+  gate_open(&server->gate, lanes[room]);
+}
+
+struct http_server_figures http_server_figures(struct http_server *server)
+{
+  struct gate_figures gate = gate_figures(&server->gate);
+  return (struct http_server_figures){.connections = connections_count(&server->connections),
+                                      .requests_working = gate.working,
+                                      .requests_waiting = gate.waiting,
+                                      .requests_held = gate.held,
+                                      .body_bytes = gate.bytes,
+                                      .body_bytes_peak = gate.bytes_peak,
+                                      .body_bytes_most = gate.bytes_most};
+}
+
 // ---- stopping --------------------------------------------------------------------------------------------------------
 void http_server_stop(struct http_server *server)
 {
@@ -130,6 +153,7 @@ void http_server_stop(struct http_server *server)
   if (server->daemon != NULL) {
     (void)server->http.MHD_quiesce_daemon(server->daemon); // takes no more connections
     __atomic_store_n(&server->is_stopping, true, __ATOMIC_RELAXED);
+    gate_end(&server->gate);
     connections_wait(&server->connections, GRACE_NS);
     server->http.MHD_stop_daemon(server->daemon); // closes connections, and waits for their threads
     close(server->listening);                     // ours since MHD_quiesce_daemon
@@ -137,5 +161,6 @@ void http_server_stop(struct http_server *server)
   if (server->address.socket >= 0)
     close(server->address.socket);
   connections_done(&server->connections);
+  gate_done(&server->gate);
   free(server);
 }

@@ -52,6 +52,17 @@ enum status http_server_start(struct http_server *server, struct error *err) MUS
 const char *
 http_server_url(const struct http_server *server); // "http://127.0.0.1:4318": with the port that was really taken
 uint16_t http_server_port(const struct http_server *server);
+// What requests of routes with is_stored wait for, some seconds. LITTLE: those of more than 16 KiB wait. At first MUCH. Any thread.
+enum http_room { HTTP_ROOM_NONE, HTTP_ROOM_LITTLE, HTTP_ROOM_MUCH };
+void http_server_set_room(struct http_server *server, enum http_room room);
+struct http_server_figures {
+  unsigned connections;                                  // that have a place
+  unsigned requests_working;                             // with a body in memory, let in a moment ago
+  unsigned requests_waiting;                             // for others
+  unsigned requests_held;                                // until the time that Retry-After gave their client
+  uint64_t body_bytes, body_bytes_peak, body_bytes_most; // of bodies in memory: now, ever, the bound
+};
+struct http_server_figures http_server_figures(struct http_server *server);
 void http_server_stop(struct http_server *server); // answers the requests that have begun, frees; NULL: nothing
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "http/address.h"
 #include "http/connections.h"
+#include "http/gate.h"
 #include "http/microhttpd.h"
 #include "http/server.h"
 
@@ -14,12 +15,12 @@ struct http_server {
   struct address address;
   char url[sizeof "https://" + sizeof((struct address *)0)->text];
   struct connections connections;
+  struct gate gate; // of bodies in memory
   struct MHD_Daemon *daemon;
-  int listening;       // its descriptor of the address
-  uint64_t body_bytes; // atomic: of all bodies in memory
-  bool is_stopping;    // atomic
-  pthread_t starter;   // the thread of http_server_start
-  char problem[200];   // what libmicrohttpd reported to it
+  int listening;     // its descriptor of the address
+  bool is_stopping;  // atomic
+  pthread_t starter; // the thread of http_server_start
+  char problem[200]; // what libmicrohttpd reported to it
 };
 
 // ---- request.c: called by libmicrohttpd on the connection's thread

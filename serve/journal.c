@@ -53,6 +53,23 @@ void journal_free(struct journal *journal)
   free(journal);
 }
 
+// Locked.
+static void report_room(const struct journal *journal)
+{
+  size_t closed = journal->closed.count;
+  if (journal->watch != NULL)
+    journal->watch(journal->watch_context, closed < JOURNAL_WAITING_MOST ? JOURNAL_WAITING_MOST - (unsigned)closed : 0);
+}
+
+void journal_watch(struct journal *journal, void (*fn)(void *context, unsigned left), void *context)
+{
+  pthread_mutex_lock(&journal->lock);
+  journal->watch = fn;
+  journal->watch_context = context;
+  report_room(journal);
+  pthread_mutex_unlock(&journal->lock);
+}
+
 // ---- appending -------------------------------------------------------------------------------------------------------
 // Locked. The next request begins another journal.
 static void close_open(struct journal *journal)
@@ -68,6 +85,7 @@ static void close_open(struct journal *journal)
   journal->file = -1;
   journal->first_is_stored = journal->closed.count == 0 && journal->stored >= journal->size;
   *vector_add(&journal->closed) = journal->name;
+  report_room(journal);
   map_done(&journal->resources);
   DEBUG(serve, "%s is closed at %llu bytes", journal->name.text, (unsigned long long)journal->size);
   pthread_cond_broadcast(&journal->changed);
@@ -240,6 +258,7 @@ static void remove_first(struct journal *journal)
           (journal->closed.count - 1) * sizeof journal->closed.items[0]);
   journal->closed.count--;
   journal->first_is_stored = false;
+  report_room(journal);
 }
 
 void journal_done(struct journal *journal, const struct journal_work *work, enum status status)

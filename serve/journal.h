@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define JOURNAL_NAME_SIZE 64
-#define JOURNAL_WAITING_MOST 4u     // closed journals that are not stored yet: with more, requests are refused
+#define JOURNAL_WAITING_MOST 5u     // closed journals that are not stored yet: with more, requests are refused
 #define JOURNAL_RESOURCES_MOST 900u // of one journal: a file has at most 1,000 experiments
 
 struct journal_options {
@@ -45,6 +45,10 @@ enum journal_result {
 // all of it where only its sync failed. `resources`: hashes of the request's, which bound the file's runs.
 enum journal_result journal_append(struct journal *journal, enum otlp_encoding encoding, struct slice body,
                                    const uint64_t *resources, size_t resource_count, struct error *err) MUST_CHECK;
+
+// Calls `fn` with the number of journals that may still be closed before requests are refused, at once and whenever it changes. `fn`
+// must not call the journal. NULL: nobody, and no call is in progress after that.
+void journal_watch(struct journal *journal, void (*fn)(void *context, unsigned left), void *context);
 
 struct journal_work {
   char name[JOURNAL_NAME_SIZE]; // "spans-20261123-224512-123"

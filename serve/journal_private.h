@@ -38,6 +38,9 @@ struct journal {
   bool first_is_stored;               // the file of closed[0] has all of it
   uint64_t retry_ns;                  // after a failure: not before
   bool is_ending;
+
+  void (*watch)(void *context, unsigned left); // NULL: none
+  void *watch_context;
 };
 
 // ---- journal_folder.c: no locking

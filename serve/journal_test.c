@@ -155,22 +155,35 @@ static void test_threads_with_sync(void **state)
   check_threads(true);
 }
 
+static void note_room(void *context, unsigned left)
+{
+  *(unsigned *)context = left;
+}
+
 // Closed journals that nobody stores are bounded: then requests are refused, and taken again when one is stored.
 static void test_busy(void **state)
 {
+  unsigned left = 0;
   static struct shared shared;
   struct journal_work work;
   char text[64];
   (void)state;
   set_up(&shared, 1, false);
-  for (unsigned i = 0; i < JOURNAL_WAITING_MOST; i++)
+  journal_watch(shared.journal, note_room, &left);
+  for (unsigned i = 0; i < JOURNAL_WAITING_MOST; i++) {
+    assert_int_equal(left, JOURNAL_WAITING_MOST - i);
     assert_int_equal(journal_append(shared.journal, OTLP_JSON, request_of(0, i, text), NULL, 0, NULL), JOURNAL_DONE);
+  }
+  assert_int_equal(left, 0);
   assert_int_equal(journal_append(shared.journal, OTLP_JSON, request_of(0, 9, text), NULL, 0, NULL), JOURNAL_BUSY);
   assert_true(journal_next(shared.journal, &work));
   assert_true(work.is_closed && !work.is_stored);
   assert_int_equal(read_journal(&shared, work.name), 1);
   journal_done(shared.journal, &work, STATUS_OK);
+  assert_int_equal(left, 1);
+  journal_watch(shared.journal, NULL, NULL);
   assert_int_equal(journal_append(shared.journal, OTLP_JSON, request_of(0, 9, text), NULL, 0, NULL), JOURNAL_DONE);
+  assert_int_equal(left, 1);
   journal_end(shared.journal);
   while (journal_next(shared.journal, &work))
     journal_done(shared.journal, &work, STATUS_OK);

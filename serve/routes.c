@@ -9,6 +9,7 @@
 #include "serve/api/list_page.h"
 #include "serve/api/runs.h"
 #include "serve/api/search.h"
+#include "serve/api/status.h"
 #include "serve/api/upload.h"
 #include "serve/kept.h"
 #include "serve/pages/page_routes.h"
@@ -22,10 +23,10 @@
 #define HTML "text/html; charset=utf-8"
 #define BYTES "application/octet-stream"
 
-static const struct route_body spans = {ROUTE_BODY_IN_MEMORY, {"application/x-protobuf", JSON}, "TraceRequest"};
-static const struct route_body upload = {ROUTE_BODY_IN_FILE, {"application/vnd.sqlite3"}, NULL};
-static const struct route_body job_report = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobReport"};
-static const struct route_body job_levels = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobLevels"};
+static const struct route_body spans = {ROUTE_BODY_IN_MEMORY, {"application/x-protobuf", JSON}, "TraceRequest", true};
+static const struct route_body upload = {ROUTE_BODY_IN_FILE, {"application/vnd.sqlite3"}, NULL, false};
+static const struct route_body job_report = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobReport", false};
+static const struct route_body job_levels = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobLevels", false};
 
 // clang-format off
 const struct route serve_routes[] = {
@@ -46,6 +47,8 @@ const struct route serve_routes[] = {
     {"GET", "/api/v1/runs", "Runs of all files", runs_parameters, JSON, "Runs", ROUTE_NO_BODY, NULL, runs_runs},
     {"GET", "/api/v1/search", "In which files a name or a trace id is", search_parameters, JSON, "Search", ROUTE_NO_BODY,
      NULL, search_answer},
+    {"GET", "/api/v1/status", "Places, turns and memory of requests", NULL, JSON, "ServerStatus", ROUTE_NO_BODY, NULL,
+     status_answer},
     {"GET", "/api/v1/openapi.json", "This description", NULL, JSON, "OpenApi", ROUTE_NO_BODY, NULL, openapi_answer},
     {"GET", "/", "The list of files as a page", list_page_parameters, HTML, NULL, ROUTE_NO_BODY, NULL, list_page_answer},
     {"GET", "/list.css", "Its style", NULL, "text/css; charset=utf-8", NULL, ROUTE_NO_BODY, NULL, list_page_style},

@@ -13,6 +13,13 @@
 #define EXPANSIONS_MOST 4u // each takes as many bytes as a body may have
 #define REFRESH_NS UINT64_C(1000000000)
 
+// Where storing is behind, requests wait instead of being refused. The last journal is for small ones: those of a client that sends
+// little, and the large ones that were let in before.
+static void on_room(void *context, unsigned journals)
+{
+  http_server_set_room(context, journals > 1 ? HTTP_ROOM_MUCH : journals == 1 ? HTTP_ROOM_LITTLE : HTTP_ROOM_NONE);
+}
+
 // ---- starting --------------------------------------------------------------------------------------------------------
 static enum status start(struct serve *serve, struct error *err)
 {
@@ -49,6 +56,7 @@ static enum status start(struct serve *serve, struct error *err)
     XSP_TRY(prepare_start(serve->pages, options->folder, serve->folder, &serve->prepare, err));
   XSP_TRY(live_start(options->folder, options->live_spans, options->message, &serve->live, err));
   XSP_TRY(keeper_start(serve->journal, options->folder, options->message, &serve->keeper, err));
+  journal_watch(serve->journal, on_room, serve->http);
   return http_server_start(serve->http, err);
 }
 
@@ -85,6 +93,8 @@ uint16_t serve_port(const struct serve *serve)
 enum status serve_stop(struct serve *serve, struct error *err)
 {
   live_end(serve->live); // its clients wait for nothing any more
+  if (serve->journal != NULL)
+    journal_watch(serve->journal, NULL, NULL);
   http_server_stop(serve->http);
   if (serve->journal != NULL)
     journal_end(serve->journal);

@@ -27,7 +27,8 @@ static enum body_coding coding_of(const struct exchange *exchange)
 
 void traces_begin(struct exchange *exchange)
 {
-  buf_init(&exchange->body, serve_of(exchange)->options.limit_body_bytes + OTLP_JSON_PADDING + 1);
+  _Static_assert(OTLP_JSON_PADDING < EXCHANGE_BODY_SPARE, "a body and its zeros are one allocation");
+  buf_init(&exchange->body, serve_of(exchange)->options.limit_body_bytes + EXCHANGE_BODY_SPARE + 1);
   if (encoding_of(exchange) == OTLP_NO_ENCODING) {
     exchange_refuse(exchange, 415, "Content-Type must be application/x-protobuf or application/json");
   } else if (coding_of(exchange) == BODY_UNKNOWN) {

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp serve with more clients than it can serve: who sends little is served, and who ignores Retry-After waits."""
+import json
+import resource
+import threading
+import unittest
+
+from otlp import request, span
+from server import JSON, names, wait_for
+from test_serve import ServeTest
+
+LARGE = "x" * 20_000  # a request with it is not a small one
+
+
+class CrowdTest(ServeTest):
+    def status_of(self, server):
+        status, _, body = server.ask(None, path="/api/v1/status", method="GET")
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
+    def file_bytes(self, server, most):
+        """A limit on the size of files stands for a disk without room."""
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+    def started(self, function, *arguments):
+        thread = threading.Thread(target=function, args=arguments, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join)
+        return thread
+
+
+class Crowd(CrowdTest):
+    def test_small_requests_pass_those_that_wait_for_the_disk(self):
+        """While no file can be made, large requests wait instead of being refused at once; a small one is acknowledged."""
+        server = self.server("--file-bytes", "1")
+        self.file_bytes(server, 4096)  # journals can be written, files cannot
+        for number in range(1, 5):
+            server.send(request([span(number, name="first")]))
+        counts = {"accepted": 0}
+
+        def send(number):
+            one, connection = json.dumps(request([span(number, name="large", text=LARGE)])), server.connect()
+            while server.ask(one, JSON, connection=connection)[0] == 503:
+                pass  # as a client that ignores Retry-After
+            counts["accepted"] += 1
+            connection.close()
+        crowd = [self.started(send, number) for number in range(10, 30)]
+
+        def all_wait():
+            status = self.status_of(server)
+            return status["requests_waiting"] + status["requests_held"] == len(crowd)
+        wait_for(all_wait, "a crowd that waits")
+        server.send(request([span(5, name="small")]))
+        self.assertEqual(counts["accepted"], 0)
+        self.file_bytes(server, resource.RLIM_INFINITY)
+        for thread in crowd:
+            thread.join()
+        status = self.status_of(server)
+        self.assertEqual((status["requests_waiting"], status["requests_held"]), (0, 0))
+        status, errors = server.stop()
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(names(self.folder), ["first"] * 4 + ["large"] * 20 + ["small"])
+
+    def test_who_ignores_retry_after_is_held(self):
+        """Its next request waits, also on a server that has room again; others do not. A server that stops does not wait for it."""
+        server = self.server()
+        server.send(request([span(1, name="before")]))
+        self.file_bytes(server, 1000)
+        one, connection = json.dumps(request([span(2, name="refused", text=LARGE)])), server.connect()
+        self.addCleanup(connection.close)
+        status, headers, _ = server.ask(one, JSON, connection=connection)
+        self.assertEqual(status, 503)
+        self.assertGreater(int(headers["Retry-After"]), 1)
+        replies = []
+        again = self.started(lambda: replies.append(server.ask(one, JSON, connection=connection)[0]))
+        wait_for(lambda: self.status_of(server)["requests_held"] == 1, "a request that is held")
+        self.file_bytes(server, resource.RLIM_INFINITY)
+        server.send(request([span(3, name="other", text=LARGE)]))
+        status, errors = server.stop()
+        self.assertEqual(status, 0, errors)
+        again.join()
+        self.assertIn(replies, ([503], [200]))  # 200: this machine took longer than Retry-After
+        self.assertEqual(names(self.folder), ["before", "other"] + ["refused"] * (replies == [200]))
+
+
+if __name__ == "__main__":
+    unittest.main()
