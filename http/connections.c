@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the time of each connection. Called by request.c and server.c. shutdown() of a socket that another thread
+// Keeps the time of each connection, and the places. Called by request.c and server.c. shutdown() of a socket that another thread
 // reads ends that read; the thread then closes it as if the client had gone. Locks: this one, then the gate's.
 #include "http/connections.h"
 
@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define SECOND_NS UINT64_C(1000000000)
+#define HEAD_WITHIN_NS (10 * SECOND_NS) // TLS's handshake and the head of a connection's first request
+#define SLOW_AFTER_NS (2 * SECOND_NS)   // of a body: its place may be taken
 
 static struct timespec time_of(uint64_t time_ns)
 {
@@ -32,7 +34,9 @@ static void end(struct connections *connections, struct connection *connection)
 
 static bool is_late(const struct connections *connections, const struct connection *connection, uint64_t now_ns)
 {
-  return connection->since_ns != 0 && now_ns - connection->since_ns > connections->timeout_ns;
+  bool is_new = !connection->was_served && !connection->has_request;
+  uint64_t within_ns = is_new ? connections->head_timeout_ns : connections->timeout_ns;
+  return connection->since_ns != 0 && now_ns - connection->since_ns > within_ns;
 }
 
 // Looks a few times per timeout, so that a connection lives at most a quarter longer.
@@ -45,7 +49,7 @@ static void *watch(void *context)
     for (struct connection *one = connections->first; one != NULL; one = one->next)
       if (is_late(connections, one, now_ns))
         end(connections, one);
-    struct timespec next = time_of(now_ns + connections->timeout_ns / 4);
+    struct timespec next = time_of(now_ns + connections->head_timeout_ns / 4);
     pthread_cond_timedwait(&connections->changed, &connections->lock, &next);
   }
   pthread_mutex_unlock(&connections->lock);
@@ -56,7 +60,9 @@ enum status connections_start(struct connections *connections, const struct conn
                               struct error *err)
 {
   pthread_condattr_t attributes;
-  *connections = (struct connections){.gate = options->gate, .timeout_ns = options->timeout_s * SECOND_NS};
+  *connections =
+      (struct connections){.gate = options->gate, .most = options->most, .timeout_ns = options->timeout_s * SECOND_NS};
+  connections->head_timeout_ns = connections->timeout_ns < HEAD_WITHIN_NS ? connections->timeout_ns : HEAD_WITHIN_NS;
   pthread_mutex_init(&connections->lock, NULL);
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -117,17 +123,50 @@ static void give_peer(struct connections *connections, struct peer *peer)
   free(peer);
 }
 
+// ---- places: locked --------------------------------------------------------------------------------------------------
+enum rank { UNUSED, SLOW, WAITING, IDLE, BUSY }; // BUSY: its place is not taken
+
+static enum rank rank_of(const struct connection *connection, uint64_t now_ns)
+{
+  if (connection->is_ended)
+    return BUSY;
+  if (connection->has_request && connection->turn != NULL)
+    return WAITING;
+  if (connection->has_request)
+    return connection->since_ns != 0 && now_ns - connection->since_ns > SLOW_AFTER_NS ? SLOW : BUSY;
+  return connection->was_served ? IDLE : UNUSED;
+}
+
+// The list begins with the newest one.
+static struct connection *find_victim(const struct connections *connections)
+{
+  struct connection *victim = NULL;
+  enum rank lowest = BUSY;
+  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+  for (struct connection *one = connections->first; one != NULL; one = one->next) {
+    enum rank rank = rank_of(one, now_ns);
+    unsigned many = one->peer->connections, most = victim != NULL ? victim->peer->connections : 0;
+    if (rank == BUSY || many < most || (many == most && rank > lowest))
+      continue;
+    victim = one;
+    lowest = rank;
+  }
+  return victim;
+}
+
 struct connection *connections_add(struct connections *connections, int socket, const struct sockaddr *address)
 {
   struct connection *connection = memory_new(1, sizeof *connection);
   pthread_mutex_lock(&connections->lock);
+  struct connection *victim = connections->count >= connections->most ? find_victim(connections) : NULL;
   *connection = (struct connection){.socket = socket, .since_ns = clock_now_ns(CLOCK_MONOTONIC)};
   connection->peer = take_peer(connections, address);
   connection->next = connections->first;
   if (connection->next != NULL)
     connection->next->previous = connection;
   connections->first = connection;
-  connections->count++;
+  if (++connections->count > connections->most)
+    end(connections, victim != NULL ? victim : connection);
   pthread_mutex_unlock(&connections->lock);
   return connection;
 }
@@ -170,10 +209,11 @@ void connections_serve(struct connections *connections, struct connection *conne
   pthread_mutex_unlock(&connections->lock);
 }
 
-void connections_finish(struct connections *connections, struct connection *connection)
+void connections_finish(struct connections *connections, struct connection *connection, bool was_served)
 {
   pthread_mutex_lock(&connections->lock);
   connection->since_ns = clock_now_ns(CLOCK_MONOTONIC);
+  connection->was_served |= was_served;
   set_request(connections, connection, false);
   pthread_mutex_unlock(&connections->lock);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open connections, and a thread that ends those that take too long: to send a request, or to begin one. libmicrohttpd's
 // own limit is between two bytes; a client that sends one at a time would keep its place for ever.
+//
+// When places run short a new connection takes the place of another one that does nothing for a client: of the peer that has most,
+// first one that sent no good request, then one whose body is slow, one that waits for its turn, and an idle one; the oldest of these.
 #ifndef XSP_HTTP_CONNECTIONS_H
 #define XSP_HTTP_CONNECTIONS_H
 
@@ -27,7 +30,8 @@ struct connection { // owned by the list
   uint64_t since_ns;      // when the client's turn began; 0: it is the server's
   uint64_t not_before_ns; // the client was asked to send its next body then; used by the connection's thread
   bool has_request;       // its head has come, and its reply is not sent yet
-  bool is_ended;          // its socket was shut down
+  bool was_served;        // it had a request that was not refused
+  bool is_ended;          // its socket was shut down: its place is free
   struct gate_turn *turn; // of its request, while it may wait; NULL
   struct gate_share share;
   struct connection *previous, *next;
@@ -38,15 +42,16 @@ struct connections {
   struct connection *first;
   struct peer *peers;
   struct gate *gate;
-  unsigned count;         // connections that were not ended
+  unsigned count, most;   // connections that were not ended
   unsigned request_count; // connections with has_request
-  uint64_t timeout_ns;
+  uint64_t timeout_ns, head_timeout_ns;
   bool is_ending;
   pthread_t thread;
 };
 
 struct connections_options {
   struct gate *gate;
+  unsigned most; // connections
   unsigned timeout_s;
 };
 enum status connections_start(struct connections *connections, const struct connections_options *options,
@@ -59,7 +64,7 @@ void connections_remove(struct connections *connections, struct connection *conn
 void connections_begin(struct connections *connections, struct connection *connection);  // a request's head has come
 void connections_serve(struct connections *connections, struct connection *connection);  // all of it has come
 // Its reply is sent, or it broke off.
-void connections_finish(struct connections *connections, struct connection *connection);
+void connections_finish(struct connections *connections, struct connection *connection, bool was_served);
 // Around gate_enter. A connection whose place is taken meanwhile gives its turn up.
 enum gate_result connections_enter(struct connections *connections, struct connection *connection,
                                    struct gate_turn *turn, struct gate_request *request);

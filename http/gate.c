@@ -109,7 +109,8 @@ static void admit(struct gate *gate, enum gate_lane_name name)
     return;
   uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
   lapse(lane, now_ns);
-  while ((turn = find_next(gate, lane)) != NULL && lane->fresh.count < GATE_AT_ONCE && lane->used + turn->bytes <= lane->most)
+  while ((turn = find_next(gate, lane)) != NULL && lane->fresh.count < GATE_AT_ONCE &&
+         lane->used + turn->bytes <= lane->most)
     let_in(lane, turn, now_ns);
   if (turn != NULL && turn != lane->next)
     pthread_cond_signal(&turn->changed); // it looks when the oldest promise lapses
@@ -181,9 +182,7 @@ enum gate_result gate_enter(struct gate *gate, struct gate_turn *turn, const str
   if (!turn->is_dropped && !gate->is_ending)
     wait_for_turn(gate, turn, from_ns + request->most_ns);
   bool is_in = turn->state == GATE_FRESH || turn->state == GATE_LAPSED;
-  enum gate_result result = is_in                                ? GATE_ENTERED
-                            : turn->is_dropped || gate->is_ending ? GATE_GONE
-                                                                  : GATE_LATE;
+  enum gate_result result = is_in ? GATE_ENTERED : turn->is_dropped || gate->is_ending ? GATE_GONE : GATE_LATE;
   turn->state = is_in ? turn->state : GATE_OUT;
   pthread_mutex_unlock(&gate->lock);
   pthread_cond_destroy(&turn->changed);

@@ -19,7 +19,7 @@ enum gate_lane_name { GATE_SMALL, GATE_LARGE, GATE_LANES };
 
 #define GATE_SMALL_BYTES ((uint64_t)16 << 10) // a body of at most so many is in the small lane
 #define GATE_SMALL_LANE_BYTES ((uint64_t)4 << 20)
-#define GATE_AT_ONCE 64u                     // fresh requests of a lane
+#define GATE_AT_ONCE 64u // fresh requests of a lane
 #define GATE_FRESH_NS UINT64_C(100000000)
 #define GATE_STEP_BYTES ((uint64_t)64 << 10) // of a body without a length: what it is let in with
 

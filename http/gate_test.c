@@ -251,8 +251,8 @@ static void test_many_threads(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_peers_in_turn),    cmocka_unit_test(test_small_ones_pass_large_ones),
-      cmocka_unit_test(test_promises_lapse),   cmocka_unit_test(test_without_a_length),
+      cmocka_unit_test(test_peers_in_turn),      cmocka_unit_test(test_small_ones_pass_large_ones),
+      cmocka_unit_test(test_promises_lapse),     cmocka_unit_test(test_without_a_length),
       cmocka_unit_test(test_held_dropped_ended), cmocka_unit_test(test_held_until),
       cmocka_unit_test(test_many_threads),
   };

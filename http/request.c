@@ -273,7 +273,7 @@ void request_end(void *context, struct MHD_Connection *connection, void **state,
   if (exchange->connection != NULL) {
     if (exchange->status == 503 && has_body(exchange))
       exchange->connection->not_before_ns = clock_now_ns(CLOCK_MONOTONIC) + exchange->retry_s * UINT64_C(1000000000);
-    connections_finish(&server->connections, exchange->connection);
+    connections_finish(&server->connections, exchange->connection, exchange->status > 0 && exchange->status < 400);
   }
   buf_done(&exchange->body); // what the turn counts
   gate_leave(&server->gate, &exchange->turn);

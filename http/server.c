@@ -20,6 +20,8 @@
 #define THREAD_BYTES ((size_t)512 << 10)     // of stack
 #define GRACE_NS UINT64_C(10000000000)       // for requests in progress when the server stops
 #define FILES_BESIDES 64u
+#define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" // RFC 8996; as GnuTLS writes it
+#define CLOSING_MOST 256u // connections whose place another one has, until their threads end
 
 // ---- called by the library -------------------------------------------------------------------------------------------
 __attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format, va_list values)
@@ -70,13 +72,14 @@ static enum status start_daemon(struct http_server *server, struct error *err)
   const struct http_server_options *options = &server->options;
   struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key},
                                  {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate},
+                                 {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_VERSIONS},
                                  {MHD_OPTION_END, 0, NULL}};
   unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
                    MHD_USE_ERROR_LOG | (options->key != NULL ? MHD_USE_TLS : 0);
   if (options->key != NULL && server->http.MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
     return error_set(err, STATUS_SYSTEM, "cannot serve", "--tls-key", "Debian's libmicrohttpd12",
                      "this libmicrohttpd has no TLS");
-  allow_files(options->limit_connections);
+  allow_files(options->limit_connections + CLOSING_MOST);
   server->listening = fcntl(server->address.socket, F_DUPFD_CLOEXEC, 0); // its own: it may close it when it fails
   if (server->listening < 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot serve", server->address.text, NULL);
@@ -85,9 +88,9 @@ static enum status start_daemon(struct http_server *server, struct error *err)
       flags, 0, NULL, NULL, request_take, server, MHD_OPTION_EXTERNAL_LOGGER, on_log, server, MHD_OPTION_LISTEN_SOCKET,
       server->listening, MHD_OPTION_URI_LOG_CALLBACK, request_begin, server, MHD_OPTION_NOTIFY_COMPLETED, request_end,
       server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
-      options->limit_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
+      options->limit_connections + CLOSING_MOST, MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
       MHD_OPTION_CONNECTION_MEMORY_INCREMENT, CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE, THREAD_BYTES,
-      MHD_OPTION_ARRAY, options->key != NULL ? tls : tls + 2, MHD_OPTION_END);
+      MHD_OPTION_ARRAY, options->key != NULL ? tls : tls + 3, MHD_OPTION_END);
   if (daemon == NULL)
     return error_set(err, options->key != NULL ? STATUS_INPUT : STATUS_SYSTEM, "cannot serve", server->address.text,
                      options->key != NULL ? "a certificate and its key as PEM" : NULL, "%s",
@@ -111,7 +114,8 @@ enum status http_server_open(const struct http_server_options *options, struct h
 enum status http_server_start(struct http_server *server, struct error *err)
 {
   server->starter = pthread_self();
-  const struct connections_options connections = {.gate = &server->gate, .timeout_s = server->options.timeout_s};
+  const struct connections_options connections = {
+      .gate = &server->gate, .most = server->options.limit_connections, .timeout_s = server->options.timeout_s};
   XSP_TRY(connections_start(&server->connections, &connections, err));
   return start_daemon(server, err);
 }

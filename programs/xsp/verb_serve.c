@@ -152,9 +152,11 @@ static const struct option_description options[] = {
      "Make at most N analyses, pages and searches at a time. Others wait a few seconds, then they are refused for the "
      "moment."},
     {"limit-connections", 0, "N", "1024", false,
-     "Take at most N connections at a time. Others are closed at once, and their clients try again."},
+     "Take at most N connections at a time. Another one takes the place of one that is not at work, where there is "
+     "one."},
     {"timeout", 0, "SECONDS", "60", false,
-     "Close a connection that takes longer to send a request, or sends none for so long."},
+     "Close a connection that takes longer to send a request, or sends none for so long; the first head has 10 seconds "
+     "at most."},
     {"library", 0, "NAME=PATH", NULL, true,
      "With NAME microhttpd: take this libmicrohttpd; also by the environment variable XSP_LIBRARY_MICROHTTPD."},
     {"json", 0, NULL, NULL, false, "Print url, port and folder as JSON."},

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp serve with more clients than it can serve: who sends little is served, and who ignores Retry-After waits."""
+import contextlib
+import http.client
 import json
 import resource
+import socket
+import ssl
 import threading
 import unittest
 
 from otlp import request, span
+from scripted import TIMEOUT_S
 from server import JSON, names, wait_for
 from test_serve import ServeTest
 
@@ -81,6 +86,61 @@ class Crowd(CrowdTest):
         again.join()
         self.assertIn(replies, ([503], [200]))  # 200: this machine took longer than Retry-After
         self.assertEqual(names(self.folder), ["before", "other"] + ["refused"] * (replies == [200]))
+
+
+class Places(CrowdTest):
+    """More connections than places, none of which is used: a client still gets in, and stays."""
+    HEAD = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+
+    def hold(self, server, count, data=b""):
+        for _ in range(count):
+            one = socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT_S)
+            self.addCleanup(one.close)
+            with contextlib.suppress(OSError):  # its place is taken already
+                one.sendall(data)
+
+    def is_sent(self, server, number, connection=None):
+        try:
+            server.send(request([span(number, name=f"{number}")]), connection)
+            return True
+        except (OSError, http.client.HTTPException):  # its place was taken before its head came: clients try again
+            return False
+
+    def test_held_connections(self):
+        server = self.server("--limit-connections", "20", "--timeout", "600")
+        self.hold(server, 200)
+        self.hold(server, 100, self.HEAD[:50])
+        wait_for(lambda: self.is_sent(server, 1), "a place")
+        kept = server.connect()
+        wait_for(lambda: self.is_sent(server, 2, kept), "a place")
+        self.hold(server, 200)
+        self.hold(server, 100, b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")  # refused: no better
+        server.send(request([span(3, name="3")]), kept)  # a connection that was of use is not the one that is closed
+        self.assertLessEqual(self.status_of(server)["connections"], 20)
+        kept.close()
+        self.stopped(server)
+        self.assertEqual(names(self.folder), ["1", "2", "3"])
+
+    def test_slow_bodies(self):
+        server = self.server("--limit-connections", "4", "--timeout", "600")
+        self.hold(server, 4, self.HEAD + b"{")
+        wait_for(lambda: self.is_sent(server, 1), "a place")
+
+    def test_half_made_handshakes(self):
+        certificate, key = self.certificate()
+        server = self.server("--limit-connections", "20", "--timeout", "600", "--tls-cert", certificate, "--tls-key", key)
+        self.hold(server, 150, b"\x16\x03\x01\x02\x00\x01")  # the beginning of a ClientHello
+        context = ssl.create_default_context(cafile=certificate)
+
+        def is_taken():
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=TIMEOUT_S)
+            try:
+                return self.is_sent(server, 1, connection)
+            finally:
+                connection.close()
+        wait_for(is_taken, "a place")
+        self.stopped(server)
+        self.assertEqual(names(self.folder), ["1"])
 
 
 if __name__ == "__main__":
