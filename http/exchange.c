@@ -21,6 +21,7 @@ struct exchange *exchange_new(struct http_server *server, struct MHD_Connection 
   exchange->http = http;
   exchange->texts = memory_new(1, sizeof *exchange->texts);
   exchange->body_file = exchange->reply_file = -1;
+  exchange->version_at = target + strlen(target) + 1;
   exchange->target_result = target_parse(target, &exchange->target);
   return exchange;
 }

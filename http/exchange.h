@@ -37,6 +37,7 @@ struct exchange {
   struct MHD_Connection *http;
   struct arena *texts;           // owned: headers that had to be copied
   struct connection *connection; // its place in http/connections.h; NULL: the head has not come
+  const char *version_at;        // where the version must be, if the target has no zero byte
   const struct route *route;     // NULL: none
   enum target_result target_result;
   struct target target;

@@ -11,9 +11,11 @@
 
 static void put_schema_of(struct json_writer *json, unsigned type)
 {
-  static const char *const types[] = {"string", "integer", "number", "boolean"};
+  static const char *const types[] = {"string", "integer", "integer", "number", "boolean"};
   json_member_object(json, "schema");
   json_member_string(json, "type", types[type & ~ROUTE_REQUIRED]);
+  if ((type & ~ROUTE_REQUIRED) == ROUTE_COUNT)
+    json_member_int(json, "minimum", 0);
   json_object_end(json);
 }
 

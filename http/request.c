@@ -19,33 +19,64 @@
 #define TURN_NS UINT64_C(5000000000)           // what a request waits for its turn
 #define FILE_STEP_BYTES ((uint64_t)1 << 20)    // of a body in a file: each so many may take as long as a whole request
 #define RETRY_BUSY_S 1u
+#define END_OF_HEAD_BYTES 2u // of the empty line after it
 #define RETRY_DISK_S 10u
 
 // ---- the head --------------------------------------------------------------------------------------------------------
-struct framing { // how often the head has these headers
-  unsigned hosts, lengths, codings;
+// Headers that decide who asks, where the body ends and what it is.
+static const char *const single_headers[] = {MHD_HTTP_HEADER_HOST,
+                                             MHD_HTTP_HEADER_CONTENT_LENGTH,
+                                             MHD_HTTP_HEADER_TRANSFER_ENCODING,
+                                             MHD_HTTP_HEADER_ORIGIN,
+                                             "Sec-Fetch-Site",
+                                             MHD_HTTP_HEADER_AUTHORIZATION,
+                                             MHD_HTTP_HEADER_CONTENT_TYPE,
+                                             MHD_HTTP_HEADER_CONTENT_ENCODING,
+                                             MHD_HTTP_HEADER_RANGE};
+#define SINGLE_HEADERS (sizeof single_headers / sizeof single_headers[0])
+enum { HOST, LENGTH, CODING }; // of them
+struct framing {
+  unsigned counts[SINGLE_HEADERS];
+  const char *line_end; // of the header before
+  bool has_zero;        // a zero byte, which hides the rest of its line
 };
+
+// libmicrohttpd ends texts at their first zero byte. It puts one or two in place of a line's end, where the next line begins.
+static void check_line_end(struct framing *framing, const char *next)
+{
+  framing->has_zero |= framing->line_end != NULL && next != NULL && (size_t)(next - framing->line_end) > 2;
+}
 
 static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
   struct framing *framing = context;
   (void)kind;
-  (void)value;
-  framing->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
-  framing->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
-  framing->codings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+  for (size_t i = 0; i < SINGLE_HEADERS; i++)
+    framing->counts[i] += strcasecmp(name, single_headers[i]) == 0;
+  check_line_end(framing, name);
+  framing->line_end = value != NULL ? value + strlen(value) : NULL;
   return MHD_YES;
 }
 
-// Refuses heads that a proxy may read differently, as RFC 9112, 3.2 and 6.3, requires; libmicrohttpd accepts them.
-static void check_framing(struct exchange *exchange, const char *version)
+// Refuses heads that a proxy may read differently, as RFC 9112, 2.2, 3.2 and 6.3, requires; libmicrohttpd accepts them.
+static void check_framing(struct exchange *exchange, const char *method, const char *version)
 {
-  struct framing framing = {0};
-  exchange->server->http.MHD_get_connection_values(exchange->http, MHD_HEADER_KIND, count_header, &framing);
-  if (framing.hosts > 1 || (framing.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0))
-    exchange_refuse(exchange, 400, "the header Host must be there once");
-  else if (framing.lengths > 1 || (framing.lengths > 0 && framing.codings > 0))
-    exchange_refuse(exchange, 400, "Content-Length must be there once, and not with Transfer-Encoding");
+  const struct microhttpd *http = &exchange->server->http;
+  struct framing framing = {.has_zero = version != exchange->version_at};
+  size_t twice = 0;
+  http->MHD_get_connection_values(exchange->http, MHD_HEADER_KIND, count_header, &framing);
+  size_t bytes = http->MHD_get_connection_info(exchange->http, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+  check_line_end(&framing, method + bytes - END_OF_HEAD_BYTES);
+  while (twice < SINGLE_HEADERS && framing.counts[twice] < 2)
+    twice++;
+  if (framing.has_zero)
+    exchange_refuse(exchange, 400, "the head has a zero byte, or a header of several lines");
+  else if (twice < SINGLE_HEADERS)
+    exchange_refuse(exchange, 400, "the header %s must be there once", single_headers[twice]);
+  else if (framing.counts[HOST] == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0)
+    exchange_refuse(exchange, 400, "the header Host is missing");
+  else if (framing.counts[LENGTH] > 0 && framing.counts[CODING] > 0)
+    exchange_refuse(exchange, 400, "Content-Length must not be there with Transfer-Encoding");
   if (exchange->status != 0) // where the next request begins is not known
     exchange_add_header(exchange, MHD_HTTP_HEADER_CONNECTION, "close");
 }
@@ -136,7 +167,7 @@ static bool check_head(struct exchange *exchange, const char *method, const char
 {
   const char *length = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH);
   uint64_t bytes = exchange->announced = length != NULL ? strtoull(length, NULL, 10) : 0;
-  check_framing(exchange, version);
+  check_framing(exchange, method, version);
   if (exchange->status != 0)
     return true;
   check_caller(exchange);

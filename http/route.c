@@ -72,6 +72,8 @@ static bool is_of_type(unsigned type, const char *value)
     return true;
   case ROUTE_INTEGER:
     return slice_int64(slice_of(value), &integer);
+  case ROUTE_COUNT:
+    return slice_int64(slice_of(value), &integer) && integer >= 0;
   case ROUTE_NUMBER:
     return !isspace((unsigned char)value[0]) && isfinite(strtod(value, &end)) && end != value && *end == 0;
   case ROUTE_FLAG:
@@ -82,7 +84,9 @@ static bool is_of_type(unsigned type, const char *value)
 
 const char *route_check_parameters(const struct route *route, const struct target *target, const char **ret_name)
 {
-  static const char *const problems[] = {NULL, "must be an integer", "must be a number", "must be true or false"};
+  static const char *const problems[] = {NULL, "must be an integer of 64 bits",
+                                         "must be an integer of at least 0, of 64 bits", "must be a number",
+                                         "must be true or false"};
   for (size_t i = 0; i < target->parameter_count; i++) {
     const struct route_parameter *known = route->parameters;
     *ret_name = target->parameters[i].name;

@@ -13,7 +13,8 @@
 
 struct exchange; // http/exchange.h
 
-enum route_type { ROUTE_TEXT, ROUTE_INTEGER, ROUTE_NUMBER, ROUTE_FLAG }; // FLAG: "true" or "false"
+// COUNT: an integer of at least 0; both in 64 bits. FLAG: "true" or "false"
+enum route_type { ROUTE_TEXT, ROUTE_INTEGER, ROUTE_COUNT, ROUTE_NUMBER, ROUTE_FLAG };
 #define ROUTE_REQUIRED 8u // with a type; without it a parameter may be absent
 struct route_parameter {  // of the query
   const char *name;

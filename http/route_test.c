@@ -139,13 +139,26 @@ static void test_methods(void **state)
 
 static void test_parameters(void **state)
 {
-  static const struct route_parameter parameters[] = {
-      {"top", ROUTE_INTEGER, ""}, {"part", ROUTE_NUMBER, ""}, {"all", ROUTE_FLAG, ""}, {"q", ROUTE_TEXT, ""}, {0}};
+  static const struct route_parameter parameters[] = {{"top", ROUTE_INTEGER, ""}, {"part", ROUTE_NUMBER, ""},
+                                                      {"most", ROUTE_COUNT, ""},  {"all", ROUTE_FLAG, ""},
+                                                      {"q", ROUTE_TEXT, ""},      {0}};
   static const struct route route = {.parameters = parameters}, without = {0};
-  static const char *const right[] = {"/", "/?top=-3&part=0.5&all=true&q=%C3%A4", "/?all=false&part=1e3", "/?q="};
-  static const char *const wrong[] = {"/?other=1",  "/?top=",    "/?top=3x", "/?top=99999999999999999999",
-                                      "/?part=nan", "/?part=+1", "/?part=",  "/?part=inf",
-                                      "/?all=1",    "/?all"};
+  static const char *const right[] = {"/",        "/?top=-3&part=0.5&all=true&q=%C3%A4", "/?all=false&part=1e3", "/?q=",
+                                      "/?most=0", "/?most=9223372036854775807"};
+  static const char *const wrong[] = {"/?other=1",
+                                      "/?top=",
+                                      "/?top=3x",
+                                      "/?top=99999999999999999999",
+                                      "/?part=nan",
+                                      "/?part=+1",
+                                      "/?part=",
+                                      "/?part=inf",
+                                      "/?all=1",
+                                      "/?all",
+                                      "/?most=-1",
+                                      "/?most=9223372036854775808",
+                                      "/?most=-9223372036854775809",
+                                      "/?top=9223372036854775808"};
   struct target target;
   const char *name;
   (void)state;

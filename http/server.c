@@ -21,6 +21,7 @@
 #define GRACE_NS UINT64_C(10000000000)       // for requests in progress when the server stops
 #define FILES_BESIDES 64u
 #define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" // RFC 8996; as GnuTLS writes it
+#define CONNECTIONS_LEAST 16u
 #define CLOSING_MOST 256u // connections whose place another one has, until their threads end
 
 // ---- called by the library -------------------------------------------------------------------------------------------
@@ -56,15 +57,25 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 }
 
 // ---- starting --------------------------------------------------------------------------------------------------------
-// A descriptor for each connection.
-static void allow_files(unsigned connections)
+// A descriptor for each connection: raises the limit, else there are fewer places.
+static enum status allow_files(struct http_server *server, struct error *err)
 {
   struct rlimit limit;
-  rlim_t wanted = connections + FILES_BESIDES;
+  rlim_t wanted = server->options.limit_connections + CLOSING_MOST + FILES_BESIDES;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-    return;
+    return STATUS_OK;
   limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
   (void)setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur == wanted)
+    return STATUS_OK;
+  if (limit.rlim_cur < FILES_BESIDES + CONNECTIONS_LEAST)
+    return error_set(err, STATUS_SYSTEM, "cannot serve", "ulimit -n", "a higher limit: ulimit -n 2048",
+                     "this process may open only %u files, and needs %u", (unsigned)limit.rlim_cur,
+                     FILES_BESIDES + CONNECTIONS_LEAST);
+  rlim_t places = (limit.rlim_cur - FILES_BESIDES) / 2; // the other half: closing
+  if (places < server->options.limit_connections)
+    server->options.limit_connections = (unsigned)places;
+  return STATUS_OK;
 }
 
 static enum status start_daemon(struct http_server *server, struct error *err)
@@ -79,7 +90,6 @@ static enum status start_daemon(struct http_server *server, struct error *err)
   if (options->key != NULL && server->http.MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
     return error_set(err, STATUS_SYSTEM, "cannot serve", "--tls-key", "Debian's libmicrohttpd12",
                      "this libmicrohttpd has no TLS");
-  allow_files(options->limit_connections + CLOSING_MOST);
   server->listening = fcntl(server->address.socket, F_DUPFD_CLOEXEC, 0); // its own: it may close it when it fails
   if (server->listening < 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot serve", server->address.text, NULL);
@@ -105,6 +115,7 @@ enum status http_server_open(const struct http_server_options *options, struct h
   struct http_server *server = *ret_server = memory_new(1, sizeof *server);
   *server = (struct http_server){.options = *options, .address = {.socket = -1}, .starter = pthread_self()};
   gate_init(&server->gate, options->limit_body_bytes);
+  XSP_TRY(allow_files(server, err));
   XSP_TRY(microhttpd_open(options->library, &server->http, err));
   XSP_TRY(address_listen(options->listen, options->token == NULL, &server->address, err));
   snprintf(server->url, sizeof server->url, "%s://%s", options->key != NULL ? "https" : "http", server->address.text);

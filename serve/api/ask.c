@@ -30,11 +30,11 @@ extern char **environ;
 
 // The options of `xsp analyze` that make sense here, by their names.
 const struct route_parameter ask_analysis_parameters[] = {
-    {"batch", ROUTE_INTEGER, "The batch size to look at"},
+    {"batch", ROUTE_COUNT, "The batch size to look at"},
     {"layer", ROUTE_TEXT, "What counts as a layer: outermost, innermost, all or module"},
     {"stat", ROUTE_TEXT, "The statistic over observations: trimmed:F, mean, median, min, max, pNN"},
     {"sort", ROUTE_TEXT, "The column to sort by"},
-    {"top", ROUTE_INTEGER, "Only the first rows"},
+    {"top", ROUTE_COUNT, "Only the first rows"},
     {"by", ROUTE_TEXT, "A grouping: layer, batch, system, framework, experiment or module"},
     {"cold", ROUTE_FLAG, "The first inferences of fresh processes"},
     {"base", ROUTE_TEXT, "The framework that others are normalised to"},
@@ -49,7 +49,7 @@ const struct route_parameter ask_analysis_parameters[] = {
     {0},
 };
 const struct route_parameter ask_report_parameters[] = {
-    {"max-spans", ROUTE_INTEGER, "Rectangles that the page holds"},
+    {"max-spans", ROUTE_COUNT, "Rectangles that the page holds"},
     {"run", ROUTE_TEXT, "Only these runs' spans: ids with commas between them"},
     {"range", ROUTE_TEXT, "Only spans that overlap this range: 1.2s-1.5s"},
     {0},

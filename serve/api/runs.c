@@ -17,15 +17,15 @@
       {"framework", ROUTE_TEXT, "Only experiments whose framework has this text, in any case"},                        \
       {"file", ROUTE_TEXT, "Only this file"},                                                                          \
   {                                                                                                                    \
-    "limit", ROUTE_INTEGER, "At most so many; 1000 without it"                                                         \
+    "limit", ROUTE_COUNT, "At most so many; 1000 without it"                                                           \
   }
 const struct route_parameter runs_experiment_parameters[] = {COMMON_PARAMETERS, {0}};
 const struct route_parameter runs_parameters[] = {
     COMMON_PARAMETERS,
     {"trace", ROUTE_TEXT, "Only runs with spans of this trace id: 32 hex digits"},
-    {"from_ns", ROUTE_INTEGER,
+    {"from_ns", ROUTE_COUNT,
      "Only runs with a span that starts at this time or later: nanoseconds since the Unix epoch"},
-    {"to_ns", ROUTE_INTEGER, "Only runs with a span that starts at this time or earlier"},
+    {"to_ns", ROUTE_COUNT, "Only runs with a span that starts at this time or earlier"},
     {0},
 };
 

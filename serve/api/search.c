@@ -19,7 +19,7 @@
 
 const struct route_parameter search_parameters[] = {
     {"q", ROUTE_TEXT | ROUTE_REQUIRED, "A part of a name, in any case, or a trace id of 32 hex digits"},
-    {"limit", ROUTE_INTEGER, "At most so many results, up to 1000; 100 without it"},
+    {"limit", ROUTE_COUNT, "At most so many results, up to 1000; 100 without it"},
     {0},
 };
 

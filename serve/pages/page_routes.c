@@ -17,13 +17,13 @@
 static const char json_type[] = "application/json";
 
 const struct route_parameter page_window_parameters[] = {
-    {"run", ROUTE_INTEGER, "the run's place in the page's document"},
+    {"run", ROUTE_COUNT, "the run's place in the page's document"},
     {"from", ROUTE_INTEGER, "nanoseconds from the run's first start"},
     {"to", ROUTE_INTEGER, "the same"},
-    {"most", ROUTE_INTEGER, "with more spans in the range, they become at most so many rectangles (40000)"},
+    {"most", ROUTE_COUNT, "with more spans in the range, they become at most so many rectangles (40000)"},
     {0}};
 const struct route_parameter page_find_parameters[] = {
-    {"run", ROUTE_INTEGER, "the run's place in the page's document"},
+    {"run", ROUTE_COUNT, "the run's place in the page's document"},
     {"names", ROUTE_TEXT, "numbers of names in the document, rising: 3-7,9"},
     {"at", ROUTE_INTEGER, "nanoseconds from the run's first start: from here on"},
     {"place", ROUTE_INTEGER, "of the span that was found before, which starts there"},
@@ -32,9 +32,9 @@ const struct route_parameter page_find_parameters[] = {
     {"to", ROUTE_INTEGER, "the same"},
     {0}};
 const struct route_parameter page_tag_parameters[] = {
-    {"run_id", ROUTE_INTEGER, "as in the file"}, {"span_id", ROUTE_INTEGER, "as in the file"}, {0}};
+    {"run_id", ROUTE_COUNT, "as in the file"}, {"span_id", ROUTE_INTEGER, "as in the file"}, {0}};
 const struct route_parameter page_live_parameters[] = {
-    {"after", ROUTE_INTEGER, "wait for a later version than this one"}, {"version", ROUTE_INTEGER, "this one"}, {0}};
+    {"after", ROUTE_COUNT, "wait for a later version than this one"}, {"version", ROUTE_COUNT, "this one"}, {0}};
 
 static int64_t number_of(const struct exchange *exchange, const char *name, int64_t otherwise)
 {
@@ -76,11 +76,15 @@ static void put_part(struct exchange *exchange, const struct report_parts *parts
 static void put_window(struct exchange *exchange, const struct report_parts *parts)
 {
   int64_t most = number_of(exchange, "most", WINDOW_SPANS);
+  if (most < 1 || most > WINDOW_SPANS_MOST) {
+    exchange_refuse(exchange, 400, "most must be 1 to %d", WINDOW_SPANS_MOST);
+    return;
+  }
   const struct report_window window = {
       .run = (size_t)number_of(exchange, "run", 0),
       .from_ns = number_of(exchange, "from", 0),
       .to_ns = number_of(exchange, "to", INT64_MAX),
-      .most = most < 1 || most > WINDOW_SPANS_MOST ? WINDOW_SPANS : (size_t)most,
+      .most = (size_t)most,
   };
   if (!report_parts_window(parts, &window, exchange_reply(exchange, 200, json_type)))
     exchange_refuse(exchange, 404, "there is no such run, or the page has all its spans");

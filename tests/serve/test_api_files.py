@@ -368,6 +368,20 @@ class Description(WithFiles):
             document["paths"]["/api/v1/runs"]["get"]["parameters"][0].pop("name")
             jsonschema.Draft202012Validator(meta).validate(document)
 
+    def test_numbers_that_are_none(self):
+        values, seen = {"file": "net.xsp", "analysis": "A2"}, set()
+        for path, methods in self.json("/api/v1/openapi.json")["paths"].items():
+            for parameter in methods.get("get", {}).get("parameters", []):
+                if parameter["in"] != "query" or parameter["schema"]["type"] != "integer":
+                    continue
+                seen.add(parameter["name"])
+                for value in ("-1", str(2**63), str(-2**63 - 1), "1.5", "1e3", ""):
+                    target = re.sub(r"{(\w+)}", lambda part: values[part[1]], path) + f"?q=x&{parameter['name']}={value}"
+                    target = target if path == "/api/v1/search" else target.replace("q=x&", "")
+                    with self.subTest(target):
+                        self.assertIn(parameter["name"], self.refused(target, 400)[1])
+        self.assertEqual(seen, {"batch", "top", "max-spans", "limit", "from_ns", "to_ns"})
+
     def test_every_route_answers_as_described(self):
         document = self.json("/api/v1/openapi.json")
         values = {"file": "net.xsp", "analysis": "A2", "job": "0123456789abcdef" * 2}

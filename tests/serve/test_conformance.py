@@ -53,6 +53,31 @@ class Heads(ServeTest):
         self.assertEqual(self.replies(server, *post, "Content-Length: 5", "Transfer-Encoding: chunked",
                                       body=b"0\r\n\r\n" + hidden), [400])
 
+    def test_headers_that_decide_are_there_once(self):
+        server = self.server()
+        own = f"http://127.0.0.1:{server.port}"
+        for name, values in (("Origin", (own, own)), ("Origin", (own, "https://evil.example")), ("Sec-Fetch-Site", ("none", "cross-site")),
+                             ("Sec-Fetch-Site", ("same-origin", "same-origin")), ("Authorization", ("Bearer a", "Bearer b")),
+                             ("Content-Type", ("application/json", "text/plain")), ("Content-Encoding", ("gzip", "identity")),
+                             ("Range", ("bytes=0-1", "bytes=2-3")), ("Transfer-Encoding", ("chunked", "chunked"))):
+            with self.subTest(name, values=values):
+                lines = [f"{name}: {value}" for value in values]
+                self.assertEqual(self.replies(server, "GET /api/v1/jobs HTTP/1.1", f"Host: 127.0.0.1:{server.port}", *lines), [400])
+
+    def test_zero_bytes(self):
+        """libmicrohttpd's texts end at a zero byte: what follows would be hidden."""
+        server = self.server()
+        get, host = "GET /api/v1/jobs HTTP/1.1", "Host: localhost"
+        for lines in (("GET /api/v1/jobs\0 HTTP/1.1", host), ("GET /api/v1/jobs\0?x=1 HTTP/1.1", host),
+                      ("GET /api/v1/runs?limit=1\0&x=1 HTTP/1.1", host), ("GET /api/v1/jobs\0HTTP/1.1 HTTP/1.1", host),
+                      (get, "Host: localhost\0.evil.example"), (get, "Host: localhost\0"), (get, "Host: localhost\0", "A: b"),
+                      (get, host, "A: b\0c", "D: e"), (get, host, "\0A: b", "D: e"), (get, "Host: local", " host")):
+            with self.subTest(lines):
+                self.assertEqual(self.replies(server, *lines), [400])
+        many = [f"X-{number}: {'y' * 100}" for number in range(80)]
+        for lines in ((), ("A:", "B: \t", "C: d"), many):
+            self.assertEqual(self.replies(server, get, host, *lines), [200])
+
     def test_white_space_after_a_value(self):
         server = self.server()
         self.assertEqual(self.replies(server, "POST /v1/traces HTTP/1.1", "Host: localhost", "Content-Length: 2",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp serve as clients see it: statuses, replies, limits, who may send, starting and stopping."""
+import contextlib
 import gzip
 import http.client
 import json
@@ -14,7 +15,7 @@ import warnings
 
 import otlp
 from otlp import request, span
-from scripted import TIMEOUT_S, temporary_folder, xsp
+from scripted import TIMEOUT_S, XSP, temporary_folder, xsp
 from server import JSON, PROTO, Server, files, in_all_forms, names, wait_for
 
 try:
@@ -330,6 +331,29 @@ class Life(ServeTest):
                 self.assertEqual(result.returncode, status, result.stderr)
                 self.assertEqual(result.stdout, b"")
                 self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+
+    def test_too_few_files_may_be_open(self):
+        for verb in (["serve", "--dir", self.folder], ["agent", "--registry", "http://127.0.0.1:1"]):
+            result = subprocess.run(["sh", "-c", 'ulimit -n 10; exec "$@"', "sh", XSP, *verb, "--listen", "127.0.0.1:0"],
+                                    capture_output=True, timeout=TIMEOUT_S)
+            self.assertEqual((result.returncode, result.stdout), (3, b""))
+            self.assertRegex(result.stderr, rb"ulimit -n: .* 10 files")
+            self.assertFalse(self.folder.exists())
+        few = ["prlimit", "--nofile=100", XSP, "serve", "--listen", "127.0.0.1:0", "--dir", self.folder]
+        with subprocess.Popen(few, stdout=subprocess.PIPE) as server:  # fewer places
+            self.addCleanup(server.kill)
+            port = int(server.stdout.readline().rsplit(b":", 1)[1])
+            held = [socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) for _ in range(60)]
+
+            def is_served():
+                with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(
+                        http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)) as connection:
+                    connection.request("GET", "/api/v1/status")
+                    return json.loads(connection.getresponse().read())["connections"] == 18
+            wait_for(is_served, "a place")
+            for connection in held:
+                connection.close()
+            server.terminate()
 
     def test_a_port_or_a_folder_is_taken(self):
         server = self.server()
