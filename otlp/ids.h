@@ -14,8 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct otlp_ids {      // starts as {0}
-  struct map owners;   // id to who has it: the number's top bit << 32 | its trace
+struct otlp_id_owners { // a hash table without removal: a slot of 16 bytes an id, at most three quarters of them full
+  struct otlp_id_owner {
+    uint64_t id;     // 0: free
+    uint64_t owner;  // the number's top bit << 32 | its trace
+  } * slots;         // owned
+  size_t slot_count; // a power of two, or 0
+  size_t count;
+  uint64_t seed; // ids come from a file
+};
+struct otlp_ids { // starts as {0}
+  struct otlp_id_owners owners;
   struct map others;   // (number, trace) to the id that was made up for it
   uint64_t given;      // ids that had to be made up
   size_t absent_count; // mentioned as parents, and no spans so far
