@@ -16,9 +16,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CONNECTION_BYTES ((size_t)128 << 10) // of memory: head, and the part of a body that is handed over at once
-#define THREAD_BYTES ((size_t)512 << 10)     // of stack
-#define GRACE_NS UINT64_C(10000000000)       // for requests in progress when the server stops
+#define CONNECTION_BYTES ((size_t)32 << 10) // of memory: head, and the part of a body that is handed over at once
+#define THREAD_BYTES ((size_t)512 << 10)    // of stack
+#define GRACE_NS UINT64_C(10000000000)      // for requests in progress when the server stops
 #define FILES_BESIDES 64u
 #define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" // RFC 8996; as GnuTLS writes it
 #define CONNECTIONS_LEAST 16u

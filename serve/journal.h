@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define JOURNAL_NAME_SIZE 64
-#define JOURNAL_WAITING_MOST 5u     // closed journals that are not stored yet: with more, requests are refused
+#define JOURNAL_WAITING_MOST 11u    // closed journals that are not stored yet: with more, requests are refused
 #define JOURNAL_RESOURCES_MOST 900u // of one journal: a file has at most 1,000 experiments
 
 struct journal_options {

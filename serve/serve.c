@@ -7,10 +7,14 @@
 #include "serve/kept.h"
 #include "serve/serve_private.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define EXPANSIONS_MOST 4u // each takes as many bytes as a body may have
+#define ARENAS_MOST 4
+#define MAPPED_BYTES (512 << 10)
+#define FREE_BYTES_MOST (16 << 20)
 #define REFRESH_NS UINT64_C(1000000000)
 
 // Where storing is behind, requests wait instead of being refused. The last journal is for small ones: those of a client that sends
@@ -60,8 +64,17 @@ static enum status start(struct serve *serve, struct error *err)
   return http_server_start(serve->http, err);
 }
 
+// Of the whole process: with an arena for each few of a thousand threads, what is free in one is used by no other.
+static void limit_memory(void)
+{
+  (void)mallopt(M_ARENA_MAX, ARENAS_MOST);
+  (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES); // fixed: else large blocks that are freed stay in the process
+  (void)mallopt(M_TRIM_THRESHOLD, FREE_BYTES_MOST);
+}
+
 enum status serve_start(const struct serve_options *options, struct serve **ret_serve, struct error *err)
 {
+  limit_memory();
   struct serve *serve = memory_new(1, sizeof *serve);
   *serve = (struct serve){.options = *options, .folder = -1, .seed = hash_new_seed()};
   serve->jobs = jobs_new();

@@ -2,6 +2,7 @@
 // Spans by OTLP/HTTP: decompressed, checked, kept in the journal, acknowledged. Called through serve/routes.c.
 #include "serve/traces.h"
 
+#include "base/memory.h"
 #include "base/slice.h"
 #include "http/exchange.h"
 #include "otlp/json_request.h"
@@ -10,6 +11,7 @@
 #include "serve/serve_private.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define RETRY_BUSY_S 1u
 #define RETRY_DISK_S 10u
@@ -72,16 +74,15 @@ static void succeed(struct exchange *exchange, const struct request_verdict *ver
 // `body` is followed by zeros.
 static void check_and_keep(struct exchange *exchange, struct slice body)
 {
-  struct request_verdict verdict;
-  request_check(encoding_of(exchange), body, serve_of(exchange)->seed, &verdict);
-  if (verdict.problem != NULL) {
-    exchange_refuse(exchange, 400, "%s", verdict.problem);
-    return;
-  }
-  if (verdict.spans > request_rejected(&verdict))
-    keep(exchange, body, &verdict);
+  struct request_verdict *verdict = memory_new(1, sizeof *verdict); // large for a stack that each connection has
+  request_check(encoding_of(exchange), body, serve_of(exchange)->seed, verdict);
+  if (verdict->problem != NULL)
+    exchange_refuse(exchange, 400, "%s", verdict->problem);
+  else if (verdict->spans > request_rejected(verdict))
+    keep(exchange, body, verdict);
   if (exchange->status == 0)
-    succeed(exchange, &verdict);
+    succeed(exchange, verdict);
+  free(verdict);
 }
 
 static void expand(struct exchange *exchange, struct buf *expanded)

@@ -132,7 +132,7 @@ static const struct option_description options[] = {
     {"sync", 0, NULL, NULL, false,
      "Write each request to the disk before it is acknowledged; requests at the same time share a write. Without it an "
      "acknowledged request survives the end of xsp, but not a loss of power."},
-    {"file-bytes", 0, "N", "128M", false,
+    {"file-bytes", 0, "N", "48M", false,
      "End a file when so many bytes were received for it; K, M and G multiply by 1024. Storing a file takes about as "
      "much memory."},
     {"file-quiet", 0, "SECONDS", "60", false, "End a file when nothing was received for so long."},

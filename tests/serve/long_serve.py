@@ -36,7 +36,7 @@ class Long(ServeTest):
         for one in slow:
             self.assertIn(b" 200 ", one.recv(1000))
         memory = int(next(line for line in open(f"/proc/{server.process.pid}/status") if line.startswith("VmRSS")).split()[1])
-        self.assertLess(memory, 400_000)  # kB
+        self.assertLess(memory, 150_000)  # kB
         for one in idle + slow:
             one.close()
         self.stopped(server)

@@ -39,7 +39,7 @@ class Crowd(CrowdTest):
         """While no file can be made, large requests wait instead of being refused at once; a small one is acknowledged."""
         server = self.server("--file-bytes", "1")
         self.file_bytes(server, 4096)  # journals can be written, files cannot
-        for number in range(1, 5):
+        for number in range(1, 11):
             server.send(request([span(number, name="first")]))
         counts = {"accepted": 0}
 
@@ -49,13 +49,13 @@ class Crowd(CrowdTest):
                 pass  # as a client that ignores Retry-After
             counts["accepted"] += 1
             connection.close()
-        crowd = [self.started(send, number) for number in range(10, 30)]
+        crowd = [self.started(send, number) for number in range(11, 31)]
 
         def all_wait():
             status = self.status_of(server)
             return status["requests_waiting"] + status["requests_held"] == len(crowd)
         wait_for(all_wait, "a crowd that waits")
-        server.send(request([span(5, name="small")]))
+        server.send(request([span(31, name="small")]))
         self.assertEqual(counts["accepted"], 0)
         self.file_bytes(server, resource.RLIM_INFINITY)
         for thread in crowd:
@@ -64,7 +64,29 @@ class Crowd(CrowdTest):
         self.assertEqual((status["requests_waiting"], status["requests_held"]), (0, 0))
         status, errors = server.stop()
         self.assertEqual(status, 0, errors)
-        self.assertEqual(names(self.folder), ["first"] * 4 + ["large"] * 20 + ["small"])
+        self.assertEqual(names(self.folder), ["first"] * 10 + ["large"] * 20 + ["small"])
+
+    def test_bytes_of_bodies_are_bounded(self):
+        """More bytes at a time than the server takes: they wait, none is lost, and no more are in memory than it says."""
+        server, sent = self.server("--limit-body", "1M"), 0
+
+        def send(number):
+            one, connection = json.dumps(request([span(number, text="x" * 900_000)])), server.connect()
+            while server.ask(one, JSON, connection=connection)[0] == 503:
+                pass
+            connection.close()
+        crowd = [self.started(send, number) for number in range(1, 41)]
+        for thread in crowd:
+            sent += 900_000
+            thread.join()
+        wait_for(lambda: self.status_of(server)["body_bytes"] == 0, "the end of all requests")
+        status = self.status_of(server)
+        self.assertEqual(status["body_bytes_most"], (1 << 20) + (20 << 20))
+        self.assertGreater(sent, status["body_bytes_most"])
+        self.assertGreater(status["body_bytes_peak"], 900_000)
+        self.assertLessEqual(status["body_bytes_peak"], status["body_bytes_most"])
+        self.stopped(server)
+        self.assertEqual(len(names(self.folder)), 40)
 
     def test_who_ignores_retry_after_is_held(self):
         """Its next request waits, also on a server that has room again; others do not. A server that stops does not wait for it."""
