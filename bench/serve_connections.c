@@ -4,10 +4,10 @@
 //
 // serve_connections PORT CONNECTIONS SECONDS [ignore]: the client alone, against that server. It waits as Retry-After says;
 // with `ignore` it does not. Prints spans a second, refusals, and the longest wait for a reply.
-#include "serve/serve.h"
 #include "base/clock.h"
 #include "base/folder.h"
 #include "bench/serve_parts.h"
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>

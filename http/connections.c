@@ -12,7 +12,9 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HEAD_WITHIN_NS (10 * SECOND_NS) // TLS's handshake and the head of a connection's first request
-#define SLOW_AFTER_NS (2 * SECOND_NS)   // of a body: its place may be taken
+#define SLOW_AFTER_NS (2 * SECOND_NS)   // of a first head, or a body
+
+#define WAITING_AFTER_NS (SECOND_NS / 20) // for its turn
 
 static struct timespec time_of(uint64_t time_ns)
 {
@@ -20,13 +22,19 @@ static struct timespec time_of(uint64_t time_ns)
 }
 
 // ---- time: locked ----------------------------------------------------------------------------------------------------
+static void give_place(struct connections *connections, struct connection *connection)
+{
+  connections->count -= connection->has_place;
+  connection->peer->connections -= connection->has_place;
+  connection->has_place = false;
+}
+
 static void end(struct connections *connections, struct connection *connection)
 {
+  give_place(connections, connection);
   if (connection->is_ended)
     return;
   connection->is_ended = true;
-  connection->peer->connections--;
-  connections->count--;
   shutdown(connection->socket, SHUT_RDWR);
   if (connection->turn != NULL)
     (void)gate_drop(connections->gate, connection->turn);
@@ -124,29 +132,39 @@ static void give_peer(struct connections *connections, struct peer *peer)
 }
 
 // ---- places: locked --------------------------------------------------------------------------------------------------
-enum rank { UNUSED, SLOW, WAITING, IDLE, BUSY }; // BUSY: its place is not taken
+enum rank { UNUSED, SLOW, WAITING, FRESH, USED, NONE }; // whose place is taken first; NONE: it has none
 
 static enum rank rank_of(const struct connection *connection, uint64_t now_ns)
 {
-  if (connection->is_ended)
-    return BUSY;
-  if (connection->has_request && connection->turn != NULL)
-    return WAITING;
+  bool is_slow = connection->since_ns != 0 && now_ns - connection->since_ns > SLOW_AFTER_NS;
+  if (!connection->has_place)
+    return NONE;
+  if (connection->turn != NULL)
+    return now_ns - connection->turn_ns > WAITING_AFTER_NS ? WAITING : USED;
   if (connection->has_request)
-    return connection->since_ns != 0 && now_ns - connection->since_ns > SLOW_AFTER_NS ? SLOW : BUSY;
-  return connection->was_served ? IDLE : UNUSED;
+    return is_slow ? SLOW : USED;
+  return connection->was_served ? USED : is_slow ? UNUSED : FRESH;
 }
 
-// The list begins with the newest one.
+// Bytes a second of its life.
+static double load_of(const struct connection *connection, uint64_t now_ns)
+{
+  return (double)__atomic_load_n(&connection->bytes, __ATOMIC_RELAXED) /
+         (double)(now_ns - connection->opened_ns + SECOND_NS);
+}
+
+// The list begins with the newest one. Of those that are used, the one that sends most: a client that sends little keeps its place.
 static struct connection *find_victim(const struct connections *connections)
 {
   struct connection *victim = NULL;
-  enum rank lowest = BUSY;
+  enum rank lowest = NONE;
   uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
   for (struct connection *one = connections->first; one != NULL; one = one->next) {
     enum rank rank = rank_of(one, now_ns);
     unsigned many = one->peer->connections, most = victim != NULL ? victim->peer->connections : 0;
-    if (rank == BUSY || many < most || (many == most && rank > lowest))
+    if (rank == NONE || many < most || (many == most && rank > lowest))
+      continue;
+    if (many == most && rank == USED && lowest == USED && load_of(one, now_ns) < load_of(victim, now_ns))
       continue;
     victim = one;
     lowest = rank;
@@ -154,19 +172,30 @@ static struct connection *find_victim(const struct connections *connections)
   return victim;
 }
 
+// One that is at work ends with its reply.
+static void take_place(struct connections *connections, struct connection *connection)
+{
+  if (connection->has_request && rank_of(connection, clock_now_ns(CLOCK_MONOTONIC)) == USED)
+    give_place(connections, connection);
+  else
+    end(connections, connection);
+}
+
 struct connection *connections_add(struct connections *connections, int socket, const struct sockaddr *address)
 {
   struct connection *connection = memory_new(1, sizeof *connection);
   pthread_mutex_lock(&connections->lock);
   struct connection *victim = connections->count >= connections->most ? find_victim(connections) : NULL;
-  *connection = (struct connection){.socket = socket, .since_ns = clock_now_ns(CLOCK_MONOTONIC)};
+  *connection = (struct connection){.socket = socket, .has_place = true};
+  connection->opened_ns = connection->since_ns = clock_now_ns(CLOCK_MONOTONIC);
   connection->peer = take_peer(connections, address);
   connection->next = connections->first;
   if (connection->next != NULL)
     connection->next->previous = connection;
   connections->first = connection;
-  if (++connections->count > connections->most)
-    end(connections, victim != NULL ? victim : connection);
+  connections->count++;
+  if (victim != NULL)
+    take_place(connections, victim);
   pthread_mutex_unlock(&connections->lock);
   return connection;
 }
@@ -215,6 +244,8 @@ void connections_finish(struct connections *connections, struct connection *conn
   connection->since_ns = clock_now_ns(CLOCK_MONOTONIC);
   connection->was_served |= was_served;
   set_request(connections, connection, false);
+  if (!connection->has_place)
+    end(connections, connection);
   pthread_mutex_unlock(&connections->lock);
 }
 
@@ -222,7 +253,8 @@ static void set_turn(struct connections *connections, struct connection *connect
 {
   pthread_mutex_lock(&connections->lock);
   connection->turn = turn;
-  connection->since_ns = turn != NULL ? 0 : clock_now_ns(CLOCK_MONOTONIC);
+  connection->turn_ns = clock_now_ns(CLOCK_MONOTONIC);
+  connection->since_ns = turn != NULL ? 0 : connection->turn_ns;
   pthread_mutex_unlock(&connections->lock);
 }
 

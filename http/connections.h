@@ -2,8 +2,9 @@
 // The open connections, and a thread that ends those that take too long: to send a request, or to begin one. libmicrohttpd's
 // own limit is between two bytes; a client that sends one at a time would keep its place for ever.
 //
-// When places run short a new connection takes the place of another one that does nothing for a client: of the peer that has most,
-// first one that sent no good request, then one whose body is slow, one that waits for its turn, and an idle one; the oldest of these.
+// When places run short a new connection takes the place of another one: of the peer that has most,
+// first one that sent no good request for 2 s, then one whose body takes longer, one that waits for its turn, a new one: the oldest of
+// these. Then, once it has its reply, the one that sends most.
 #ifndef XSP_HTTP_CONNECTIONS_H
 #define XSP_HTTP_CONNECTIONS_H
 
@@ -19,7 +20,7 @@
 
 struct peer { // an address that has connections
   uint8_t address[PEER_BYTES];
-  unsigned connections; // that were not ended
+  unsigned connections; // that have a place
   unsigned users;       // connections that are in the list
   struct gate_share share;
   struct peer *previous, *next;
@@ -31,8 +32,12 @@ struct connection { // owned by the list
   uint64_t not_before_ns; // the client was asked to send its next body then; used by the connection's thread
   bool has_request;       // its head has come, and its reply is not sent yet
   bool was_served;        // it had a request that was not refused
-  bool is_ended;          // its socket was shut down: its place is free
+  bool has_place;         // else it ends with its reply, or has ended
+  bool is_ended;          // its socket was shut down
+  uint64_t opened_ns;
+  uint64_t bytes;         // atomic: of the bodies of its requests, as announced
   struct gate_turn *turn; // of its request, while it may wait; NULL
+  uint64_t turn_ns;       // since when it does
   struct gate_share share;
   struct connection *previous, *next;
 };
@@ -42,7 +47,7 @@ struct connections {
   struct connection *first;
   struct peer *peers;
   struct gate *gate;
-  unsigned count, most;   // connections that were not ended
+  unsigned count, most;   // connections that have a place
   unsigned request_count; // connections with has_request
   uint64_t timeout_ns, head_timeout_ns;
   bool is_ending;

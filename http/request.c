@@ -277,13 +277,18 @@ enum MHD_Result request_take(void *context, struct MHD_Connection *connection, c
     exchange->connection =
         server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     connections_begin(&server->connections, exchange->connection);
-    if (check_head(exchange, method, version))
+    bool is_over = check_head(exchange, method, version);
+    if (exchange->status == 0)
+      __atomic_add_fetch(&exchange->connection->bytes, exchange->announced, __ATOMIC_RELAXED);
+    if (is_over)
       return answer(exchange);
     if (exchange->status == 0 && has_body(exchange) && exchange->route->body->place == ROUTE_BODY_IN_MEMORY)
       wait_for_turn(exchange);
     return MHD_YES;
   }
   if (*size > 0) {
+    if (exchange->announced == 0)
+      __atomic_add_fetch(&exchange->connection->bytes, *size, __ATOMIC_RELAXED);
     bool goes_on = take_body(exchange, data, *size);
     *size = 0;
     return goes_on ? MHD_YES : MHD_NO;

@@ -22,7 +22,7 @@
 #define FILES_BESIDES 64u
 #define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" // RFC 8996; as GnuTLS writes it
 #define CONNECTIONS_LEAST 16u
-#define CLOSING_MOST 256u // connections whose place another one has, until their threads end
+#define CLOSING_MOST 1024u // connections whose place another one has, until their threads end
 
 // ---- called by the library -------------------------------------------------------------------------------------------
 __attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format, va_list values)

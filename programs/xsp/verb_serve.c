@@ -152,8 +152,8 @@ static const struct option_description options[] = {
      "Make at most N analyses, pages and searches at a time. Others wait a few seconds, then they are refused for the "
      "moment."},
     {"limit-connections", 0, "N", "1024", false,
-     "Take at most N connections at a time. Another one takes the place of one that is not at work, where there is "
-     "one."},
+     "Take at most N connections at a time. Another one takes the place of one that sends nothing, or else sends "
+     "most."},
     {"timeout", 0, "SECONDS", "60", false,
      "Close a connection that takes longer to send a request, or sends none for so long; the first head has 10 seconds "
      "at most."},
