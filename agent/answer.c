@@ -3,6 +3,7 @@
 #include "agent/answer.h"
 
 #include "base/json_read.h"
+#include "table/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,20 +30,6 @@ static const char *text_of(const struct reading *reading, const struct json_read
 }
 
 // ---- a table ---------------------------------------------------------------------------------------------------------
-// "latency_ms" and "ms": "latency".
-static const char *label_of(struct arena *arena, const char *key, const char *unit)
-{
-  static const char *const suffixes[][2] = {{"%", "_pct"}, {"1/s", "_per_s"}, {"ms", "_ms"}, {"bytes", "_bytes"}};
-  size_t length = strlen(key);
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-    if (strcmp(unit, suffixes[i][0]) == 0 && text_ends_with(key, suffixes[i][1]))
-      length -= strlen(suffixes[i][1]);
-  char *label = arena_copy(arena, key, length);
-  for (char *at = label; *at != 0; at++)
-    *at = *at == '_' ? ' ' : *at;
-  return label;
-}
-
 static bool take_column_member(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
@@ -51,6 +38,8 @@ static bool take_column_member(void *context, struct json_reader *json, const ch
     column->key = text_of(reading, json);
   else if (strcmp(key, "unit") == 0)
     column->unit = text_of(reading, json);
+  else if (strcmp(key, "label") == 0)
+    column->label = text_of(reading, json);
   return true;
 }
 
@@ -64,7 +53,8 @@ static bool take_column(void *context, struct json_reader *json, const char *key
   *column = (struct table_column){0};
   if (!json_each(json, take_column_member, reading) || column->key == NULL || column->unit == NULL)
     return false;
-  column->label = label_of(reading->arena, column->key, column->unit);
+  if (column->label == NULL) // an agent of an older version
+    column->label = table_label(column->key, NULL, reading->arena);
   return true;
 }
 

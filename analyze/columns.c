@@ -7,7 +7,7 @@
 
 void put_batch(struct table_builder *table, int64_t batch_size)
 {
-  table_put(table, "batch_size", "", "batch", cell_int_if(batch_size != 0, batch_size));
+  table_put(table, "batch_size", cell_int_if(batch_size != 0, batch_size));
 }
 
 void put_spread(struct table_builder *table, const struct figure *figure)
@@ -18,12 +18,12 @@ void put_spread(struct table_builder *table, const struct figure *figure)
     least_ms = fmin(least_ms, figure->occurring[i]);
     most_ms = fmax(most_ms, figure->occurring[i]);
   }
-  table_put(table, "n", "", "n", cell_int_if(is_known, (int64_t)figure->count));
-  table_put(table, "min_ms", "ms", "min", cell_real(least_ms));
-  table_put(table, "max_ms", "ms", "max", cell_real(most_ms));
-  table_put(table, "cv_pct", "%", "cv", cell_real(statistic_cv_pct(figure->occurring, figure->count)));
-  table_put(table, "present", "", "present", cell_int_if(is_known, (int64_t)figure->present));
-  table_put(table, "occurrence_ms", "ms", "where present", cell_real(figure->occurrence));
+  table_put(table, "n", cell_int_if(is_known, (int64_t)figure->count));
+  table_put(table, "min_ms", cell_real(least_ms));
+  table_put(table, "max_ms", cell_real(most_ms));
+  table_put(table, "cv_pct", cell_real(statistic_cv_pct(figure->occurring, figure->count)));
+  table_put(table, "present", cell_int_if(is_known, (int64_t)figure->present));
+  table_put(table, "occurrence_ms", cell_real(figure->occurrence));
 }
 
 void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms)
@@ -39,18 +39,17 @@ void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms
 
 void put_partial(struct table_builder *table, bool is_partial)
 {
-  table_put_optional(table, "partial", "", "partial", is_partial ? cell_bool(true) : (struct table_cell){0});
+  table_put_optional(table, "partial", is_partial ? cell_bool(true) : (struct table_cell){0});
 }
 
-void put_from(struct table_builder *table, const char *key, const char *label, const char *from)
+void put_from(struct table_builder *table, const char *key, const char *from)
 {
-  table_put_optional(table, key, "", label, cell_text(from));
+  table_put_optional(table, key, cell_text(from));
 }
 
 static bool is_above_100(const char *key, const struct table_cell *cell)
 {
-  bool is_share = text_ends_with(key, "_pct") &&
-                  !text_is_one_of(key, "cv_pct", "overhead_pct", "own_pct", "achieved_occupancy_pct");
+  bool is_share = text_ends_with(key, "_pct") && !(table_word(key)->traits & TABLE_NO_SHARE);
   return is_share && cell->type == CELL_REAL && cell->value.real > 100 * (1 + 1e-9);
 }
 

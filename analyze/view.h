@@ -147,7 +147,7 @@ void put_spread(struct table_builder *table,
 void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms);
 void put_partial(struct table_builder *table, bool is_partial); // optional: true or null
 // `key` names the set that the figures come from where another should have answered. Optional.
-void put_from(struct table_builder *table, const char *key, const char *label, const char *from);
+void put_from(struct table_builder *table, const char *key, const char *from);
 
 void note_above_100(struct table_builder *table); // why shares are above 100 %, where some are
 

@@ -99,15 +99,15 @@ static void put_row(struct comparison *comparison, size_t variant, int64_t batch
   char label[PROFILE_LABEL_SIZE];
   variant_label(comparison->result->found, comparison->options->variant_count, variant, label, sizeof label);
   table_row(table);
-  table_put(table, "batch_size", "", "batch", cell_int(batch));
-  table_put(table, "variant", "", "variant", cell_text(arena_copy(comparison->arena, label, strlen(label))));
-  table_put(table, "latency_ms", "ms", "latency", latency);
-  table_put(table, "throughput_per_s", "1/s", "throughput", find_cell(answer, from, "throughput_per_s"));
-  table_put(table, "latency_ratio", "", "of the first", cell_real(cell_double(&latency) / first_ms));
-  table_put(table, "paired_ratio", "", "paired", cell_real(paired->ratio));
-  table_put(table, "paired_low", "", "from", cell_real(paired->low));
-  table_put(table, "paired_high", "", "to", cell_real(paired->high));
-  table_put(table, "n", "", "n", find_cell(answer, from, "n"));
+  table_put(table, "batch_size", cell_int(batch));
+  table_put(table, "variant", cell_text(arena_copy(comparison->arena, label, strlen(label))));
+  table_put(table, "latency_ms", latency);
+  table_put(table, "throughput_per_s", find_cell(answer, from, "throughput_per_s"));
+  table_put(table, "latency_ratio", cell_real(cell_double(&latency) / first_ms));
+  table_put(table, "paired_ratio", cell_real(paired->ratio));
+  table_put(table, "paired_low", cell_real(paired->low));
+  table_put(table, "paired_high", cell_real(paired->high));
+  table_put(table, "n", find_cell(answer, from, "n"));
 }
 
 static enum status add_batch(struct comparison *comparison, int64_t batch, struct error *err)

@@ -91,11 +91,11 @@ static enum status put_range(void *context, const struct store_cell *cells, size
   struct table_builder *table = context;
   (void)count, (void)err;
   table_row(table);
-  table_put(table, "name", "", "range", cell_text(arena_copy(table->arena, cells[0].text, cells[0].length)));
-  table_put(table, "level", "", "level", cell_text(arena_copy(table->arena, cells[1].text, cells[1].length)));
-  table_put(table, "count", "", "count", cell_int(cells[2].integer));
-  table_put(table, "total_ms", "ms", "together", cell_real(cells[3].type == STORE_DOUBLE ? cells[3].real : NAN));
-  table_put(table, "self_ms", "ms", "self", cell_real(cells[4].type == STORE_DOUBLE ? cells[4].real : NAN));
+  table_put_as(table, "name", "range", cell_text(arena_copy(table->arena, cells[0].text, cells[0].length)));
+  table_put(table, "level", cell_text(arena_copy(table->arena, cells[1].text, cells[1].length)));
+  table_put(table, "count", cell_int(cells[2].integer));
+  table_put(table, "total_ms", cell_real(cells[3].type == STORE_DOUBLE ? cells[3].real : NAN));
+  table_put(table, "self_ms", cell_real(cells[4].type == STORE_DOUBLE ? cells[4].real : NAN));
   return STATUS_OK;
 }
 

@@ -134,18 +134,20 @@ static void put_cells(const struct crossing *crossing, size_t row, struct table_
     name = arena_format(table->arena, "%.200s", name);
     for (size_t k = 0; of->figures[k] != NULL; k++) {
       const char *key = arena_format(table->arena, "%s_%s", name, of->figures[k]);
-      const char *label = of->figures[1] == NULL
-                              ? name
-                              : arena_format(table->arena, "%s %s", name, figure_label(of->figures[k], table->arena));
-      (k > 0 ? table_put_optional : table_put)(table, key, figure_unit(of->figures[k]), label,
-                                               cell_real(cell != NULL ? history_number(cell, of->figures[k]) : NAN));
+      const char *label = of->figures[1] == NULL ? name
+                                                 : arena_format(table->arena, "%s %s", name,
+                                                                table_label(of->figures[k], NULL, table->arena));
+      table_put_column(table,
+                       &(struct table_column){
+                           .key = key, .unit = table_unit(key), .label = label, .traits = k > 0 ? TABLE_OPTIONAL : 0},
+                       cell_real(cell != NULL ? history_number(cell, of->figures[k]) : NAN));
     }
     if (of->is_relative && i > 0)
-      table_put(table, arena_format(table->arena, "%s_relative", name), "",
-                arena_format(table->arena, "%s, relative", name),
-                cell_real(cell != NULL && base != NULL
-                              ? history_number(cell, of->figures[0]) / history_number(base, of->figures[0])
-                              : NAN));
+      table_put_as(table, arena_format(table->arena, "%s_relative", name),
+                   arena_format(table->arena, "%s, relative", name),
+                   cell_real(cell != NULL && base != NULL
+                                 ? history_number(cell, of->figures[0]) / history_number(base, of->figures[0])
+                                 : NAN));
   }
 }
 
@@ -159,10 +161,9 @@ static void put_rows(const struct crossing *crossing, struct table_builder *tabl
     const struct history_record *any = crossing->cells[row * crossing->column_count + column];
     table_row(table);
     for (size_t k = 0; of->rows[k] != NULL; k++)
-      table_put_optional(table, of->rows[k], "", figure_label(of->rows[k], table->arena),
-                         cell_text(history_fact(any, of->rows[k])));
+      table_put_optional(table, of->rows[k], cell_text(history_fact(any, of->rows[k])));
     if (of->has_batch)
-      table_put(table, "batch", "", "batch", cell_int_if(any->batch > 0, any->batch));
+      table_put(table, "batch", cell_int_if(any->batch > 0, any->batch));
     put_cells(crossing, row, table);
   }
   table_note(table, "a figure is that of the latest evaluation in its row and column");

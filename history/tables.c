@@ -38,39 +38,6 @@ static const char *const own_keys[] = {
     "verdict",
     "reason",
     NULL};
-struct unit {
-  const char *ending, *unit;
-};
-static const struct unit units[] = {{"_pct", "%"}, {"_per_s", "1/s"}, {"_ms", "ms"}, {"_bytes", "bytes"}, {"_s", "s"}};
-
-static const struct unit *unit_of(const char *key)
-{
-  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-    if (text_ends_with(key, units[i].ending))
-      return &units[i];
-  return NULL;
-}
-
-const char *figure_unit(const char *key)
-{
-  const struct unit *unit = unit_of(key);
-  return unit != NULL ? unit->unit : "";
-}
-
-const char *figure_label(const char *key, struct arena *arena)
-{
-  static const char *const labels[][2] = {{"top1", "top 1"}, {"top5", "top 5"}, {"map", "mAP"}, {"ap50", "AP50"},
-                                          {"ap75", "AP75"},  {"miou", "mIoU"},  {"cer", "CER"}};
-  const struct unit *unit = unit_of(key);
-  char *label = arena_copy(arena, key, strlen(key) - (unit != NULL ? strlen(unit->ending) : 0));
-  for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
-    if (strcmp(label, labels[i][0]) == 0)
-      return labels[i][1];
-  for (char *at = label; *at != 0; at++)
-    *at = *at == '_' ? ' ' : *at;
-  return label;
-}
-
 static size_t place_of(const char *key, const char *const *keys)
 {
   size_t place = 0;
@@ -117,43 +84,43 @@ struct table_cell figure_cell(const struct history_record *record, const char *k
   const struct store_system_value *figure = figures_find(record->figures, record->figure_count, key);
   if (figure == NULL || !figure->is_number)
     return cell_text(figure != NULL ? figure->text : NULL);
-  return unit_of(key) != NULL ? cell_real(figure->number) : cell_number(figure->number);
+  return table_unit(key)[0] != 0 ? cell_real(figure->number) : cell_number(figure->number);
 }
 
 // ---- the list --------------------------------------------------------------------------------------------------------
 static void put_judged(struct table_builder *table, const struct judged *judged)
 {
-  table_put(table, "change_pct", "%", "latency change", cell_real(judged->difference_pct));
-  table_put(table, "low_pct", "%", "low", cell_real(judged->low_pct));
-  table_put(table, "high_pct", "%", "high", cell_real(judged->high_pct));
-  table_put(table, "verdict", "", "verdict", cell_text(judged->has_verdict ? verdict_name(judged->verdict) : NULL));
-  table_put_optional(table, "reason", "", "reason", cell_text(judged->reason));
+  table_put_as(table, "change_pct", "latency change", cell_real(judged->difference_pct));
+  table_put(table, "low_pct", cell_real(judged->low_pct));
+  table_put(table, "high_pct", cell_real(judged->high_pct));
+  table_put(table, "verdict", cell_text(judged->has_verdict ? verdict_name(judged->verdict) : NULL));
+  table_put_optional(table, "reason", cell_text(judged->reason));
 }
 
 static void put_record(struct table_builder *table, const struct history_record *record, const char *const *keys,
                        size_t key_count, const struct judged *judged, bool with_details)
 {
   table_row(table);
-  table_put(table, "created", "", "created", cell_text(time_text(record->created_ns, table->arena)));
-  table_put(table, "model", "", "model", cell_text(record->model));
-  table_put_optional(table, "model_version", "", "model version", cell_text(record->model_version));
-  table_put(table, "framework", "", "framework", cell_text(record->framework));
-  table_put(table, "framework_version", "", "version", cell_text(record->framework_version));
-  table_put(table, "host", "", "host", cell_text(record->host));
-  table_put(table, "batch", "", "batch", cell_int_if(record->batch > 0, record->batch));
-  table_put_optional(table, "data_set", "", "data", cell_text(record->data_set));
+  table_put(table, "created", cell_text(time_text(record->created_ns, table->arena)));
+  table_put(table, "model", cell_text(record->model));
+  table_put_optional(table, "model_version", cell_text(record->model_version));
+  table_put(table, "framework", cell_text(record->framework));
+  table_put(table, "framework_version", cell_text(record->framework_version));
+  table_put(table, "host", cell_text(record->host));
+  table_put(table, "batch", cell_int_if(record->batch > 0, record->batch));
+  table_put_optional(table, "data_set", cell_text(record->data_set));
   for (size_t i = 0; i < key_count; i++)
-    table_put(table, keys[i], figure_unit(keys[i]), figure_label(keys[i], table->arena), figure_cell(record, keys[i]));
+    table_put(table, keys[i], figure_cell(record, keys[i]));
   put_judged(table, judged);
   if (!with_details)
     return;
-  table_put(table, "kind", "", "kind", cell_text(record->kind));
-  table_put(table, "levels", "", "levels", cell_text(record->levels));
-  table_put(table, "cpu", "", "CPU", cell_text(record->cpu));
-  table_put(table, "gpu", "", "GPU", cell_text(record->gpu));
-  table_put(table, "model_sha256", "", "checksum", cell_text(record->model_sha256));
-  table_put(table, "file", "", "file", cell_text(record->file));
-  table_put(table, "id", "", "id", cell_text(record->id));
+  table_put(table, "kind", cell_text(record->kind));
+  table_put(table, "levels", cell_text(record->levels));
+  table_put(table, "cpu", cell_text(record->cpu));
+  table_put(table, "gpu", cell_text(record->gpu));
+  table_put(table, "model_sha256", cell_text(record->model_sha256));
+  table_put(table, "file", cell_text(record->file));
+  table_put(table, "id", cell_text(record->id));
 }
 
 static enum status list_table(const struct history *history, const struct history_request *request,
@@ -188,16 +155,15 @@ static enum status series_table(const struct history *history, const struct hist
     const struct history_record *last = &history->records.items[series->records[series->count - 1]];
     table_row(table);
     for (size_t k = 0; all.facts[k] != NULL; k++)
-      table_put_optional(table, all.facts[k], "", figure_label(all.facts[k], table->arena),
-                         cell_text(history_fact(last, all.facts[k])));
-    table_put(table, "kind", "", "kind", cell_text(last->kind));
-    table_put(table, "levels", "", "levels", cell_text(last->levels));
-    table_put(table, "batch", "", "batch", cell_int_if(last->batch > 0, last->batch));
-    table_put(table, "n", "", "n", cell_int((int64_t)series->count));
-    table_put(table, "first", "", "first", cell_text(time_text(first->created_ns, table->arena)));
-    table_put(table, "last", "", "last", cell_text(time_text(last->created_ns, table->arena)));
-    table_put(table, "latency_ms", "ms", "latency", cell_real(series->latency_ms));
-    table_put(table, "segments", "", "segments", cell_int_if(series->segments > 0, (int64_t)series->segments));
+      table_put_optional(table, all.facts[k], cell_text(history_fact(last, all.facts[k])));
+    table_put(table, "kind", cell_text(last->kind));
+    table_put(table, "levels", cell_text(last->levels));
+    table_put(table, "batch", cell_int_if(last->batch > 0, last->batch));
+    table_put(table, "n", cell_int((int64_t)series->count));
+    table_put(table, "first", cell_text(time_text(first->created_ns, table->arena)));
+    table_put(table, "last", cell_text(time_text(last->created_ns, table->arena)));
+    table_put(table, "latency_ms", cell_real(series->latency_ms));
+    table_put(table, "segments", cell_int_if(series->segments > 0, (int64_t)series->segments));
     put_judged(table, &series->judged);
   }
   return STATUS_OK;

@@ -8,8 +8,6 @@
 
 // Keys of the figures that some record has, in the order of columns; a bounded number. In `arena`.
 size_t figure_keys(const struct history *history, bool with_details, struct arena *arena, const char ***ret_keys);
-const char *figure_unit(const char *key);                       // by its ending
-const char *figure_label(const char *key, struct arena *arena); // without that
 struct table_cell figure_cell(const struct history_record *record, const char *key);
 
 // cross.c: the latest record of each model (row) in each framework, or on each host (column).

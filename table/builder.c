@@ -31,31 +31,61 @@ void table_row(struct table_builder *table)
   table->row_count++;
 }
 
-static void add_column(struct table_builder *table, const struct table_column *column)
+struct table_column table_column_of(const char *key, const char *of, struct arena *arena)
 {
-  assert(table->column_count < TABLE_COLUMNS_MOST);
-  table->columns =
-      grow(table->arena, table->columns, table->column_count, &table->column_capacity, sizeof *table->columns);
-  table->columns[table->column_count++] = *column;
+  const struct table_word *word = table_word(key);
+  return (struct table_column){key, table_unit(key), table_label(key, of, arena), of, word->rank, word->traits};
 }
 
-void table_put(struct table_builder *table, const char *key, const char *unit, const char *label,
-               struct table_cell value)
+static size_t next_column(const struct table_builder *table)
 {
-  size_t at = table->cell_count - (table->row_count - 1) * table->column_count;
-  if (table->row_count == 1 && at == table->column_count)
-    add_column(table, &(struct table_column){key, unit, label});
-  assert(at < table->column_count && strcmp(table->columns[at].key, key) == 0);
+  return table->cell_count - (table->row_count - 1) * table->column_count;
+}
+
+void table_put_column(struct table_builder *table, const struct table_column *column, struct table_cell value)
+{
+  size_t at = next_column(table);
+  if (table->row_count == 1 && at == table->column_count) {
+    assert(table->column_count < TABLE_COLUMNS_MOST);
+    table->columns =
+        grow(table->arena, table->columns, table->column_count, &table->column_capacity, sizeof *table->columns);
+    table->columns[table->column_count++] = *column;
+  }
+  assert(at < table->column_count && strcmp(table->columns[at].key, column->key) == 0);
   table->cells = grow(table->arena, table->cells, table->cell_count, &table->cell_capacity, sizeof *table->cells);
   table->cells[table->cell_count++] = value;
 }
 
-void table_put_optional(struct table_builder *table, const char *key, const char *unit, const char *label,
-                        struct table_cell value)
+static void put(struct table_builder *table, const char *key, const char *of, const char *label, unsigned traits,
+                struct table_cell value)
 {
-  table_put(table, key, unit, label, value);
-  size_t at = table->cell_count - (table->row_count - 1) * table->column_count - 1;
-  table->optional[at] = true;
+  struct table_column column = {.key = key};
+  if (next_column(table) == table->column_count)
+    column = table_column_of(key, of, table->arena);
+  if (label != NULL)
+    column.label = label;
+  column.traits |= traits;
+  table_put_column(table, &column, value);
+}
+
+void table_put(struct table_builder *table, const char *key, struct table_cell value)
+{
+  put(table, key, NULL, NULL, 0, value);
+}
+
+void table_put_optional(struct table_builder *table, const char *key, struct table_cell value)
+{
+  put(table, key, NULL, NULL, TABLE_OPTIONAL, value);
+}
+
+void table_put_share(struct table_builder *table, const char *key, const char *of, struct table_cell value)
+{
+  put(table, key, of, NULL, 0, value);
+}
+
+void table_put_as(struct table_builder *table, const char *key, const char *label, struct table_cell value)
+{
+  put(table, key, NULL, label, 0, value);
 }
 
 void table_declared(struct table_builder *table, size_t rows)
@@ -104,7 +134,7 @@ static void drop_empty(const struct table_builder *table, struct table *answer)
 {
   bool dropped[TABLE_COLUMNS_MOST] = {false}, is_any = false;
   for (size_t i = 0; i < table->column_count; i++) {
-    dropped[i] = table->optional[i] && is_empty(table, i);
+    dropped[i] = (table->columns[i].traits & TABLE_OPTIONAL) && is_empty(table, i);
     is_any |= dropped[i];
   }
   if (!is_any)

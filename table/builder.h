@@ -4,16 +4,17 @@
 //   static void put_row(struct table_builder *table, const struct item *item)
 //   {
 //     table_row(table);
-//     table_put(table, "layer_name", "", "layer", cell_text(item->name));
-//     table_put(table, "latency_ms", "ms", "latency", cell_real(item->latency_ms));
+//     table_put(table, "layer_name", cell_text(item->name));
+//     table_put(table, "latency_ms", cell_real(item->latency_ms));
 //   }
 //
-// The first row declares the columns; every further row puts the same ones in the same order. A table that may stay empty
+// A column's label, unit, rank and traits come from its key (table/words.h). The first row declares the columns; every further row puts the same ones in the same order. A table that may stay empty
 // declares its columns with a row of an empty item, which table_declared takes back.
 #ifndef XSP_TABLE_BUILDER_H
 #define XSP_TABLE_BUILDER_H
 
 #include "table/table.h"
+#include "table/words.h"
 
 #include <stdbool.h>
 
@@ -25,7 +26,6 @@ struct table_builder {
   struct table_cell *cells; // row-major
   size_t cell_count, cell_capacity;
   size_t row_count;
-  bool optional[TABLE_COLUMNS_MOST]; // by column
   struct table_entry *summary;
   size_t summary_count, summary_capacity;
   const char **notes;
@@ -33,13 +33,19 @@ struct table_builder {
   unsigned noted; // bits of enum table_noted, for whoever adds such a note
 };
 
+// As table_put has it for `key`; the label is in `arena`.
+struct table_column table_column_of(const char *key, const char *of, struct arena *arena);
 void table_start(struct table_builder *table, struct arena *arena);
 void table_row(struct table_builder *table); // begins a row
-void table_put(struct table_builder *table, const char *key, const char *unit, const char *label,
-               struct table_cell value);
-// The column is left out of the answer if it is null in every row.
-void table_put_optional(struct table_builder *table, const char *key, const char *unit, const char *label,
-                        struct table_cell value);
+void table_put(struct table_builder *table, const char *key, struct table_cell value);
+// The column is left out of the answer if it is null in every row: TABLE_OPTIONAL.
+void table_put_optional(struct table_builder *table, const char *key, struct table_cell value);
+// A share, in per cent, of what `of` names: "model", "layers".
+void table_put_share(struct table_builder *table, const char *key, const char *of, struct table_cell value);
+// Where the key means something else in this table than in others.
+void table_put_as(struct table_builder *table, const char *key, const char *label, struct table_cell value);
+// Where the key is not ours, as a metric's: `column` is copied, its texts are not.
+void table_put_column(struct table_builder *table, const struct table_column *column, struct table_cell value);
 // Takes back the only row; its columns stay. `rows`: how many will follow, if known (growing would hold twice as many).
 void table_declared(struct table_builder *table, size_t rows);
 void table_summary(struct table_builder *table, const char *key, struct table_cell value);

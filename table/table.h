@@ -22,8 +22,11 @@ struct table_cell {
 };
 struct table_column {
   const char *key;   // part of the contract: "latency_ms"
-  const char *unit;  // "ms", "bytes", "%", "1/s", ""; from the key's suffix
+  const char *unit;  // "ms", "bytes", "%", "1/s", ""
   const char *label; // for people: "latency"
+  const char *of;    // what a share is of: "model"; NULL: not said
+  int rank;          // of its word (table/words.h), as its traits
+  unsigned traits;
 };
 struct table_entry { // of the summary
   const char *key;

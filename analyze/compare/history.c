@@ -125,16 +125,16 @@ static void put_row(struct history *history, size_t at, int64_t segment)
   const struct store_experiment *experiment = point->of->experiment;
   double before_ms = of->segment - of->difference;
   table_row(table);
-  table_put(table, "file", "", "file", cell_text(store_path(point->of->store)));
-  table_put(table, "created", "", "created", cell_text(time_text(experiment->created_ns, history->arena)));
-  table_put(table, "framework_version", "", "version", cell_text(experiment->framework_version));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency_ms));
-  table_put(table, "n", "", "n", cell_int((int64_t)point->count));
-  table_put(table, "segment", "", "segment", cell_int(segment));
-  table_put(table, "segment_ms", "ms", "mean of it", cell_real(of->segment));
-  table_put(table, "change_pct", "%", "change", cell_real(of->difference / before_ms * 100));
-  table_put(table, "low_pct", "%", "low", cell_real(of->low / before_ms * 100));
-  table_put(table, "high_pct", "%", "high", cell_real(of->high / before_ms * 100));
+  table_put(table, "file", cell_text(store_path(point->of->store)));
+  table_put(table, "created", cell_text(time_text(experiment->created_ns, history->arena)));
+  table_put(table, "framework_version", cell_text(experiment->framework_version));
+  table_put(table, "latency_ms", cell_real(point->latency_ms));
+  table_put(table, "n", cell_int((int64_t)point->count));
+  table_put(table, "segment", cell_int(segment));
+  table_put(table, "segment_ms", cell_real(of->segment));
+  table_put(table, "change_pct", cell_real(of->difference / before_ms * 100));
+  table_put(table, "low_pct", cell_real(of->low / before_ms * 100));
+  table_put(table, "high_pct", cell_real(of->high / before_ms * 100));
 }
 
 static enum status judge(const struct history *history, struct compare_answer *ret, struct error *err)

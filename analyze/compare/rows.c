@@ -127,38 +127,38 @@ static void put_row(struct table_builder *table, const struct row *row)
 {
   double needed = row->observations_needed;
   table_row(table);
-  table_put_optional(table, "experiment", "", "experiment", cell_text(row->experiment));
-  table_put(table, "kind", "", "kind", cell_text(row->kind));
-  table_put(table, "name", "", "name", cell_text(row->name));
-  table_put_optional(table, "b_name", "", "in b", cell_text(row->b_name));
-  table_put(table, "layer_index", "", "index", cell_int_if(row->index >= 0, row->index));
-  table_put(table, "layer_type", "", "type", cell_text(row->type));
-  table_put_optional(table, "layer_name", "", "layer", cell_text(row->layer));
-  table_put(table, "a_ms", "ms", "a", cell_real(row->a.latency));
-  table_put(table, "b_ms", "ms", "b", cell_real(row->b.latency));
-  table_put(table, "difference_ms", "ms", "difference", cell_real(row->difference_ms));
-  table_put(table, "difference_pct", "%", "difference", cell_real(percent(row, row->difference_ms)));
-  table_put(table, "low_pct", "%", "low", cell_real(percent(row, row->low_ms)));
-  table_put(table, "high_pct", "%", "high", cell_real(percent(row, row->high_ms)));
-  table_put(table, "verdict", "", "verdict", cell_text(verdict_name(row->verdict)));
-  table_put_optional(table, "reason", "", "because", cell_text(row->reason));
-  table_put(table, "observations_needed", "", "needed", cell_number(needed));
-  table_put(table, "interval_from", "", "interval from", cell_text(interval_from_name(row->from)));
-  table_put(table, "a_n", "", "a's n", cell_int((int64_t)row->a.count));
-  table_put(table, "b_n", "", "b's n", cell_int((int64_t)row->b.count));
-  table_put(table, "matched_by", "", "matched by", cell_text(row->matched_by));
+  table_put_optional(table, "experiment", cell_text(row->experiment));
+  table_put(table, "kind", cell_text(row->kind));
+  table_put(table, "name", cell_text(row->name));
+  table_put_optional(table, "b_name", cell_text(row->b_name));
+  table_put(table, "layer_index", cell_int_if(row->index >= 0, row->index));
+  table_put(table, "layer_type", cell_text(row->type));
+  table_put_optional(table, "layer_name", cell_text(row->layer));
+  table_put(table, "a_ms", cell_real(row->a.latency));
+  table_put(table, "b_ms", cell_real(row->b.latency));
+  table_put(table, "difference_ms", cell_real(row->difference_ms));
+  table_put(table, "difference_pct", cell_real(percent(row, row->difference_ms)));
+  table_put(table, "low_pct", cell_real(percent(row, row->low_ms)));
+  table_put(table, "high_pct", cell_real(percent(row, row->high_ms)));
+  table_put(table, "verdict", cell_text(verdict_name(row->verdict)));
+  table_put_optional(table, "reason", cell_text(row->reason));
+  table_put(table, "observations_needed", cell_number(needed));
+  table_put(table, "interval_from", cell_text(interval_from_name(row->from)));
+  table_put(table, "a_n", cell_int((int64_t)row->a.count));
+  table_put(table, "b_n", cell_int((int64_t)row->b.count));
+  table_put(table, "matched_by", cell_text(row->matched_by));
 }
 
 static void put_unpaired(struct table_builder *table, const struct unpaired_row *row)
 {
   table_row(table);
-  table_put_optional(table, "experiment", "", "experiment", cell_text(row->experiment));
-  table_put(table, "kind", "", "kind", cell_text(row->kind));
-  table_put(table, "name", "", "name", cell_text(row->name));
-  table_put(table, "layer_index", "", "index", cell_int_if(row->index >= 0, row->index));
-  table_put(table, "layer_type", "", "type", cell_text(row->type));
-  table_put_optional(table, "layer_name", "", "layer", cell_text(row->layer));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(row->latency_ms));
+  table_put_optional(table, "experiment", cell_text(row->experiment));
+  table_put(table, "kind", cell_text(row->kind));
+  table_put(table, "name", cell_text(row->name));
+  table_put(table, "layer_index", cell_int_if(row->index >= 0, row->index));
+  table_put(table, "layer_type", cell_text(row->type));
+  table_put_optional(table, "layer_name", cell_text(row->layer));
+  table_put(table, "latency_ms", cell_real(row->latency_ms));
 }
 
 static bool is_wanted(const struct comparing *comparing, const char *kind, size_t place_in_kind)

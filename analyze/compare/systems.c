@@ -109,9 +109,9 @@ static struct table_cell cell_of(const struct facts *facts, const char *key, str
 static void put_row(struct table_builder *table, const char *key, struct table_cell a, struct table_cell b)
 {
   table_row(table);
-  table_put(table, "key", "", "fact", cell_text(key));
-  table_put(table, "a", "", "a", a);
-  table_put(table, "b", "", "b", b);
+  table_put(table, "key", cell_text(key));
+  table_put(table, "a", a);
+  table_put(table, "b", b);
 }
 
 // Keys of a, then those that b has alone.

@@ -67,24 +67,19 @@ static void put_row(struct lines *lines, const struct line *line)
   const struct figure_of *host = &line->of[HOST], *device = &line->of[DEVICE], *range = &line->of[RANGE];
   struct arena *arena = lines->question->arena;
   table_row(table);
-  table_put(table, "name", "", "context",
-            cell_text(frame->name != NULL ? arena_copy(arena, frame->name, strlen(frame->name)) : NULL));
-  table_put(table, "kind", "", "kind", cell_text(kinds[frame->kind]));
-  table_put(table, "called_from", "", "called from",
-            cell_text(context_called_from(&lines->rows, line->context, arena)));
-  table_put(table, "count", "", "count",
-            cell_int(host->count > 0     ? host->count
-                     : device->count > 0 ? device->count
-                                         : range->count));
-  table_put(table, "host_ms", "ms", "host", milliseconds(host, host->sum));
-  table_put(table, "host_self_ms", "ms", "host self", milliseconds(host, host->own));
-  table_put_optional(table, "device_ms", "ms", "device", milliseconds(device, device->sum));
-  table_put_optional(table, "device_self_ms", "ms", "device self", milliseconds(device, device->own));
-  table_put_optional(table, "range_ms", "ms", "range", milliseconds(range, range->sum));
+  table_put_as(table, "name", "context",
+               cell_text(frame->name != NULL ? arena_copy(arena, frame->name, strlen(frame->name)) : NULL));
+  table_put(table, "kind", cell_text(kinds[frame->kind]));
+  table_put(table, "called_from", cell_text(context_called_from(&lines->rows, line->context, arena)));
+  table_put(table, "count", cell_int(host->count > 0 ? host->count : device->count > 0 ? device->count : range->count));
+  table_put(table, "host_ms", milliseconds(host, host->sum));
+  table_put(table, "host_self_ms", milliseconds(host, host->own));
+  table_put_optional(table, "device_ms", milliseconds(device, device->sum));
+  table_put_optional(table, "device_self_ms", milliseconds(device, device->own));
+  table_put_optional(table, "range_ms", milliseconds(range, range->sum));
   for (enum metric metric = LAUNCHES; metric < METRICS; metric++)
-    table_put_optional(table, metrics[metric], "", metrics[metric],
-                       cell_int_if(line->of[metric].count > 0, line->of[metric].sum));
-  table_put(table, "context_id", "", "id", cell_int((int64_t)line->context));
+    table_put_optional(table, metrics[metric], cell_int_if(line->of[metric].count > 0, line->of[metric].sum));
+  table_put(table, "context_id", cell_int((int64_t)line->context));
 }
 
 static void load(struct lines *lines)

@@ -116,17 +116,17 @@ static void put_row(struct places *places, const struct place *place)
   const struct reason *stalls = stalls_of(places, place->number);
   double samples = (double)place->samples;
   table_row(table);
-  table_put(table, "kernel", "", "kernel", text(places, frame->name));
-  table_put(table, "file", "", "file", text(places, frame->file));
-  table_put(table, "line", "", "line", cell_int_if(frame->line > 0, frame->line));
-  table_put(table, "samples", "", "samples", cell_int(place->samples));
-  table_put(table, "samples_pct", "%", "of all", cell_real(share_pct(samples, (double)places->samples)));
-  table_put(table, "not_issued_pct", "%", "not issued", cell_real(share_pct((double)place->not_issued, samples)));
-  table_put(table, "stall", "", "stall", text(places, stalls[0].name));
-  table_put(table, "stall_pct", "%", "stall", share_of(&stalls[0], place));
-  table_put(table, "next_stall", "", "next", text(places, stalls[1].name));
-  table_put(table, "next_stall_pct", "%", "next", share_of(&stalls[1], place));
-  table_put(table, "called_from", "", "called from",
+  table_put(table, "kernel", text(places, frame->name));
+  table_put(table, "file", text(places, frame->file));
+  table_put(table, "line", cell_int_if(frame->line > 0, frame->line));
+  table_put(table, "samples", cell_int(place->samples));
+  table_put_share(table, "samples_pct", "all", cell_real(share_pct(samples, (double)places->samples)));
+  table_put(table, "not_issued_pct", cell_real(share_pct((double)place->not_issued, samples)));
+  table_put(table, "stall", text(places, stalls[0].name));
+  table_put(table, "stall_pct", share_of(&stalls[0], place));
+  table_put(table, "next_stall", text(places, stalls[1].name));
+  table_put(table, "next_stall_pct", share_of(&stalls[1], place));
+  table_put(table, "called_from",
             cell_text(context_called_from(&places->rows, place->context, places->question->arena)));
 }
 

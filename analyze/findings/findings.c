@@ -76,26 +76,26 @@ static void put_row(struct findings *findings, const struct finding *finding)
   double pct = saving_pct(findings, finding);
   bool is_all = findings->places != NULL && findings->places->is_folded;
   table_row(table);
-  table_put(table, "id", "", "finding", cell_text(finding->rule->id));
-  table_put(table, "rule", "", "rule", cell_text(finding->rule->key));
-  table_put(table, "severity", "", "severity", cell_text(analyze_severity(isnan(pct) ? finding->share_pct : pct)));
-  table_put(table, "confidence", "", "confidence", cell_text(confidences[finding->confidence]));
-  table_put(table, "title", "", "title", cell_text(finding->title));
-  table_put(table, "context", "", "context", cell_text(finding->context));
-  table_put(table, "context_id", "", "context id", cell_int_if(finding->context_id != 0, finding->context_id));
-  table_put(table, "file", "", "file", cell_text(finding->file));
-  table_put(table, "line", "", "line", cell_int_if(finding->line > 0, finding->line));
-  table_put(table, "time_ms", "ms", "time", cell_real(finding->time_ms));
-  table_put(table, "share_pct", "%", "share", cell_real(finding->share_pct));
-  table_put(table, "basis", "", "basis", cell_text(is_all ? "all" : "observation"));
-  table_put(table, "saving_ms", "ms", "at most", cell_real(finding->saving_ms));
-  table_put(table, "saving_pct", "%", "at most", cell_real(pct));
-  table_put(table, "saving_basis", "", "bound", cell_text(finding->saving_basis));
-  table_put(table, "threshold", "", "threshold", cell_text(threshold_text(findings, finding)));
-  table_put(table, "advice", "", "try", cell_text(finding->advice));
-  table_put(table, "run_id", "", "run", cell_int_if(finding->run_id != 0, finding->run_id));
-  table_put(table, "spans", "", "spans", spans_cell(findings, finding));
-  table_put(table, "numbers", "", "numbers", numbers_cell(findings, finding));
+  table_put(table, "id", cell_text(finding->rule->id));
+  table_put(table, "rule", cell_text(finding->rule->key));
+  table_put(table, "severity", cell_text(analyze_severity(isnan(pct) ? finding->share_pct : pct)));
+  table_put(table, "confidence", cell_text(confidences[finding->confidence]));
+  table_put(table, "title", cell_text(finding->title));
+  table_put(table, "context", cell_text(finding->context));
+  table_put(table, "context_id", cell_int_if(finding->context_id != 0, finding->context_id));
+  table_put(table, "file", cell_text(finding->file));
+  table_put(table, "line", cell_int_if(finding->line > 0, finding->line));
+  table_put(table, "time_ms", cell_real(finding->time_ms));
+  table_put(table, "share_pct", cell_real(finding->share_pct));
+  table_put(table, "basis", cell_text(is_all ? "all" : "observation"));
+  table_put(table, "saving_ms", cell_real(finding->saving_ms));
+  table_put(table, "saving_pct", cell_real(pct));
+  table_put(table, "saving_basis", cell_text(finding->saving_basis));
+  table_put(table, "threshold", cell_text(threshold_text(findings, finding)));
+  table_put(table, "advice", cell_text(finding->advice));
+  table_put(table, "run_id", cell_int_if(finding->run_id != 0, finding->run_id));
+  table_put(table, "spans", spans_cell(findings, finding));
+  table_put(table, "numbers", numbers_cell(findings, finding));
 }
 
 // Numbers falling, NaN last.

@@ -72,11 +72,11 @@ static struct names_row names_row(struct names *names, size_t place)
 static void put_name(struct table_builder *table, const struct names *names, const struct names_row *row)
 {
   double ms = row->figures.latency.value;
-  table_put(table, "kernel_name", "", "kernel", cell_text(row->name));
-  table_put(table, "count", "", "count", cell_number(row->figures.count));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(ms));
-  table_put(table, "latency_pct", "%", "of model", cell_real(share_pct(ms, names->kernels.model_latency_ms)));
-  table_put(table, "kernels_pct", "%", "of kernels", cell_real(share_pct(ms, names->all.latency.value)));
+  table_put(table, "kernel_name", cell_text(row->name));
+  table_put(table, "count", cell_number(row->figures.count));
+  table_put(table, "latency_ms", cell_real(ms));
+  table_put_share(table, "latency_pct", "model", cell_real(share_pct(ms, names->kernels.model_latency_ms)));
+  table_put_share(table, "kernels_pct", "kernels", cell_real(share_pct(ms, names->all.latency.value)));
 }
 
 static void put_row(struct question *question, const struct names *names, const struct roofs *roofs,
@@ -90,8 +90,8 @@ static void put_row(struct question *question, const struct names *names, const 
   put_metrics(table, &row->figures, &point);
   put_spread(table, &row->figures.latency);
   put_partial(table, row->figures.latency.count < names->kernels.observation_count);
-  put_from(table, "latency_from", "from", names->from);
-  put_from(table, "model_latency_from", "model from", names->kernels.model_from);
+  put_from(table, "latency_from", names->from);
+  put_from(table, "model_latency_from", names->kernels.model_from);
 }
 
 static void summarize(struct table_builder *table, const struct names *names)
@@ -134,14 +134,14 @@ static void put_long_row(struct survey *survey, const struct survey_item *item, 
   struct table_builder *table = &survey->table;
   table_row(table);
   put_batch(table, names->kernels.batch_size);
-  table_put(table, "experiment", "", "experiment", cell_text(item == NULL ? NULL : item->of.name));
-  table_put(table, "system", "", "system", cell_text(item == NULL ? NULL : item->system_name));
-  table_put(table, "framework", "", "framework", cell_text(item == NULL ? NULL : item->of.experiment->framework));
+  table_put(table, "experiment", cell_text(item == NULL ? NULL : item->of.name));
+  table_put(table, "system", cell_text(item == NULL ? NULL : item->system_name));
+  table_put(table, "framework", cell_text(item == NULL ? NULL : item->of.experiment->framework));
   put_name(table, names, row);
   put_spread(table, &row->figures.latency);
   put_partial(table, row->figures.latency.count < names->kernels.observation_count);
-  put_from(table, "latency_from", "from", survey_text(survey, names->from));
-  put_from(table, "model_latency_from", "model from", survey_text(survey, names->kernels.model_from));
+  put_from(table, "latency_from", survey_text(survey, names->from));
+  put_from(table, "model_latency_from", survey_text(survey, names->kernels.model_from));
 }
 
 static enum status add_batch(struct survey *survey, const struct survey_item *item, int64_t batch_size,

@@ -30,18 +30,18 @@ void put_kernel_layer(struct table_builder *table, const struct kernel_layer *ro
 {
   table_row(table);
   put_layer(table, row->layer);
-  table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency.value));
-  table_put(table, "latency_pct", "%", "of model", cell_real(row->latency_pct));
-  table_put(table, "count", "", "count", cell_number(row->figures.count));
+  table_put(table, "layer_latency_ms", cell_real(row->layer_ms));
+  table_put(table, "kernel_latency_ms", cell_real(row->figures.latency.value));
+  table_put_share(table, "latency_pct", "model", cell_real(row->latency_pct));
+  table_put(table, "count", cell_number(row->figures.count));
   put_metrics(table, &row->figures, &row->point);
   put_further(table, row->request, &row->figures);
   put_spread(table, &row->figures.latency);
   put_partial(table, row->is_partial);
-  put_from(table, "latency_from", "from", row->from);
-  put_from(table, "layer_latency_from", "layer from", row->layer_from);
+  put_from(table, "latency_from", row->from);
+  put_from(table, "layer_latency_from", row->layer_from);
   put_basis(table, row->source);
-  put_from(table, "model_latency_from", "model from", row->model_from);
+  put_from(table, "model_latency_from", row->model_from);
 }
 
 enum status kernel_layers_load(struct question *question, bool needs_metrics, struct kernels *ret_kernels,

@@ -37,10 +37,10 @@ static void put_row(struct question *question, const struct kernels *kernels, co
   const double *metrics = figures->metrics;
   table_row(table);
   put_layer(table, layer);
-  table_put(table, "flops", "flops", "flops", cell_number(metrics[KERNEL_FLOPS]));
-  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(metrics[KERNEL_DRAM_READ]));
-  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(metrics[KERNEL_DRAM_WRITE]));
-  table_put(table, "dram_bytes", "bytes", "DRAM", cell_number(figures->dram_bytes));
+  table_put(table, "flops", cell_number(metrics[KERNEL_FLOPS]));
+  table_put(table, "dram_read_bytes", cell_number(metrics[KERNEL_DRAM_READ]));
+  table_put(table, "dram_write_bytes", cell_number(metrics[KERNEL_DRAM_WRITE]));
+  table_put(table, "dram_bytes", cell_number(figures->dram_bytes));
   put_coverage(table, figures);
   put_further(table, question->request, figures);
   put_partial(table, layer->present < kernels->observation_count);

@@ -15,13 +15,13 @@ static void put_row(struct table_builder *table, const struct kernels *kernels, 
 {
   table_row(table);
   put_layer(table, row->layer);
-  table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->latency.value));
-  put_gpu(table, row->kernel_ms, row->gpu_ms, row->non_gpu_ms, share_pct(row->gpu_ms, row->latency.value));
+  table_put(table, "layer_latency_ms", cell_real(row->latency.value));
+  put_gpu(table, row->kernel_ms, row->gpu_ms, row->non_gpu_ms, "layer", share_pct(row->gpu_ms, row->latency.value));
   put_spread(table, &row->latency);
   put_partial(table, row->layer->present < kernels->observation_count ||
                          row->latency.count < kernels->layer_side.observation_count);
-  put_from(table, "latency_from", "from", kernels_from(kernels));
-  put_from(table, "layer_latency_from", "layer from", kernels->source.from);
+  put_from(table, "latency_from", kernels_from(kernels));
+  put_from(table, "layer_latency_from", kernels->source.from);
   put_basis(table, &kernels->source);
 }
 

@@ -70,18 +70,17 @@ static void put_analytic(struct table_builder *table, const struct roofs *roofs,
   double intensity = roof_intensity(flops, counts->bytes);
   double throughput = roof_throughput_flops_per_s(flops, latency_ms);
   struct table_cell above = roof_is_exceeded(roof, intensity, throughput);
-  table_put_optional(table, "analytic_flops", "flops", "an. flops", cell_number(flops));
-  table_put_optional(table, "analytic_bytes", "bytes", "an. bytes", cell_number(counts->bytes));
-  table_put_optional(table, "analytic_intensity", "flops/byte", "an. intensity", cell_real(intensity));
-  table_put_optional(table, "analytic_throughput_flops_per_s", "flops/s", "an. throughput", cell_real(throughput));
-  table_put_optional(table, "analytic_bound", "", "an. bound", cell_text(roof_bound(roof, intensity)));
-  table_put_optional(table, "analytic_precision", "", "an. precision",
-                     cell_text(isnan(flops) ? NULL : roof->precision));
-  table_put_optional(table, "analytic_above_roof", "", "an. above roof", above);
-  table_put_optional(table, "multiply_adds", "ops", "mul-adds", cell_number(counts->multiply_adds));
-  table_put_optional(table, "adds", "ops", "adds", cell_number(counts->adds));
-  table_put_optional(table, "compares", "ops", "compares", cell_number(counts->compares));
-  table_put_optional(table, "specials", "ops", "specials", cell_number(counts->specials));
+  table_put_optional(table, "analytic_flops", cell_number(flops));
+  table_put_optional(table, "analytic_bytes", cell_number(counts->bytes));
+  table_put_optional(table, "analytic_intensity", cell_real(intensity));
+  table_put_optional(table, "analytic_throughput_flops_per_s", cell_real(throughput));
+  table_put_optional(table, "analytic_bound", cell_text(roof_bound(roof, intensity)));
+  table_put_optional(table, "analytic_precision", cell_text(isnan(flops) ? NULL : roof->precision));
+  table_put_optional(table, "analytic_above_roof", above);
+  table_put_optional(table, "multiply_adds", cell_number(counts->multiply_adds));
+  table_put_optional(table, "adds", cell_number(counts->adds));
+  table_put_optional(table, "compares", cell_number(counts->compares));
+  table_put_optional(table, "specials", cell_number(counts->specials));
   sum->latency_ms += isnan(latency_ms) ? 0 : latency_ms;
   if (isnan(flops)) {
     sum->unknown_ms += isnan(latency_ms) ? 0 : latency_ms;

@@ -40,14 +40,14 @@ static void put_row(struct question *question, const struct kernel_model *model)
   struct table_builder *table = &question->table;
   table_row(table);
   put_batch(table, model->batch_size);
-  table_put(table, "model_latency_ms", "ms", "latency", cell_real(model->model_ms));
-  put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, model->gpu_pct);
-  table_put(table, "count", "", "count", cell_number(model->figures.count));
+  table_put(table, "model_latency_ms", cell_real(model->model_ms));
+  put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, "model", model->gpu_pct);
+  table_put(table, "count", cell_number(model->figures.count));
   put_metrics(table, &model->figures, &model->point);
   put_further(table, question->request, &model->figures);
   put_spread(table, &model->figures.latency);
-  put_from(table, "latency_from", "from", model->from);
-  put_from(table, "model_latency_from", "model from", model->model_from);
+  put_from(table, "latency_from", model->from);
+  put_from(table, "model_latency_from", model->model_from);
 }
 
 struct answer {

@@ -12,15 +12,15 @@ static void put_row(struct question *question, const struct kernels *kernels, co
   struct kernel_point point;
   kernel_point(question, roofs, figures, &point);
   table_row(table);
-  table_put(table, "kernel_name", "", "kernel", cell_text(kernel->name));
-  table_put(table, "layer_index", "", "index", layer == NULL ? (struct table_cell){0} : cell_int(layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(layer == NULL ? NULL : layer->name_text));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(figures->latency.value));
+  table_put(table, "kernel_name", cell_text(kernel->name));
+  table_put(table, "layer_index", layer == NULL ? (struct table_cell){0} : cell_int(layer->index));
+  table_put(table, "layer_name", cell_text(layer == NULL ? NULL : layer->name_text));
+  table_put(table, "latency_ms", cell_real(figures->latency.value));
   put_metrics(table, figures, &point);
   put_further(table, question->request, figures);
   put_spread(table, &figures->latency);
   put_partial(table, kernel->present < kernels->observation_count);
-  put_from(table, "latency_from", "from", kernels_from(kernels));
+  put_from(table, "latency_from", kernels_from(kernels));
   if (with_roofs)
     put_roof(table, point.roof);
 }

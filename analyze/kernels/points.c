@@ -23,45 +23,47 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
 
 void put_coverage(struct table_builder *table, const struct kernel_figures *figures)
 {
-  table_put(table, "metric_coverage_pct", "%", "covered", cell_real(figures->coverage_pct));
-  table_put_optional(table, "partial_metrics", "", "partial metrics",
-                     figures->is_partial ? cell_bool(true) : (struct table_cell){0});
+  table_put(table, "metric_coverage_pct", cell_real(figures->coverage_pct));
+  table_put_optional(table, "partial_metrics", figures->is_partial ? cell_bool(true) : (struct table_cell){0});
 }
 
 void put_further(struct table_builder *table, const struct analyze_request *request,
                  const struct kernel_figures *figures)
 {
   for (size_t i = 0; i < request->metric_count; i++)
-    table_put(table, request->metrics[i], metric_kind_of(request->metrics[i]).unit, request->metrics[i],
-              cell_number(figures->metrics[KERNEL_FURTHER + i]));
+    table_put_column(table,
+                     &(struct table_column){.key = request->metrics[i],
+                                            .unit = metric_kind_of(request->metrics[i]).unit,
+                                            .label = request->metrics[i]},
+                     cell_number(figures->metrics[KERNEL_FURTHER + i]));
 }
 
 void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
 {
   const double *metrics = figures->metrics;
-  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(metrics[KERNEL_DRAM_READ]));
-  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(metrics[KERNEL_DRAM_WRITE]));
-  table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(metrics[KERNEL_OCCUPANCY]));
-  table_put(table, "arithmetic_intensity", "flops/byte", "intensity", cell_real(point->intensity));
-  table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
-            cell_real(point->throughput_flops_per_s));
-  table_put(table, "bound", "", "bound", cell_text(point->bound));
+  table_put(table, "dram_read_bytes", cell_number(metrics[KERNEL_DRAM_READ]));
+  table_put(table, "dram_write_bytes", cell_number(metrics[KERNEL_DRAM_WRITE]));
+  table_put(table, "achieved_occupancy_pct", cell_real(metrics[KERNEL_OCCUPANCY]));
+  table_put(table, "arithmetic_intensity", cell_real(point->intensity));
+  table_put(table, "arithmetic_throughput_flops_per_s", cell_real(point->throughput_flops_per_s));
+  table_put(table, "bound", cell_text(point->bound));
   put_coverage(table, figures);
 }
 
-void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, double gpu_pct)
+void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, const char *of,
+             double gpu_pct)
 {
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(kernel_ms));
-  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(gpu_ms));
-  table_put(table, "non_gpu_latency_ms", "ms", "non-GPU", cell_real(non_gpu_ms));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(gpu_pct));
+  table_put(table, "kernel_latency_ms", cell_real(kernel_ms));
+  table_put(table, "gpu_latency_ms", cell_real(gpu_ms));
+  table_put(table, "non_gpu_latency_ms", cell_real(non_gpu_ms));
+  table_put_share(table, "gpu_pct", of, cell_real(gpu_pct));
 }
 
 void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
 {
-  table_put(table, "flops", "flops", "flops", cell_number(figures->metrics[KERNEL_FLOPS]));
+  table_put(table, "flops", cell_number(figures->metrics[KERNEL_FLOPS]));
   put_traffic(table, figures, point);
-  table_put(table, "is_latency_bound", "", "latency-bound", point->is_latency_bound);
-  table_put(table, "precision", "", "precision", cell_text(point->precision));
-  table_put(table, "above_roof", "", "above roof", point->above_roof);
+  table_put(table, "is_latency_bound", point->is_latency_bound);
+  table_put(table, "precision", cell_text(point->precision));
+  table_put(table, "above_roof", point->above_roof);
 }

@@ -145,11 +145,9 @@ const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by
 
 void put_roof(struct table_builder *table, const struct roof *roof)
 {
-  table_put(table, "peak_flops_per_s", "flops/s", "peak", cell_real(roof->peak_flops_per_s));
-  table_put(table, "memory_bandwidth_bytes_per_s", "bytes/s", "bandwidth",
-            cell_real(roof->memory_bandwidth_bytes_per_s));
-  table_put(table, "ideal_arithmetic_intensity", "flops/byte", "ideal intensity",
-            cell_real(roof->ideal_arithmetic_intensity));
+  table_put(table, "peak_flops_per_s", cell_real(roof->peak_flops_per_s));
+  table_put(table, "memory_bandwidth_bytes_per_s", cell_real(roof->memory_bandwidth_bytes_per_s));
+  table_put(table, "ideal_arithmetic_intensity", cell_real(roof->ideal_arithmetic_intensity));
 }
 
 // Rounding alone must not mark a point as suspect, nor move one at a limit to its wrong side.

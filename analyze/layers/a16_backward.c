@@ -149,18 +149,17 @@ static void put_row(struct groups *groups, const struct group *group, double mod
   struct figure both = question_figure(question, groups->layers.set, group->sums[BOTH]);
   table_row(table);
   if (groups->by_module)
-    table_put(table, "module", "", "module", cell_text(name));
+    table_put(table, "module", cell_text(name));
   else
-    table_put(table, "operator", "", "operator", cell_text(name));
-  table_put(table, "count", "", "count", cell_number(group->value[COUNT]));
-  table_put(table, "forward_ms", "ms", "forward", cell_real(group->value[FORWARD]));
-  table_put(table, "backward_ms", "ms", "backward", cell_real(group->value[BACKWARD]));
-  table_put(table, "backward_ratio", "", "backward / forward",
-            cell_real(group->value[BACKWARD] / group->value[FORWARD]));
-  table_put(table, "model_pct", "%", "of model", cell_real(share_pct(both.value, model_ms)));
+    table_put(table, "operator", cell_text(name));
+  table_put(table, "count", cell_number(group->value[COUNT]));
+  table_put(table, "forward_ms", cell_real(group->value[FORWARD]));
+  table_put(table, "backward_ms", cell_real(group->value[BACKWARD]));
+  table_put(table, "backward_ratio", cell_real(group->value[BACKWARD] / group->value[FORWARD]));
+  table_put_share(table, "model_pct", "model", cell_real(share_pct(both.value, model_ms)));
   put_spread(table, &both);
   put_partial(table, both.count < groups->layers.observation_count);
-  put_from(table, "latency_from", "from", groups->layers.source.from);
+  put_from(table, "latency_from", groups->layers.source.from);
   put_basis(table, &groups->layers.source);
 }
 

@@ -45,14 +45,14 @@ static double put_row(struct question *question, const struct layers *layers, co
   struct figure latency = layer_latency(question, layers, layer);
   table_row(table);
   put_layer(table, layer);
-  table_put_optional(table, "module", "", "module", cell_text(layer->module));
-  table_put(table, "layer_shape", "", "shape", cell_text(layer->shape));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
-  table_put_optional(table, "host_ms", "ms", "on the host", cell_real(host_ms));
-  table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(alloc_bytes));
+  table_put_optional(table, "module", cell_text(layer->module));
+  table_put(table, "layer_shape", cell_text(layer->shape));
+  table_put(table, "latency_ms", cell_real(latency.value));
+  table_put_optional(table, "host_ms", cell_real(host_ms));
+  table_put(table, "alloc_bytes", cell_number(alloc_bytes));
   put_spread(table, &latency);
   put_partial(table, layer->present < layers->observation_count);
-  put_from(table, "latency_from", "from", layers->source.from);
+  put_from(table, "latency_from", layers->source.from);
   put_basis(table, &layers->source);
   return latency.value;
 }

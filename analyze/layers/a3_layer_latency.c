@@ -9,12 +9,12 @@ static double put_row(struct question *question, const struct layers *layers, co
   struct table_builder *table = &question->table;
   struct figure latency = layer_latency(question, layers, layer);
   table_row(table);
-  table_put(table, "layer_index", "", "index", cell_int(layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
+  table_put(table, "layer_index", cell_int(layer->index));
+  table_put(table, "layer_name", cell_text(layer->name_text));
+  table_put(table, "latency_ms", cell_real(latency.value));
   put_spread(table, &latency);
   put_partial(table, layer->present < layers->observation_count);
-  put_from(table, "latency_from", "from", layers->source.from);
+  put_from(table, "latency_from", layers->source.from);
   put_basis(table, &layers->source);
   return latency.value;
 }

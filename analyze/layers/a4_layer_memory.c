@@ -7,9 +7,9 @@ static void put_row(struct question *question, const struct layers *layers, cons
 {
   struct table_builder *table = &question->table;
   table_row(table);
-  table_put(table, "layer_index", "", "index", cell_int(layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(layer_value(question, layers, layer, LAYER_ALLOC)));
+  table_put(table, "layer_index", cell_int(layer->index));
+  table_put(table, "layer_name", cell_text(layer->name_text));
+  table_put(table, "alloc_bytes", cell_number(layer_value(question, layers, layer, LAYER_ALLOC)));
   put_partial(table, layer->present < layers->observation_count);
 }
 

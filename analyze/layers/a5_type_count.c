@@ -8,9 +8,9 @@
 static void put_row(struct table_builder *table, const struct types *types, const char *type, double count)
 {
   table_row(table);
-  table_put(table, types->key, "", types->label, cell_text(type));
-  table_put(table, "count", "", "count", cell_number(count));
-  table_put(table, "count_pct", "%", "share", cell_real(types_share_pct(count, types->total)));
+  table_put(table, types->key, cell_text(type));
+  table_put(table, "count", cell_number(count));
+  table_put_share(table, "count_pct", "layers", cell_real(types_share_pct(count, types->total)));
 }
 
 static enum status answer(struct question *question, struct error *err)

@@ -52,12 +52,12 @@ static void put_row(struct table_builder *table, const struct type_latencies *la
                     const struct figure *latency)
 {
   table_row(table);
-  table_put(table, latencies->types.key, "", latencies->types.label, cell_text(type));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency->value));
-  table_put(table, "latency_pct", "%", "share", cell_real(types_share_pct(latency->value, latencies->types.total)));
+  table_put(table, latencies->types.key, cell_text(type));
+  table_put(table, "latency_ms", cell_real(latency->value));
+  table_put_share(table, "latency_pct", "layers", cell_real(types_share_pct(latency->value, latencies->types.total)));
   put_spread(table, latency);
   put_partial(table, latency->occurring != NULL && latency->count < latencies->layers.observation_count);
-  put_from(table, "latency_from", "from", latencies->layers.source.from);
+  put_from(table, "latency_from", latencies->layers.source.from);
   put_basis(table, &latencies->layers.source);
 }
 

@@ -7,9 +7,9 @@ static void put_row(struct table_builder *table, const struct types *types, size
 {
   double bytes = types->values[group];
   table_row(table);
-  table_put(table, types->key, "", types->label, cell_text(types->names[group]));
-  table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(bytes));
-  table_put(table, "alloc_pct", "%", "share", cell_real(types_share_pct(bytes, types->total)));
+  table_put(table, types->key, cell_text(types->names[group]));
+  table_put(table, "alloc_bytes", cell_number(bytes));
+  table_put_share(table, "alloc_pct", "all", cell_real(types_share_pct(bytes, types->total)));
 }
 
 static enum status answer(struct question *question, struct error *err)

@@ -310,9 +310,9 @@ struct figure layer_latency(struct question *question, const struct layers *laye
 
 void put_layer(struct table_builder *table, const struct layer *layer)
 {
-  table_put(table, "layer_index", "", "index", cell_int(layer->index));
-  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
-  table_put(table, "layer_type", "", "type", cell_text(layer->type));
+  table_put(table, "layer_index", cell_int(layer->index));
+  table_put(table, "layer_name", cell_text(layer->name_text));
+  table_put(table, "layer_type", cell_text(layer->type));
 }
 
 static const double *values_of(const struct layer *layer, enum layer_value which)

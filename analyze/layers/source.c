@@ -110,7 +110,7 @@ const char *layer_source_basis(const struct layer_source *source)
 
 void put_basis(struct table_builder *table, const struct layer_source *source)
 {
-  table_put(table, "latency_basis", "", "basis", cell_text(layer_source_basis(source)));
+  table_put(table, "latency_basis", cell_text(layer_source_basis(source)));
 }
 
 void layer_source_summarize(struct question *question, const struct layer_source *source)

@@ -44,7 +44,6 @@ static void group(struct question *question, const struct layers *layers, struct
 {
   bool by_module = question->request->by != NULL && strcmp(question->request->by, "module") == 0;
   types->key = by_module ? "module" : "layer_type";
-  types->label = by_module ? "module" : "type";
   struct item *items = arena_alloc_array(question->scratch, layers->count + 1, sizeof *items);
   types->names = arena_alloc_array(question->scratch, layers->count + 1, sizeof *types->names);
   types->group_of = arena_alloc_array(question->scratch, layers->count + 1, sizeof *types->group_of);

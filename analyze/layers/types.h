@@ -6,8 +6,8 @@
 #include "analyze/layers/layers.h"
 
 struct types {
-  const char *key, *label; // of the column of names: the type, or with --by module the module
-  const char **names;      // by group; NULL: layers without it
+  const char *key;    // of the column of names: the type, or with --by module the module
+  const char **names; // by group; NULL: layers without it
   size_t count;
   uint32_t *group_of; // by layer
   double *sums;       // groups x observations

@@ -165,26 +165,26 @@ static void note_flops(struct survey *survey, const struct sides *sides)
 static void put_latencies(struct table_builder *table, const struct sides *sides)
 {
   const struct side *own = sides->own, *base = sides->base;
-  table_put(table, "online_latency_ms", "ms", "online", cell_real(own->models.online_ms));
-  table_put(table, "base_online_latency_ms", "ms", "base's online", cell_real(base->models.online_ms));
-  table_put(table, "maximum_throughput_per_s", "1/s", "maximum", cell_real(own->models.maximum_per_s));
-  table_put(table, "base_maximum_throughput_per_s", "1/s", "base's max", cell_real(base->models.maximum_per_s));
-  table_put(table, "online_non_gpu_latency_ms", "ms", "non-GPU online", cell_real(own->online_non_gpu_ms));
-  table_put(table, "base_online_non_gpu_latency_ms", "ms", "base's non-GPU", cell_real(base->online_non_gpu_ms));
+  table_put(table, "online_latency_ms", cell_real(own->models.online_ms));
+  table_put(table, "base_online_latency_ms", cell_real(base->models.online_ms));
+  table_put(table, "maximum_throughput_per_s", cell_real(own->models.maximum_per_s));
+  table_put(table, "base_maximum_throughput_per_s", cell_real(base->models.maximum_per_s));
+  table_put(table, "online_non_gpu_latency_ms", cell_real(own->online_non_gpu_ms));
+  table_put(table, "base_online_non_gpu_latency_ms", cell_real(base->online_non_gpu_ms));
 }
 
 static void put_depth(struct table_builder *table, const struct model_depth *own, const struct model_depth *base)
 {
   put_batch(table, own->batch_size);
-  table_put(table, "base_batch_size", "", "base's batch", cell_int_if(base->batch_size != 0, base->batch_size));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(own->kernels.gpu_pct));
-  table_put(table, "base_gpu_pct", "%", "base's GPU", cell_real(base->kernels.gpu_pct));
-  table_put(table, "flops", "flops", "flops", cell_number(own->flops));
-  table_put(table, "flops_from", "", "flops from", cell_text(own->flops_from));
-  table_put(table, "base_flops", "flops", "base's flops", cell_number(base->flops));
-  table_put(table, "base_flops_from", "", "base's from", cell_text(base->flops_from));
+  table_put(table, "base_batch_size", cell_int_if(base->batch_size != 0, base->batch_size));
+  table_put_share(table, "gpu_pct", "model", cell_real(own->kernels.gpu_pct));
+  table_put(table, "base_gpu_pct", cell_real(base->kernels.gpu_pct));
+  table_put(table, "flops", cell_number(own->flops));
+  table_put(table, "flops_from", cell_text(own->flops_from));
+  table_put(table, "base_flops", cell_number(base->flops));
+  table_put(table, "base_flops_from", cell_text(base->flops_from));
   put_traffic(table, &own->kernels.figures, &own->kernels.point);
-  table_put(table, "base_bound", "", "base's bound", cell_text(base->kernels.point.bound));
+  table_put(table, "base_bound", cell_text(base->kernels.point.bound));
 }
 
 static void put_row(struct survey *survey, const struct sides *sides)
@@ -195,19 +195,18 @@ static void put_row(struct survey *survey, const struct sides *sides)
   double online = ratio(models->online_ms, base_models->online_ms);
   double throughput = ratio(models->maximum_per_s, base_models->maximum_per_s);
   table_row(table);
-  table_put(table, "model_name", "", "model", cell_text(sides->item->model_name));
-  table_put(table, "system", "", "system", cell_text(sides->item->system_name));
-  table_put(table, "framework", "", "framework", cell_text(own->framework));
-  table_put(table, "framework_version", "", "version", cell_text(own->framework_version));
-  table_put(table, "base_framework", "", "base", cell_text(base->framework));
-  table_put(table, "base_framework_version", "", "base version", cell_text(base->framework_version));
-  table_put(table, "normalized_online_latency", "", "normalised online", cell_real(online));
-  table_put(table, "optimal_batch", "", "optimal", cell_int_if(models->has_optimal, models->optimal_batch));
-  table_put(table, "base_optimal_batch", "", "base's optimal",
-            cell_int_if(base_models->has_optimal, base_models->optimal_batch));
-  table_put(table, "normalized_maximum_throughput", "", "normalised max", cell_real(throughput));
-  table_put(table, "convolution_pct_of_model", "%", "convolution", cell_real(models->convolution_pct));
-  table_put(table, "base_convolution_pct_of_model", "%", "base's conv.", cell_real(base_models->convolution_pct));
+  table_put(table, "model_name", cell_text(sides->item->model_name));
+  table_put(table, "system", cell_text(sides->item->system_name));
+  table_put(table, "framework", cell_text(own->framework));
+  table_put(table, "framework_version", cell_text(own->framework_version));
+  table_put(table, "base_framework", cell_text(base->framework));
+  table_put(table, "base_framework_version", cell_text(base->framework_version));
+  table_put(table, "normalized_online_latency", cell_real(online));
+  table_put(table, "optimal_batch", cell_int_if(models->has_optimal, models->optimal_batch));
+  table_put(table, "base_optimal_batch", cell_int_if(base_models->has_optimal, base_models->optimal_batch));
+  table_put(table, "normalized_maximum_throughput", cell_real(throughput));
+  table_put(table, "convolution_pct_of_model", cell_real(models->convolution_pct));
+  table_put(table, "base_convolution_pct_of_model", cell_real(base_models->convolution_pct));
   put_depth(table, &sides->own->depth, &sides->base->depth);
   put_latencies(table, sides);
   if (isnan(online))

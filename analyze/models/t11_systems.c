@@ -47,23 +47,21 @@ static void put_row(struct survey *survey, const struct row *row)
   size_t index = (size_t)(point - row->batches->points);
   double ratio = row->throughput_of_first > 0 ? point->throughput_per_s / row->throughput_of_first : NAN;
   table_row(table);
-  table_put(table, "model_name", "", "model", cell_text(row->item->model_name));
-  table_put(table, "framework", "", "framework", cell_text(experiment->framework));
-  table_put(table, "framework_version", "", "version", cell_text(experiment->framework_version));
-  table_put(table, "system", "", "system", cell_text(row->item->system_name));
+  table_put(table, "model_name", cell_text(row->item->model_name));
+  table_put(table, "framework", cell_text(experiment->framework));
+  table_put(table, "framework_version", cell_text(experiment->framework_version));
+  table_put(table, "system", cell_text(row->item->system_name));
   put_batch(table, point->batch_size);
-  table_put(table, "throughput_per_s", "1/s", "throughput", cell_real(point->throughput_per_s));
-  table_put(table, "normalized_throughput", "", "of the first", cell_real(ratio));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency.value));
-  table_put(table, "kernel_latency_ms", "ms", "kernels",
-            cell_real(row->kernels == NULL ? NAN : row->kernels->figures.latency.value));
-  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(row->kernels == NULL ? NAN : row->kernels->gpu_ms));
-  table_put(table, "is_optimal", "", "optimal", cell_bool(index == row->batches->optimal));
-  table_put(table, "is_maximum", "", "maximum", cell_bool(index == row->batches->maximum));
+  table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
+  table_put(table, "normalized_throughput", cell_real(ratio));
+  table_put(table, "latency_ms", cell_real(point->latency.value));
+  table_put(table, "kernel_latency_ms", cell_real(row->kernels == NULL ? NAN : row->kernels->figures.latency.value));
+  table_put(table, "gpu_latency_ms", cell_real(row->kernels == NULL ? NAN : row->kernels->gpu_ms));
+  table_put(table, "is_optimal", cell_bool(index == row->batches->optimal));
+  table_put(table, "is_maximum", cell_bool(index == row->batches->maximum));
   put_spread(table, &point->latency); // of the model's latency
-  put_from(table, "latency_from", "from", survey_text(survey, point->from));
-  put_from(table, "kernel_latency_from", "kernels from",
-           survey_text(survey, row->kernels == NULL ? NULL : row->kernels->from));
+  put_from(table, "latency_from", survey_text(survey, point->from));
+  put_from(table, "kernel_latency_from", survey_text(survey, row->kernels == NULL ? NULL : row->kernels->from));
 }
 
 static double find_throughput(const struct group *group, int64_t batch_size)

@@ -86,23 +86,23 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
 {
   struct table_builder *table = &survey->table;
   table_row(table);
-  table_put(table, "model_name", "", "model", cell_text(item->model_name));
-  table_put(table, "framework", "", "framework", cell_text(item->of.experiment->framework));
-  table_put(table, "framework_version", "", "version", cell_text(item->of.experiment->framework_version));
-  table_put(table, "system", "", "system", cell_text(item->system_name));
-  table_put(table, "task", "", "task", survey_workload_cell(item, "task"));
-  table_put(table, "graph_bytes", "bytes", "graph size", survey_workload_cell(item, "graph_bytes"));
-  table_put(table, "online_latency_ms", "ms", "online", cell_real(model->online_ms));
-  table_put(table, "maximum_throughput_per_s", "1/s", "maximum", cell_real(model->maximum_per_s));
-  table_put(table, "maximum_throughput_batch", "", "at batch", cell_int_if(model->has_maximum, model->maximum_batch));
-  table_put(table, "optimal_batch", "", "optimal", cell_int_if(model->has_optimal, model->optimal_batch));
-  table_put(table, "batch_size", "", "layers at", cell_int_if(model->layer_batch != 0, model->layer_batch));
-  table_put(table, "convolution_pct_of_model", "%", "convolution", cell_real(model->convolution_pct));
-  table_put(table, "dominant_layer_type", "", "dominant type", cell_text(model->dominant_type));
-  table_put(table, "dominant_layer_pct", "%", "of layers", cell_real(model->dominant_pct));
+  table_put(table, "model_name", cell_text(item->model_name));
+  table_put(table, "framework", cell_text(item->of.experiment->framework));
+  table_put(table, "framework_version", cell_text(item->of.experiment->framework_version));
+  table_put(table, "system", cell_text(item->system_name));
+  table_put(table, "task", survey_workload_cell(item, "task"));
+  table_put(table, "graph_bytes", survey_workload_cell(item, "graph_bytes"));
+  table_put(table, "online_latency_ms", cell_real(model->online_ms));
+  table_put(table, "maximum_throughput_per_s", cell_real(model->maximum_per_s));
+  table_put(table, "maximum_throughput_batch", cell_int_if(model->has_maximum, model->maximum_batch));
+  table_put(table, "optimal_batch", cell_int_if(model->has_optimal, model->optimal_batch));
+  table_put_as(table, "batch_size", "layers at", cell_int_if(model->layer_batch != 0, model->layer_batch));
+  table_put(table, "convolution_pct_of_model", cell_real(model->convolution_pct));
+  table_put(table, "dominant_layer_type", cell_text(model->dominant_type));
+  table_put_share(table, "dominant_layer_pct", "layers", cell_real(model->dominant_pct));
   put_spread(table, &model->online); // of the online latency
-  put_from(table, "latency_from", "from", model->from);
-  put_from(table, "layer_latency_from", "layers from", model->layer_from);
+  put_from(table, "latency_from", model->from);
+  put_from(table, "layer_latency_from", model->layer_from);
 }
 
 static enum status answer_all(struct survey *survey, struct error *err)

@@ -250,36 +250,34 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   bool is_known = work->is_known;
   bool is_analytic = depth->flops_from != NULL && strcmp(depth->flops_from, "analytic") == 0;
   table_row(table);
-  table_put(table, "model_name", "", "model", cell_text(item->model_name));
-  table_put(table, "framework", "", "framework", cell_text(item->of.experiment->framework));
-  table_put(table, "system", "", "system", cell_text(item->system_name));
-  table_put(table, "task", "", "task", survey_workload_cell(item, "task"));
+  table_put(table, "model_name", cell_text(item->model_name));
+  table_put(table, "framework", cell_text(item->of.experiment->framework));
+  table_put(table, "system", cell_text(item->system_name));
+  table_put(table, "task", survey_workload_cell(item, "task"));
   put_batch(table, depth->batch_size);
-  table_put(table, "optimal_batch", "", "optimal", cell_int_if(depth->has_optimal, depth->optimal_batch));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(depth->latency_ms));
-  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(kernels->figures.latency.value));
-  table_put(table, "gpu_pct", "%", "GPU", cell_real(kernels->gpu_pct));
-  table_put(table, "flops", "flops", "flops", cell_number(depth->flops));
-  table_put(table, "flops_from", "", "flops from", cell_text(depth->flops_from));
-  table_put(table, "layers_without_flops", "", "layers without",
-            cell_int_if(is_analytic, (int64_t)work->unknown_layers));
+  table_put(table, "optimal_batch", cell_int_if(depth->has_optimal, depth->optimal_batch));
+  table_put(table, "latency_ms", cell_real(depth->latency_ms));
+  table_put(table, "kernel_latency_ms", cell_real(kernels->figures.latency.value));
+  table_put_share(table, "gpu_pct", "model", cell_real(kernels->gpu_pct));
+  table_put(table, "flops", cell_number(depth->flops));
+  table_put(table, "flops_from", cell_text(depth->flops_from));
+  table_put(table, "layers_without_flops", cell_int_if(is_analytic, (int64_t)work->unknown_layers));
   put_traffic(table, &kernels->figures, &kernels->point);
-  table_put(table, "latency_stage", "", "latency in", cell_text(depth->latency_stage));
-  table_put(table, "memory_stage", "", "memory in", cell_text(depth->memory_stage));
-  table_put(table, "flops_stage", "", "flops in", cell_text(depth->flops_stage));
-  table_put(table, "traffic_stage", "", "traffic in", cell_text(depth->traffic_stage));
-  table_put(table, "precision", "", "precision", cell_text(depth->precision));
+  table_put(table, "latency_stage", cell_text(depth->latency_stage));
+  table_put(table, "memory_stage", cell_text(depth->memory_stage));
+  table_put(table, "flops_stage", cell_text(depth->flops_stage));
+  table_put(table, "traffic_stage", cell_text(depth->traffic_stage));
+  table_put(table, "precision", cell_text(depth->precision));
   put_roof(table, &depth->roof);
-  table_put(table, "analytic_bytes", "bytes", "an. bytes", cell_number(is_known ? work->bytes : NAN));
-  table_put(table, "analytic_intensity", "flops/byte", "an. intensity", cell_real(is_known ? work->intensity : NAN));
-  table_put(table, "analytic_throughput_flops_per_s", "flops/s", "an. throughput",
-            cell_real(is_known ? work->throughput_flops_per_s : NAN));
-  table_put(table, "analytic_bound", "", "an. bound", cell_text(is_known ? work->bound : NULL));
-  table_put(table, "analytic_traffic_stage", "", "an. traffic in", cell_text(is_known ? work->traffic_stage : NULL));
+  table_put(table, "analytic_bytes", cell_number(is_known ? work->bytes : NAN));
+  table_put(table, "analytic_intensity", cell_real(is_known ? work->intensity : NAN));
+  table_put(table, "analytic_throughput_flops_per_s", cell_real(is_known ? work->throughput_flops_per_s : NAN));
+  table_put(table, "analytic_bound", cell_text(is_known ? work->bound : NULL));
+  table_put(table, "analytic_traffic_stage", cell_text(is_known ? work->traffic_stage : NULL));
   put_spread(table, &depth->latency); // of the model's latency
-  put_from(table, "latency_from", "from", depth->from);
-  put_from(table, "layer_latency_from", "layers from", depth->layer_from);
-  put_from(table, "kernel_latency_from", "kernels from", depth->kernel_from);
+  put_from(table, "latency_from", depth->from);
+  put_from(table, "layer_latency_from", depth->layer_from);
+  put_from(table, "kernel_latency_from", depth->kernel_from);
 }
 
 static enum status answer_all(struct survey *survey, struct error *err)

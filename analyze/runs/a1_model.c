@@ -86,21 +86,21 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
   table_row(table);
   put_batch(table, point->batch_size);
-  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency.value));
-  table_put(table, "throughput_per_s", "1/s", "throughput", cell_real(point->throughput_per_s));
-  table_put(table, "is_optimal", "", "optimal", cell_bool(index == batches->optimal));
-  table_put(table, "is_maximum", "", "maximum", cell_bool(index == batches->maximum));
+  table_put(table, "latency_ms", cell_real(point->latency.value));
+  table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
+  table_put(table, "is_optimal", cell_bool(index == batches->optimal));
+  table_put(table, "is_maximum", cell_bool(index == batches->maximum));
   put_spread(table, &point->latency);
-  table_put_optional(table, "load_ms", "ms", "load", cell_real(stages->load_ms));
-  table_put_optional(table, "preprocess_ms", "ms", "preprocess", cell_real(stages->preprocess_ms));
-  table_put_optional(table, "preprocess_per", "", "per", cell_text(per));
-  table_put_optional(table, "postprocess_ms", "ms", "postprocess", cell_real(stages->postprocess_ms));
-  table_put_optional(table, "data_ms", "ms", "data", cell_real(stages->data_ms));
-  table_put_optional(table, "forward_ms", "ms", "forward", cell_real(stages->forward_ms));
-  table_put_optional(table, "backward_ms", "ms", "backward", cell_real(stages->backward_ms));
-  table_put_optional(table, "optimizer_ms", "ms", "optimizer", cell_real(stages->optimizer_ms));
-  table_put_optional(table, "cold_ms", "ms", "cold", cell_real(cold_ms));
-  put_from(table, "latency_from", "from", point->from);
+  table_put_optional(table, "load_ms", cell_real(stages->load_ms));
+  table_put_optional(table, "preprocess_ms", cell_real(stages->preprocess_ms));
+  table_put_optional(table, "preprocess_per", cell_text(per));
+  table_put_optional(table, "postprocess_ms", cell_real(stages->postprocess_ms));
+  table_put_optional(table, "data_ms", cell_real(stages->data_ms));
+  table_put_optional(table, "forward_ms", cell_real(stages->forward_ms));
+  table_put_optional(table, "backward_ms", cell_real(stages->backward_ms));
+  table_put_optional(table, "optimizer_ms", cell_real(stages->optimizer_ms));
+  table_put_optional(table, "cold_ms", cell_real(cold_ms));
+  put_from(table, "latency_from", point->from);
 }
 
 static enum status answer(struct question *question, struct error *err)

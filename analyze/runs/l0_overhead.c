@@ -128,20 +128,20 @@ static void put_row(struct table_builder *table, const struct row *row)
   const struct view_set *set = row->set;
   table_row(table);
   put_batch(table, set->batch_size);
-  table_put(table, "levels", "", "levels", cell_text(set->levels_text));
-  table_put(table, "latency_ms", "ms", "latency", cell_real(row->latency.value));
-  table_put(table, "over", "", "over", cell_text(row->before == NULL ? NULL : row->before->levels_text));
-  table_put(table, "overhead_ms", "ms", "overhead", cell_real(row->overhead_ms));
-  table_put(table, "overhead_low_ms", "ms", "low", cell_real(row->interval.low));
-  table_put(table, "overhead_high_ms", "ms", "high", cell_real(row->interval.high));
-  table_put(table, "interval_from", "", "interval from", cell_text(interval_from_name(row->interval.from)));
-  table_put(table, "overhead_pct", "%", "overhead", cell_real(row->overhead_pct));
-  table_put(table, "verdict", "", "verdict", cell_text(row->verdict));
-  table_put_optional(table, "kernels", "", "kernels", cell_number(row->kernels));
-  table_put_optional(table, "overhead_per_kernel_ns", "ns", "per kernel", cell_real(row->per_kernel_ns));
-  table_put(table, "spans", "", "spans", cell_int(row->spans));
-  table_put(table, "dropped", "", "dropped", cell_int(row->dropped));
-  table_put(table, "own_pct", "%", "own", cell_real(own_pct(set)));
+  table_put(table, "levels", cell_text(set->levels_text));
+  table_put(table, "latency_ms", cell_real(row->latency.value));
+  table_put(table, "over", cell_text(row->before == NULL ? NULL : row->before->levels_text));
+  table_put(table, "overhead_ms", cell_real(row->overhead_ms));
+  table_put(table, "overhead_low_ms", cell_real(row->interval.low));
+  table_put(table, "overhead_high_ms", cell_real(row->interval.high));
+  table_put(table, "interval_from", cell_text(interval_from_name(row->interval.from)));
+  table_put(table, "overhead_pct", cell_real(row->overhead_pct));
+  table_put(table, "verdict", cell_text(row->verdict));
+  table_put_optional(table, "kernels", cell_number(row->kernels));
+  table_put_optional(table, "overhead_per_kernel_ns", cell_real(row->per_kernel_ns));
+  table_put(table, "spans", cell_int(row->spans));
+  table_put(table, "dropped", cell_int(row->dropped));
+  table_put(table, "own_pct", cell_real(own_pct(set)));
   put_spread(table, &row->latency);
 }
 
@@ -264,12 +264,11 @@ static void put_layer_row(struct question *question, const struct sides *sides, 
   double overhead_ms = difference_ms(deeper_ms, latency.value);
   table_row(table);
   put_layer(table, layer);
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.value));
-  table_put(table, "deeper_latency_ms", "ms", "with kernels", cell_real(deeper_ms));
-  table_put(table, "overhead_ms", "ms", "overhead", cell_real(overhead_ms));
-  table_put(table, "kernels", "", "kernels", cell_number(kernels));
-  table_put(table, "overhead_per_kernel_ns", "ns", "per kernel",
-            cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
+  table_put(table, "latency_ms", cell_real(latency.value));
+  table_put(table, "deeper_latency_ms", cell_real(deeper_ms));
+  table_put(table, "overhead_ms", cell_real(overhead_ms));
+  table_put(table, "kernels", cell_number(kernels));
+  table_put(table, "overhead_per_kernel_ns", cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
   put_spread(table, &latency);
 }
 

@@ -48,9 +48,9 @@ bool evaluation_compares(const struct evaluation_options *options)
   return options->model_count > 1 && !has_kind(options, OUTPUT_BOXES);
 }
 
-static void put_part(struct table_builder *table, const char *key, const char *label, double part)
+static void put_part(struct table_builder *table, const char *key, double part)
 {
-  table_put(table, key, "%", label, cell_real(100 * part));
+  table_put(table, key, cell_real(100 * part));
 }
 
 // Columns of the kinds of outputs that there are.
@@ -66,23 +66,22 @@ static void put_accuracy(struct table_builder *table, const struct evaluation_op
         .ap = NAN, .ap_at_50 = NAN, .ap_at_75 = NAN, .iou = NAN, .pixels = NAN, .exact = NAN, .character_errors = NAN};
   if (has_kind(options, OUTPUT_SCORES)) {
     size_t labelled = kind == OUTPUT_SCORES ? result->labelled : 0;
-    table_put(table, "top1_pct", "%", "top 1", cell_real(percent(result->first_right, labelled)));
-    table_put(table, "top5_pct", "%", "top 5", cell_real(percent(result->among_right, labelled)));
-    table_put_optional(table, "agreement_pct", "%", "agrees",
-                       cell_real(are_both_scores ? agreement_pct(first, result) : NAN));
+    table_put(table, "top1_pct", cell_real(percent(result->first_right, labelled)));
+    table_put(table, "top5_pct", cell_real(percent(result->among_right, labelled)));
+    table_put_optional(table, "agreement_pct", cell_real(are_both_scores ? agreement_pct(first, result) : NAN));
   }
   if (has_kind(options, OUTPUT_BOXES)) {
-    put_part(table, "map_pct", "mAP", accuracy.ap);
-    put_part(table, "ap50_pct", "AP50", accuracy.ap_at_50);
-    put_part(table, "ap75_pct", "AP75", accuracy.ap_at_75);
+    put_part(table, "map_pct", accuracy.ap);
+    put_part(table, "ap50_pct", accuracy.ap_at_50);
+    put_part(table, "ap75_pct", accuracy.ap_at_75);
   }
   if (has_kind(options, OUTPUT_MASK)) {
-    put_part(table, "miou_pct", "mIoU", accuracy.iou);
-    put_part(table, "pixel_pct", "pixels", accuracy.pixels);
+    put_part(table, "miou_pct", accuracy.iou);
+    put_part(table, "pixel_pct", accuracy.pixels);
   }
   if (has_kind(options, OUTPUT_TEXT)) {
-    put_part(table, "exact_pct", "exact", accuracy.exact);
-    put_part(table, "cer_pct", "CER", accuracy.character_errors);
+    put_part(table, "exact_pct", accuracy.exact);
+    put_part(table, "cer_pct", accuracy.character_errors);
   }
 }
 
@@ -93,25 +92,24 @@ void evaluation_put_figures(struct table_builder *table, const struct evaluation
   const double *latencies_ms = result->latencies_ms;
   size_t count = result->latency_count;
   double latency_ms = statistic_of(latencies_ms, count, "mean", table->arena);
-  table_put(table, "inputs", "", "inputs", cell_int((int64_t)result->item_count));
-  table_put(table, "labelled", "", "labelled", cell_int((int64_t)result->labelled));
+  table_put(table, "inputs", cell_int((int64_t)result->item_count));
+  table_put(table, "labelled", cell_int((int64_t)result->labelled));
   put_accuracy(table, options, evaluation, number);
-  table_put(table, "latency_ms", "ms", "latency", cell_real(latency_ms));
-  table_put(table, "p90_ms", "ms", "p90", cell_real(statistic_of(latencies_ms, count, "p90", table->arena)));
-  table_put(table, "p99_ms", "ms", "p99", cell_real(statistic_of(latencies_ms, count, "p99", table->arena)));
-  table_put(table, "throughput_per_s", "1/s", "throughput",
-            cell_real(latency_ms > 0 ? 1000 * (double)options->batch / latency_ms : NAN));
-  table_put(table, "preprocess_ms", "ms", "preprocess", cell_real(result->preprocess_ms));
-  table_put(table, "postprocess_ms", "ms", "postprocess", cell_real(result->postprocess_ms));
+  table_put(table, "latency_ms", cell_real(latency_ms));
+  table_put(table, "p90_ms", cell_real(statistic_of(latencies_ms, count, "p90", table->arena)));
+  table_put(table, "p99_ms", cell_real(statistic_of(latencies_ms, count, "p99", table->arena)));
+  table_put(table, "throughput_per_s", cell_real(latency_ms > 0 ? 1000 * (double)options->batch / latency_ms : NAN));
+  table_put(table, "preprocess_ms", cell_real(result->preprocess_ms));
+  table_put(table, "postprocess_ms", cell_real(result->postprocess_ms));
 }
 
 void evaluation_put_scenario(struct table_builder *table, const struct scenario *scenario,
                              const struct scenario_result *result)
 {
   static const struct {
-    const char *statistic, *key, *head;
-  } percentiles[] = {{"p50", "p50_ms", "p50"}, {"p90", "p90_ms", "p90"}, {"p95", "p95_ms", "p95"},
-                     {"p97", "p97_ms", "p97"}, {"p99", "p99_ms", "p99"}, {"p99.9", "p999_ms", "p99.9"}};
+    const char *statistic, *key;
+  } percentiles[] = {{"p50", "p50_ms"}, {"p90", "p90_ms"}, {"p95", "p95_ms"},
+                     {"p97", "p97_ms"}, {"p99", "p99_ms"}, {"p99.9", "p999_ms"}};
   size_t count = result->query_count;
   double values[sizeof percentiles / sizeof percentiles[0]];
   double samples_per_s = (double)count * (double)scenario->batch / result->seconds;
@@ -122,19 +120,18 @@ void evaluation_put_scenario(struct table_builder *table, const struct scenario 
                                           [SCENARIO_MULTI_STREAM] = values[4],
                                           [SCENARIO_SERVER] = result->qps,
                                           [SCENARIO_OFFLINE] = samples_per_s};
-  table_put(table, "batch", "", "batch", cell_int(scenario->batch));
-  table_put(table, "queries", "", "queries", cell_int((int64_t)count));
-  table_put(table, "duration_s", "s", "duration", cell_real(result->seconds));
-  table_put_optional(table, "qps", "1/s", "offered", cell_real(result->qps));
-  table_put(table, "latency_ms", "ms", "latency",
-            cell_real(statistic_of(result->latencies_ms, count, "mean", table->arena)));
+  table_put(table, "batch", cell_int(scenario->batch));
+  table_put(table, "queries", cell_int((int64_t)count));
+  table_put(table, "duration_s", cell_real(result->seconds));
+  table_put_optional(table, "qps", cell_real(result->qps));
+  table_put(table, "latency_ms", cell_real(statistic_of(result->latencies_ms, count, "mean", table->arena)));
   for (size_t i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
-    table_put(table, percentiles[i].key, "ms", percentiles[i].head, cell_real(values[i]));
-  table_put_optional(table, "wait_ms", "ms", "waits", cell_real(result->wait_ms));
-  table_put(table, "samples_per_s", "1/s", "samples", cell_real(samples_per_s));
-  table_put(table, "metric", "", "metric", cell_text(scenario_metric(scenario->kind)));
-  table_put(table, "value", "", "value", cell_real(metrics[scenario->kind]));
-  table_put(table, "is_valid", "", "valid", cell_bool(is_valid));
+    table_put(table, percentiles[i].key, cell_real(values[i]));
+  table_put_optional(table, "wait_ms", cell_real(result->wait_ms));
+  table_put(table, "samples_per_s", cell_real(samples_per_s));
+  table_put(table, "metric", cell_text(scenario_metric(scenario->kind)));
+  table_put(table, "value", cell_real(metrics[scenario->kind]));
+  table_put(table, "is_valid", cell_bool(is_valid));
 }
 
 // ---- in the file -----------------------------------------------------------------------------------------------------
@@ -202,9 +199,9 @@ enum status evaluation_keep(struct store *store, const struct evaluation_options
   int64_t id = (int64_t)number + 1;
   table_start(&row, &arena);
   table_row(&row);
-  table_put(&row, "data_set", "", "data", cell_text(options->set->path));
-  table_put(&row, "data_checksum", "", "checksum", cell_text(data_checksum(options->set, result->item_count, &arena)));
-  table_put(&row, "batch", "", "batch", cell_int(options->batch));
+  table_put(&row, "data_set", cell_text(options->set->path));
+  table_put(&row, "data_checksum", cell_text(data_checksum(options->set, result->item_count, &arena)));
+  table_put(&row, "batch", cell_int(options->batch));
   evaluation_put_figures(&row, options, evaluation, number);
   enum status status = keep_row(store, id, "", &row, err);
   for (size_t i = 0; i < options->scenario_count && status == STATUS_OK; i++)

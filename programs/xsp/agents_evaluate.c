@@ -5,6 +5,7 @@
 #include "programs/xsp/agents.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/serving.h"
+#include "table/builder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void join(const struct dispatch *dispatch, size_t place, struct arena *ar
     rows += place < dispatch->parts[i].answer->table_count ? dispatch->parts[i].answer->tables[place].row_count : 0;
   struct table_column *names = arena_alloc_array(arena, columns, sizeof *names);
   struct table_cell *cells = arena_alloc_array(arena, rows * columns + 1, sizeof *cells), *cell = cells;
-  names[0] = (struct table_column){"agent", "", "agent"};
+  names[0] = table_column_of("agent", NULL, arena);
   memcpy(names + 1, first->columns, first->column_count * sizeof *names);
   for (size_t i = 0; i < dispatch->count; i++) {
     const struct dispatched *part = &dispatch->parts[i];

@@ -23,31 +23,31 @@ static const char *frameworks_of(const struct agent_record *agent, struct arena 
 static void put_agent(struct table_builder *table, const struct agent_record *agent)
 {
   table_row(table);
-  table_put(table, "agent", "", "agent", cell_text(agent->name));
-  table_put(table, "url", "", "address", cell_text(agent->url));
-  table_put(table, "busy", "", "busy", cell_int(agent->busy));
-  table_put(table, "jobs", "", "jobs", known(agent->jobs));
-  table_put(table, "architecture", "", "architecture", cell_text(agent->architecture));
-  table_put(table, "cpu_model", "", "CPU", cell_text(agent->cpu_model));
-  table_put(table, "cpus", "", "CPUs", known(agent->cpus));
-  table_put(table, "memory_bytes", "bytes", "memory", known(agent->memory_bytes));
-  table_put(table, "gpu_model", "", "GPU", cell_text(agent->gpu_model));
-  table_put(table, "gpus", "", "GPUs", known(agent->gpus));
-  table_put(table, "gpu_memory_bytes", "bytes", "GPU memory", known(agent->gpu_memory_bytes));
-  table_put(table, "interconnect", "", "interconnect", cell_text(agent->interconnect));
-  table_put(table, "models", "", "models", cell_int((int64_t)agent->model_count));
-  table_put(table, "frameworks", "", "frameworks", cell_text(frameworks_of(agent, table->arena)));
+  table_put(table, "agent", cell_text(agent->name));
+  table_put(table, "url", cell_text(agent->url));
+  table_put(table, "busy", cell_int(agent->busy));
+  table_put(table, "jobs", known(agent->jobs));
+  table_put(table, "architecture", cell_text(agent->architecture));
+  table_put(table, "cpu_model", cell_text(agent->cpu_model));
+  table_put(table, "cpus", known(agent->cpus));
+  table_put(table, "memory_bytes", known(agent->memory_bytes));
+  table_put(table, "gpu_model", cell_text(agent->gpu_model));
+  table_put(table, "gpus", known(agent->gpus));
+  table_put(table, "gpu_memory_bytes", known(agent->gpu_memory_bytes));
+  table_put(table, "interconnect", cell_text(agent->interconnect));
+  table_put(table, "models", cell_int((int64_t)agent->model_count));
+  table_put(table, "frameworks", cell_text(frameworks_of(agent, table->arena)));
 }
 
 static void put_model(struct table_builder *table, const char *agent, const struct agent_model *model)
 {
   table_row(table);
-  table_put(table, "model", "", "model", cell_text(model->name));
-  table_put(table, "version", "", "version", cell_text(model->version));
-  table_put(table, "task", "", "task", cell_text(model->task));
-  table_put(table, "framework", "", "framework", cell_text(model->framework));
-  table_put(table, "framework_version", "", "wants", cell_text(model->framework_version));
-  table_put(table, "agent", "", "agent", cell_text(agent));
+  table_put(table, "model", cell_text(model->name));
+  table_put(table, "version", cell_text(model->version));
+  table_put(table, "task", cell_text(model->task));
+  table_put(table, "framework", cell_text(model->framework));
+  table_put_as(table, "framework_version", "wants", cell_text(model->framework_version));
+  table_put(table, "agent", cell_text(agent));
 }
 
 static enum status print(const struct agent_list *agents, enum report_format format, struct arena *arena,

@@ -67,9 +67,9 @@ static void add_list(struct answers *answers)
   table_start(&builder, &answers->arena);
   for (size_t i = 0; analyses[i] != NULL; i++) {
     table_row(&builder);
-    table_put(&builder, "id", "", "analysis", cell_text(analyses[i]->id));
-    table_put(&builder, "title", "", "shows", cell_text(analyses[i]->title));
-    table_put(&builder, "needs", "", "needs levels", cell_text(analyses[i]->needs));
+    table_put(&builder, "id", cell_text(analyses[i]->id));
+    table_put(&builder, "title", cell_text(analyses[i]->title));
+    table_put(&builder, "needs", cell_text(analyses[i]->needs));
   }
   table_answer(&builder, &list);
   *vector_add(&answers->tables) = list;

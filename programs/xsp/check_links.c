@@ -108,15 +108,13 @@ static void print_json(const struct check_links *links, struct store *store, str
 // ---- for people ------------------------------------------------------------------------------------------------------
 static void put_row(struct table_builder *table, const struct run_links *links, unsigned level, unsigned basis)
 {
-  static const char *const labels[LINK_OUTCOMES] = {"agree", "disagree", "only recorded", "only ours", "absent"};
   table_row(table);
-  table_put(table, "run_id", "", "run", cell_int(links->run_id));
-  table_put(table, "links", "", "links", cell_text(link_kind_names[links->kind]));
-  table_put(table, "level", "", "level", cell_text(level_name(level)));
-  table_put(table, "basis", "", "basis", cell_text(basis_name(basis)));
+  table_put(table, "run_id", cell_int(links->run_id));
+  table_put(table, "links", cell_text(link_kind_names[links->kind]));
+  table_put(table, "level", cell_text(level_name(level)));
+  table_put(table, "basis", cell_text(basis_name(basis)));
   for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
-    table_put(table, link_outcome_keys[outcome], "", labels[outcome],
-              cell_int((int64_t)links->count[level][basis][outcome]));
+    table_put(table, link_outcome_keys[outcome], cell_int((int64_t)links->count[level][basis][outcome]));
 }
 
 static void print_table(const struct check_links *links, enum report_format format, unsigned width, struct buf *out)

@@ -79,15 +79,14 @@ static void print_table(const struct check_subjects *subjects, enum report_forma
     const struct check_subject *subject = &subjects->list.items[i];
     const struct probe_result *result = &subject->result;
     table_row(&builder);
-    table_put(&builder, "kind", "", "kind", cell_text(kind_of(subject)));
-    table_put(&builder, "name", "", "name", cell_text(result->name));
-    table_put(&builder, "usable", "", "usable", cell_text(result->is_usable ? "yes" : "no"));
-    table_put(&builder, "version", "", "version",
-              cell_text(is_csv ? result->version : shortened(&arena, result->version)));
-    table_put(&builder, "library", "", "library", cell_text(result->library));
-    table_put(&builder, "reason", "", "reason", cell_text(is_csv ? result->reason : NULL));
-    table_put(&builder, "advice", "", "try", cell_text(is_csv ? result->advice : NULL));
-    table_put(&builder, "untold", "", "untold", cell_text(is_csv ? result->untold : NULL));
+    table_put(&builder, "kind", cell_text(kind_of(subject)));
+    table_put(&builder, "name", cell_text(result->name));
+    table_put(&builder, "usable", cell_text(result->is_usable ? "yes" : "no"));
+    table_put(&builder, "version", cell_text(is_csv ? result->version : shortened(&arena, result->version)));
+    table_put(&builder, "library", cell_text(result->library));
+    table_put(&builder, "reason", cell_text(is_csv ? result->reason : NULL));
+    table_put(&builder, "advice", cell_text(is_csv ? result->advice : NULL));
+    table_put(&builder, "untold", cell_text(is_csv ? result->untold : NULL));
   }
   table_answer(&builder, &table);
   report_tables(&table, 1, format, false, width, out);

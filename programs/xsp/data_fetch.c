@@ -47,8 +47,8 @@ static enum status print_paths(const struct data_call *call, const char *const *
   table_start(&builder, arena);
   for (size_t i = 0; i < call->count; i++) {
     table_row(&builder);
-    table_put(&builder, "url", "", "url", cell_text(call->arguments[i]));
-    table_put(&builder, "path", "", "path", cell_text(paths[i]));
+    table_put(&builder, "url", cell_text(call->arguments[i]));
+    table_put(&builder, "path", cell_text(paths[i]));
     buf_format(&out, "%s\n", paths[i]);
   }
   if (call->format == REPORT_TEXT)

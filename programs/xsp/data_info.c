@@ -59,12 +59,12 @@ static void data_set_table(const struct data_file *file, const struct summary *s
   struct table_builder table;
   table_start(&table, arena);
   table_row(&table);
-  table_put(&table, "items", "", "items", cell_int(summary->all.items));
-  table_put(&table, "labelled", "", "labelled", cell_int(summary->labelled.items));
-  table_put(&table, "labels", "", "labels", cell_int((int64_t)summary->of_label.count));
-  table_put(&table, "data_bytes", "bytes", "data", cell_int(summary->all.bytes));
-  table_put(&table, "file_bytes", "bytes", "file", cell_int((int64_t)file->size));
-  table_put(&table, "sha256", "", "sha256", cell_text(sha256));
+  table_put(&table, "items", cell_int(summary->all.items));
+  table_put(&table, "labelled", cell_int(summary->labelled.items));
+  table_put(&table, "labels", cell_int((int64_t)summary->of_label.count));
+  table_put(&table, "data_bytes", cell_int(summary->all.bytes));
+  table_put(&table, "file_bytes", cell_int((int64_t)file->size));
+  table_put(&table, "sha256", cell_text(sha256));
   *ret_table = (struct table){.id = "data_set", .title = file->path};
   table_answer(&table, ret_table);
 }
@@ -75,9 +75,9 @@ static void labels_table(const struct summary *summary, struct arena *arena, str
   table_start(&table, arena);
   for (size_t i = 0; i < summary->of_label.count; i++) {
     table_row(&table);
-    table_put(&table, "label", "", "label", cell_text(interner_text(&summary->labels, (uint32_t)i).data));
-    table_put(&table, "items", "", "items", cell_int(summary->of_label.items[i].items));
-    table_put(&table, "data_bytes", "bytes", "data", cell_int(summary->of_label.items[i].bytes));
+    table_put(&table, "label", cell_text(interner_text(&summary->labels, (uint32_t)i).data));
+    table_put(&table, "items", cell_int(summary->of_label.items[i].items));
+    table_put(&table, "data_bytes", cell_int(summary->of_label.items[i].bytes));
   }
   *ret_table = (struct table){.id = "labels", .title = "items of each label"};
   table_answer(&table, ret_table);
@@ -89,9 +89,9 @@ static void items_table(const struct data_file *file, struct arena *arena, struc
   table_start(&table, arena);
   for (size_t i = 0; i < file->count; i++) {
     table_row(&table);
-    table_put(&table, "name", "", "name", cell_text(file->items[i].name));
-    table_put(&table, "label", "", "label", cell_text(file->items[i].label));
-    table_put(&table, "bytes", "bytes", "size", cell_int((int64_t)file->items[i].size));
+    table_put(&table, "name", cell_text(file->items[i].name));
+    table_put(&table, "label", cell_text(file->items[i].label));
+    table_put(&table, "bytes", cell_int((int64_t)file->items[i].size));
   }
   *ret_table = (struct table){.id = "items", .title = "items"};
   table_answer(&table, ret_table);

@@ -75,17 +75,16 @@ static void put_row(struct table_builder *table, const struct layer_difference *
 {
   static const char *const kinds[] = {"input", "layer", "output"};
   table_row(table);
-  table_put(table, "part", "", "part", cell_text(kinds[row->kind]));
-  table_put(table, "name", "", "name", cell_text(row->names[0]));
-  table_put_optional(table, "other_name", "", "in the second",
-                     cell_text(strcmp(row->names[0], row->names[1]) != 0 ? row->names[1] : NULL));
-  table_put(table, "type", "", "type", cell_text(row->type));
-  table_put(table, "shape", "", "shape", cell_text(row->shape));
-  table_put(table, "largest_difference", "", "largest", cell_real(row->largest));
-  table_put(table, "mean_difference", "", "mean", cell_real(row->mean));
-  table_put(table, "relative_difference", "", "relative", cell_real(row->relative));
-  table_put(table, "differs", "", "differs", cell_bool(row->is_beyond));
-  table_put_optional(table, "problem", "", "not compared", cell_text(row->problem));
+  table_put(table, "part", cell_text(kinds[row->kind]));
+  table_put(table, "name", cell_text(row->names[0]));
+  table_put_optional(table, "other_name", cell_text(strcmp(row->names[0], row->names[1]) != 0 ? row->names[1] : NULL));
+  table_put(table, "type", cell_text(row->type));
+  table_put(table, "shape", cell_text(row->shape));
+  table_put(table, "largest_difference", cell_real(row->largest));
+  table_put(table, "mean_difference", cell_real(row->mean));
+  table_put(table, "relative_difference", cell_real(row->relative));
+  table_put(table, "differs", cell_bool(row->is_beyond));
+  table_put_optional(table, "problem", cell_text(row->problem));
 }
 
 // The layer that the short table shows with its neighbours: the first that differs, else the one that differs most.

@@ -20,21 +20,20 @@ static void put_divergence(struct table_builder *table, const struct evaluation_
   const struct divergence *divergence = &evaluation->results[number].divergence;
   bool has_items = divergence->items > 0;
   table_row(table);
-  table_put(table, "model", "", "model", cell_text(options->models[number].profile.name));
-  table_put(table, "framework", "", "framework", cell_text(evaluation->results[number].found.framework));
-  table_put(table, "inputs", "", "inputs", cell_int((int64_t)divergence->items));
-  table_put(table, "largest_difference", "", "largest", cell_real(divergence->largest));
-  table_put(table, "largest_item", "", "of input",
+  table_put(table, "model", cell_text(options->models[number].profile.name));
+  table_put(table, "framework", cell_text(evaluation->results[number].found.framework));
+  table_put(table, "inputs", cell_int((int64_t)divergence->items));
+  table_put(table, "largest_difference", cell_real(divergence->largest));
+  table_put(table, "largest_item",
             cell_text(has_items ? data_item_name(&options->set->items[divergence->largest_item]) : NULL));
-  table_put(table, "mean_difference", "", "mean", cell_real(divergence->mean));
-  table_put(table, "cosine_similarity", "", "cosine", cell_real(divergence->cosine));
-  table_put(table, "kl_nats", "", "KL", cell_real(divergence->kl));
-  table_put(table, "kl_largest_nats", "", "largest KL", cell_real(divergence->kl_largest));
-  table_put_optional(table, "kl_infinite", "", "infinite KL",
-                     cell_int_if(divergence->kl_infinite > 0, (int64_t)divergence->kl_infinite));
-  table_put(table, "js_nats", "", "JS", cell_real(divergence->js));
-  table_put(table, "js_largest_nats", "", "largest JS", cell_real(divergence->js_largest));
-  table_put(table, "distributions", "", "distributions", cell_text(distributions(divergence)));
+  table_put(table, "mean_difference", cell_real(divergence->mean));
+  table_put(table, "cosine_similarity", cell_real(divergence->cosine));
+  table_put(table, "kl_nats", cell_real(divergence->kl));
+  table_put(table, "kl_largest_nats", cell_real(divergence->kl_largest));
+  table_put_optional(table, "kl_infinite", cell_int_if(divergence->kl_infinite > 0, (int64_t)divergence->kl_infinite));
+  table_put(table, "js_nats", cell_real(divergence->js));
+  table_put(table, "js_largest_nats", cell_real(divergence->js_largest));
+  table_put(table, "distributions", cell_text(distributions(divergence)));
 }
 
 static void put_notes(struct table_builder *table, const char *name, const struct divergence *divergence)

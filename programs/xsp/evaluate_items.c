@@ -23,19 +23,19 @@ static struct table_cell class_cell(const struct items *items, size_t place)
 static void put_file(struct table_builder *table, const struct items *items, size_t item)
 {
   table_row(table);
-  table_put(table, "file", "", "file", cell_text(data_item_name(&items->set->items[item])));
+  table_put(table, "file", cell_text(data_item_name(&items->set->items[item])));
 }
 
 static void put_scores(struct table_builder *table, const struct items *items, size_t number)
 {
   const struct evaluation_item *item = &items->result->items[number];
   put_file(table, items, number);
-  table_put(table, "label", "", "label", cell_text(items->set->items[number].label));
-  table_put(table, "class", "", "best", item->count > 0 ? class_cell(items, item->best[0].place) : cell_text(NULL));
-  table_put(table, "score", "", "score", cell_real(item->count > 0 ? (double)item->best[0].score : NAN));
-  table_put(table, "place", "", "place", cell_int_if(item->count > 0, (int64_t)item->best[0].place));
-  table_put(table, "wanted_place", "", "wanted", cell_int_if(item->wanted != DATA_NO_CLASS, (int64_t)item->wanted));
-  table_put(table, "second", "", "second", item->count > 1 ? class_cell(items, item->best[1].place) : cell_text(NULL));
+  table_put(table, "label", cell_text(items->set->items[number].label));
+  table_put_as(table, "class", "best", item->count > 0 ? class_cell(items, item->best[0].place) : cell_text(NULL));
+  table_put(table, "score", cell_real(item->count > 0 ? (double)item->best[0].score : NAN));
+  table_put(table, "place", cell_int_if(item->count > 0, (int64_t)item->best[0].place));
+  table_put(table, "wanted_place", cell_int_if(item->wanted != DATA_NO_CLASS, (int64_t)item->wanted));
+  table_put(table, "second", item->count > 1 ? class_cell(items, item->best[1].place) : cell_text(NULL));
 }
 
 // `box` NULL: nothing was found.
@@ -46,13 +46,13 @@ static void put_box(struct table_builder *table, const struct items *items, size
       .place = DATA_NO_CLASS, .score = NAN, .left = NAN, .top = NAN, .right = NAN, .bottom = NAN};
   const struct predicted_box *shown = box != NULL ? box : &none;
   put_file(table, items, number);
-  table_put(table, "class", "", "class", class_cell(items, shown->place));
-  table_put(table, "place", "", "place", cell_int_if(box != NULL, (int64_t)shown->place));
-  table_put(table, "score", "", "score", cell_real((double)shown->score));
-  table_put(table, "left", "", "left", cell_real((double)shown->left));
-  table_put(table, "top", "", "top", cell_real((double)shown->top));
-  table_put(table, "right", "", "right", cell_real((double)shown->right));
-  table_put(table, "bottom", "", "bottom", cell_real((double)shown->bottom));
+  table_put(table, "class", class_cell(items, shown->place));
+  table_put(table, "place", cell_int_if(box != NULL, (int64_t)shown->place));
+  table_put(table, "score", cell_real((double)shown->score));
+  table_put(table, "left", cell_real((double)shown->left));
+  table_put(table, "top", cell_real((double)shown->top));
+  table_put(table, "right", cell_real((double)shown->right));
+  table_put(table, "bottom", cell_real((double)shown->bottom));
 }
 
 static size_t put_boxes(struct table_builder *table, const struct items *items, size_t number, size_t at)
@@ -82,12 +82,11 @@ static size_t put_mask(struct table_builder *table, const struct items *items, s
     if (pixels->label != PREDICTED_NO_LABEL)
       continue;
     put_file(table, items, number);
-    table_put(table, "label", "", "label", cell_text(items->set->items[number].label));
-    table_put(table, "class", "", "class", class_cell(items, pixels->found));
-    table_put(table, "place", "", "place", cell_int((int64_t)pixels->found));
-    table_put(table, "share_pct", "%", "share", cell_real(100 * (double)pixels->count / (double)all));
-    table_put(table, "pixel_pct", "%", "pixels",
-              cell_real(compared > 0 ? 100 * (double)right / (double)compared : NAN));
+    table_put(table, "label", cell_text(items->set->items[number].label));
+    table_put(table, "class", class_cell(items, pixels->found));
+    table_put(table, "place", cell_int((int64_t)pixels->found));
+    table_put(table, "share_pct", cell_real(100 * (double)pixels->count / (double)all));
+    table_put(table, "pixel_pct", cell_real(compared > 0 ? 100 * (double)right / (double)compared : NAN));
   }
   return end;
 }
@@ -97,9 +96,9 @@ static void put_text(struct table_builder *table, const struct items *items, siz
   const struct text_accuracy *text = &items->result->accuracy.texts[number];
   const char *label = items->set->items[number].label;
   put_file(table, items, number);
-  table_put(table, "label", "", "label", cell_text(label));
-  table_put(table, "text", "", "text", cell_text(text->text));
-  table_put(table, "edits", "", "edits", cell_int_if(label != NULL, (int64_t)text->edits));
+  table_put(table, "label", cell_text(label));
+  table_put(table, "text", cell_text(text->text));
+  table_put(table, "edits", cell_int_if(label != NULL, (int64_t)text->edits));
 }
 
 static void classes_table(const struct items *items, struct table *ret_table)
@@ -111,14 +110,12 @@ static void classes_table(const struct items *items, struct table *ret_table)
   for (size_t i = 0; i < accuracy->class_count; i++) {
     const struct class_accuracy *rated = &accuracy->classes[i];
     table_row(&table);
-    table_put(&table, "class", "", "class",
-              rated->name != NULL ? cell_text(rated->name) : class_cell(items, rated->place));
-    table_put(&table, "place", "", "place", cell_int_if(rated->place != DATA_NO_CLASS, (int64_t)rated->place));
-    table_put(&table, are_boxes ? "boxes" : "pixels", "", are_boxes ? "boxes" : "pixels",
-              cell_int((int64_t)rated->wanted));
-    table_put_optional(&table, "ap_pct", "%", "AP", cell_real(100 * rated->ap));
-    table_put_optional(&table, "ap50_pct", "%", "AP50", cell_real(100 * rated->ap_at_50));
-    table_put_optional(&table, "iou_pct", "%", "IoU", cell_real(100 * rated->iou));
+    table_put(&table, "class", rated->name != NULL ? cell_text(rated->name) : class_cell(items, rated->place));
+    table_put(&table, "place", cell_int_if(rated->place != DATA_NO_CLASS, (int64_t)rated->place));
+    table_put(&table, are_boxes ? "boxes" : "pixels", cell_int((int64_t)rated->wanted));
+    table_put_optional(&table, "ap_pct", cell_real(100 * rated->ap));
+    table_put_optional(&table, "ap50_pct", cell_real(100 * rated->ap_at_50));
+    table_put_optional(&table, "iou_pct", cell_real(100 * rated->iou));
   }
   *ret_table =
       (struct table){.id = "classes",

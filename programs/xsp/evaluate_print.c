@@ -13,9 +13,9 @@ static void put_model(struct table_builder *table, const struct evaluation_optio
 {
   const struct evaluation_result *result = &evaluation->results[number];
   table_row(table);
-  table_put(table, "model", "", "model", cell_text(options->models[number].profile.name));
-  table_put(table, "framework", "", "framework", cell_text(result->found.framework));
-  table_put(table, "framework_version", "", "version", cell_text(result->found.framework_version));
+  table_put(table, "model", cell_text(options->models[number].profile.name));
+  table_put(table, "framework", cell_text(result->found.framework));
+  table_put(table, "framework_version", cell_text(result->found.framework_version));
   evaluation_put_figures(table, options, evaluation, number);
 }
 
@@ -79,9 +79,9 @@ static void scenarios_table(const struct evaluation_options *options, const stru
       if (result->run_id == 0)
         continue;
       table_row(&table);
-      table_put(&table, "model", "", "model", cell_text(options->models[i].profile.name));
-      table_put(&table, "framework", "", "framework", cell_text(evaluation->results[i].found.framework));
-      table_put(&table, "scenario", "", "scenario", cell_text(scenario_name(options->scenarios[k].kind)));
+      table_put(&table, "model", cell_text(options->models[i].profile.name));
+      table_put(&table, "framework", cell_text(evaluation->results[i].found.framework));
+      table_put(&table, "scenario", cell_text(scenario_name(options->scenarios[k].kind)));
       evaluation_put_scenario(&table, &options->scenarios[k], result);
     }
   *ret_table = (struct table){.id = "scenarios", .title = "latency and throughput as queries arrive"};

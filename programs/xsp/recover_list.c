@@ -30,11 +30,11 @@ static void put_row(struct table_builder *table, const char *kind, const char *p
   if (localtime_r(&seconds, &local) != NULL)
     strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
   table_row(table);
-  table_put(table, "kind", "", "kind", cell_text(kind));
-  table_put(table, "path", "", "path", cell_text(path));
-  table_put(table, "modified", "", "modified", cell_text(arena_copy(table->arena, when, strlen(when))));
-  table_put_optional(table, "size_bytes", "bytes", "size", size_bytes);
-  table_put_optional(table, "state", "", "state", cell_text(state));
+  table_put(table, "kind", cell_text(kind));
+  table_put(table, "path", cell_text(path));
+  table_put(table, "modified", cell_text(arena_copy(table->arena, when, strlen(when))));
+  table_put_optional(table, "size_bytes", size_bytes);
+  table_put_optional(table, "state", cell_text(state));
 }
 
 // ---- folders that a killed xsp left ------------------------------------------------------------------------------------

@@ -81,10 +81,9 @@ static enum status store_file(void *context, struct store *store, struct error *
   }
   if (status == STATUS_OK) {
     table_row(&storing->table);
-    table_put(&storing->table, "file", "", "file",
-              cell_text(arena_format(storing->table.arena, "%s", store_path(store))));
-    table_put(&storing->table, "evaluations", "", "evaluations", cell_int((int64_t)history.records.count));
-    table_put(&storing->table, "new", "", "new", cell_int((int64_t)added));
+    table_put(&storing->table, "file", cell_text(arena_format(storing->table.arena, "%s", store_path(store))));
+    table_put(&storing->table, "evaluations", cell_int((int64_t)history.records.count));
+    table_put(&storing->table, "new", cell_int((int64_t)added));
   }
   history_done(&history);
   return status;

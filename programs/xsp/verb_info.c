@@ -66,7 +66,7 @@ static void put_created(struct buf *out, const struct store_experiment *experime
 
 static void put_number(struct buf *out, const struct store_system_value *value)
 {
-  const char *unit = figure_unit_of_key(value->key);
+  const char *unit = table_unit(value->key);
   struct figure_style style = figure_style(unit, fabs(value->number), false);
   if (unit[0] != 0 && isfinite(value->number))
     buf_format(out, "%.*f %s", style.decimals, value->number * style.factor, style.unit);
@@ -131,19 +131,19 @@ static void put_run(struct table_builder *table, const struct info_run *info, co
   char levels[LEVEL_SET_TEXT_SIZE];
   level_set_format(run->levels, levels);
   table_row(table);
-  table_put(table, "run_id", "", "run", cell_int(run->run_id));
-  table_put(table, "levels", "", "levels", cell_text(arena_copy(table->arena, levels, strlen(levels))));
-  table_put(table, "batch_size", "", "batch", count_cell((size_t)run->batch_size, run->batch_size > 0));
-  table_put(table, "observations", "", "observed", count_cell(info->observation_count, true));
-  table_put(table, "warmup_observations", "", "warm-up", count_cell(info->warmup_count, true));
+  table_put(table, "run_id", cell_int(run->run_id));
+  table_put(table, "levels", cell_text(arena_copy(table->arena, levels, strlen(levels))));
+  table_put(table, "batch_size", count_cell((size_t)run->batch_size, run->batch_size > 0));
+  table_put(table, "observations", count_cell(info->observation_count, true));
+  table_put(table, "warmup_observations", count_cell(info->warmup_count, true));
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
-    table_put(table, keys[level], "spans", level_name(level),
-              count_cell(info->spans_by_level[level], shows->level[level]));
-  table_put(table, "dropped", "", "dropped", cell_int(run->dropped_count));
-  table_put(table, "open", "", "open", count_cell(info->open_count, shows->open));
-  table_put(table, "without_parent", "", "roots", count_cell(info->parents[BASIS_NONE], true));
-  table_put(table, "ambiguous", "", "ambiguous", count_cell(info->parents[BASIS_AMBIGUOUS], shows->ambiguous));
-  table_put(table, "own_pct", "%", "own", cell_real(run->own_pct));
+    table_put_column(table, &(struct table_column){.key = keys[level], .unit = "spans", .label = level_name(level)},
+                     count_cell(info->spans_by_level[level], shows->level[level]));
+  table_put(table, "dropped", cell_int(run->dropped_count));
+  table_put(table, "open", count_cell(info->open_count, shows->open));
+  table_put(table, "without_parent", count_cell(info->parents[BASIS_NONE], true));
+  table_put(table, "ambiguous", count_cell(info->parents[BASIS_AMBIGUOUS], shows->ambiguous));
+  table_put(table, "own_pct", cell_real(run->own_pct));
 }
 
 static void print_runs(const struct info_experiment *info, enum report_format format, unsigned width, struct buf *out)

@@ -123,7 +123,7 @@ static enum status add_columns(void *context, const char *const *names, size_t c
   const char **copies = copy_names(&rows->arena, names, count);
   rows->columns = arena_alloc_array(&rows->arena, count + 1, sizeof *rows->columns);
   for (size_t i = 0; i < count; i++)
-    rows->columns[i] = (struct table_column){copies[i], "", copies[i]};
+    rows->columns[i] = (struct table_column){.key = copies[i], .unit = "", .label = copies[i]};
   rows->column_count = count;
   return STATUS_OK;
 }

@@ -275,25 +275,24 @@ static void put_row(struct tree *tree, struct table_builder *table, const struct
   bool has_parent = context->parent != CONTEXT_NONE;
   struct arena *arena = table->arena;
   table_row(table);
-  table_put(table, "parent", "", "parent", cell_int_if(has_parent, context->parent));
-  table_put(table, "name", "", "name", name_of(tree, arena, context));
-  table_put(table, "kind", "", "kind", cell_text(frame != NULL ? kinds[frame->kind] : "span"));
-  table_put(table, "level", "", "level", cell_text(level_name(context->level)));
-  table_put(table, "category", "", "category", text_of(tree, arena, node->category));
-  table_put(table, "file", "", "file", copy_of(arena, frame != NULL ? frame->file : NULL));
-  table_put(table, "line", "", "line", cell_int_if(frame != NULL && frame->line > 0, frame != NULL ? frame->line : 0));
-  table_put(table, "module", "", "module", copy_of(arena, frame != NULL ? frame->module : NULL));
-  table_put(table, "context_id", "", "context", cell_int_if(node->context_id != 0, node->context_id));
-  table_put(table, "calls", "", "calls", cell_int(context->count));
-  table_put(table, "count", "", "count", cell_int(node->all[TREE_WORK]));
-  table_put(table, "time_ns", "ns", "time", cell_int(node->all[time]));
-  table_put(table, "self_ns", "ns", "self", cell_int(node->own[time]));
-  table_put(table, "host_ns", "ns", "host", cell_int(node->all[TREE_HOST]));
-  table_put(table, "device_ns", "ns", "device", cell_int_if(tree->has_device, node->all[TREE_DEVICE]));
-  table_put(table, "backward_ns", "ns", "backward",
-            cell_int_if(node->all[TREE_BACKWARDS] > 0, node->all[TREE_BACKWARD]));
-  table_put(table, "is_kernel", "", "kernel", cell_bool(node->is_kernel));
-  table_put(table, "is_backward", "", "is backward", cell_bool(node->is_backward));
+  table_put(table, "parent", cell_int_if(has_parent, context->parent));
+  table_put(table, "name", name_of(tree, arena, context));
+  table_put(table, "kind", cell_text(frame != NULL ? kinds[frame->kind] : "span"));
+  table_put(table, "level", cell_text(level_name(context->level)));
+  table_put(table, "category", text_of(tree, arena, node->category));
+  table_put(table, "file", copy_of(arena, frame != NULL ? frame->file : NULL));
+  table_put(table, "line", cell_int_if(frame != NULL && frame->line > 0, frame != NULL ? frame->line : 0));
+  table_put(table, "module", copy_of(arena, frame != NULL ? frame->module : NULL));
+  table_put(table, "context_id", cell_int_if(node->context_id != 0, node->context_id));
+  table_put(table, "calls", cell_int(context->count));
+  table_put(table, "count", cell_int(node->all[TREE_WORK]));
+  table_put(table, "time_ns", cell_int(node->all[time]));
+  table_put(table, "self_ns", cell_int(node->own[time]));
+  table_put(table, "host_ns", cell_int(node->all[TREE_HOST]));
+  table_put(table, "device_ns", cell_int_if(tree->has_device, node->all[TREE_DEVICE]));
+  table_put(table, "backward_ns", cell_int_if(node->all[TREE_BACKWARDS] > 0, node->all[TREE_BACKWARD]));
+  table_put(table, "is_kernel", cell_bool(node->is_kernel));
+  table_put(table, "is_backward", cell_bool(node->is_backward));
 }
 
 static enum status load_run(struct tree *tree, struct store *store, int64_t run_id, struct error *err)

@@ -3,6 +3,7 @@
 // remain valid. Data of traces is packed (gzip, base64) and can never be taken for markup.
 #include "report/page/page.h"
 #include "report/page/parts.h"
+#include "table/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -154,6 +155,25 @@ static enum status put_analyses(struct page *page, struct json_writer *json, str
   return STATUS_OK;
 }
 
+static void put_units(struct json_writer *json)
+{
+  json_member_object(json, "units");
+  json_member_object(json, "keys");
+  for (const struct table_word *word = table_words; word->key != NULL; word++)
+    if (word->unit != NULL)
+      json_member_string(json, word->key, word->unit);
+  json_object_end(json);
+  json_member_array(json, "endings");
+  for (const struct table_ending *ending = table_endings; ending->text != NULL; ending++) {
+    json_array(json);
+    json_string(json, ending->text);
+    json_string(json, ending->unit);
+    json_array_end(json);
+  }
+  json_array_end(json);
+  json_object_end(json);
+}
+
 static enum status put_document(struct page *page, struct error *err)
 {
   struct buf text;
@@ -162,6 +182,7 @@ static enum status put_document(struct page *page, struct error *err)
   json_start(&json, &text);
   json_object(&json);
   json_member_int(&json, "page_version", PAGE_VERSION);
+  put_units(&json);
   put_files(page, &json);
   enum status status = page_put_facts(page, &json, err);
   if (status == STATUS_OK)

@@ -18,9 +18,5 @@ struct figure_style figure_style(const char *unit, double largest, bool only_int
 void figure_style_refine(struct figure_style *style, double largest);
 // Appends the cell's text: numbers in style, "yes" for true, nothing for false, "-" for null.
 void figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style);
-// The unit in a key's suffix: "ms" of "latency_ms"; "" for none.
-const char *figure_unit_of_key(const char *key);
-// A label from a key: "outside layers" of "outside_layers_ms".
-void figure_label_of_key(struct buf *out, const char *key);
 
 #endif

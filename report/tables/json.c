@@ -26,6 +26,21 @@ void table_cell_json(struct json_writer *json, const struct table_cell *cell)
   }
 }
 
+static void put_summary_columns(struct json_writer *json, const struct table *table)
+{
+  struct arena arena = {0};
+  json_member_array(json, "summary_columns");
+  for (size_t i = 0; i < table->summary_count; i++) {
+    json_object(json);
+    json_member_string(json, "key", table->summary[i].key);
+    json_member_string(json, "unit", table_unit(table->summary[i].key));
+    json_member_string(json, "label", table_label(table->summary[i].key, NULL, &arena));
+    json_object_end(json);
+  }
+  json_array_end(json);
+  arena_done(&arena);
+}
+
 static void put_run_set(struct json_writer *json, const struct table *table)
 {
   json_member_object(json, "run_set");
@@ -43,6 +58,12 @@ void table_put_columns_json(struct json_writer *json, const struct table *table)
     json_object(json);
     json_member_string(json, "key", table->columns[column].key);
     json_member_string(json, "unit", table->columns[column].unit);
+    json_member_string(json, "label", table->columns[column].label);
+    json_member_int(json, "rank", table->columns[column].rank);
+    if (table->columns[column].of != NULL)
+      json_member_string(json, "of", table->columns[column].of);
+    if (table->columns[column].traits & TABLE_DETAILS)
+      json_member_bool(json, "detail", true);
     json_object_end(json);
   }
   json_array_end(json);
@@ -91,6 +112,7 @@ void table_put_json(struct json_writer *json, const struct table *table)
   json_member_object(json, "summary");
   table_put_summary_json(json, table);
   json_object_end(json);
+  put_summary_columns(json, table);
   table_put_notes_json(json, table);
   json_object_end(json);
 }

@@ -78,8 +78,7 @@ void table_markdown(const struct table *table, struct buf *out)
   buf_text(out, table->summary_count > 0 ? "\n" : "");
   for (size_t i = 0; i < table->summary_count; i++) {
     buf_clear(&text);
-    figure_label_of_key(&text, table->summary[i].key);
-    buf_text(&text, ": ");
+    buf_format(&text, "%s: ", table_label(table->summary[i].key, NULL, &arena));
     summary_value(table, i, &text);
     buf_text(out, "- ");
     markdown_text(out, text.data);

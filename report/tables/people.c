@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define NOTE "kernel names are shortened: --format csv and json, and xsp sql, have them in full"
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct people {
   struct table *table;
@@ -30,11 +29,17 @@ static struct table_cell *cell_at(const struct people *people, size_t row, size_
 }
 
 // An empty column is not shown.
-static void empty_column(const struct people *people, const char *key)
+static void empty_column(const struct people *people, size_t column)
 {
-  size_t column = find_column(people->table, key);
-  for (size_t row = 0; row < people->table->row_count && column < people->table->column_count; row++)
+  for (size_t row = 0; row < people->table->row_count; row++)
     *cell_at(people, row, column) = (struct table_cell){0};
+}
+
+static void empty_columns(const struct people *people, unsigned traits)
+{
+  for (size_t column = 0; column < people->table->column_count; column++)
+    if (people->table->columns[column].traits & traits)
+      empty_column(people, column);
 }
 
 static void shorten_names(const struct people *people)
@@ -62,7 +67,6 @@ static void shorten_names(const struct people *people)
 // The extremes of a single observation repeat the latency.
 static void empty_spread(const struct people *people)
 {
-  static const char *const keys[] = {"n", "min_ms", "max_ms", "cv_pct"};
   size_t count = find_column(people->table, "n");
   if (count == people->table->column_count)
     return;
@@ -71,8 +75,7 @@ static void empty_spread(const struct people *people)
     if (n->type != CELL_INT || n->value.integer > 1)
       return;
   }
-  for (size_t k = 0; k < COUNT(keys); k++)
-    empty_column(people, keys[k]);
+  empty_columns(people, TABLE_SPREAD);
 }
 
 // Where nothing is absent from any observation, these repeat the latency and the number of observations.
@@ -84,8 +87,7 @@ static void empty_presence(const struct people *people)
     is_any_partial |= cell_at(people, row, partial)->type == CELL_BOOL;
   if (present == people->table->column_count || is_any_partial)
     return;
-  empty_column(people, "present");
-  empty_column(people, "occurrence_ms");
+  empty_columns(people, TABLE_PRESENCE);
 }
 
 // Operators of some frameworks are their own type.
@@ -100,7 +102,7 @@ static void empty_repeated_types(const struct people *people)
     if (typed->type == CELL_TEXT && (named->type != CELL_TEXT || strcmp(named->value.text, typed->value.text) != 0))
       return;
   }
-  empty_column(people, "layer_type");
+  empty_column(people, type);
 }
 
 // ---- what is the same in every row -----------------------------------------------------------------------------------
@@ -123,9 +125,8 @@ static bool are_equal(const struct table_cell *a, const struct table_cell *b)
 }
 
 // The cell that all rows have in this column; NULL where they differ or have none.
-static const struct table_cell *common_cell(const struct people *people, const char *key)
+static const struct table_cell *common_cell(const struct people *people, size_t column)
 {
-  size_t column = find_column(people->table, key);
   if (column == people->table->column_count || people->table->row_count == 0 ||
       cell_at(people, 0, column)->type == CELL_NULL)
     return NULL;
@@ -135,67 +136,73 @@ static const struct table_cell *common_cell(const struct people *people, const c
   return cell_at(people, 0, column);
 }
 
-static bool is_single(const struct table_cell *cell)
+static bool is_single(const struct people *people, size_t column)
 {
+  const struct table_cell *cell = common_cell(people, column);
   return cell != NULL && cell->type == CELL_TEXT && strcmp(cell->value.text, "single") == 0;
 }
 
-// Columns that repeat a note: the runs, the roofs of single precision.
-static void empty_noted(const struct people *people)
+// Where figures come from. The runs of the rows' own latency may differ, and then no note has them.
+static void empty_origins(const struct people *people)
 {
-  static const char *const roofs[] = {"peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity"};
-  size_t column = find_column(people->table, "precision");
-  bool are_single = is_single(common_cell(people, "precision"));
+  const struct table *table = people->table;
+  for (size_t column = 0; column < table->column_count; column++) {
+    const struct table_column *about = &table->columns[column];
+    bool is_of_rows = strcmp(about->key, "latency_from") == 0;
+    bool may_differ = is_of_rows || strcmp(about->key, "latency_basis") == 0;
+    bool is_noted = common_cell(people, column) != NULL && (!is_of_rows || (table->noted & TABLE_NOTED_SETS));
+    if ((about->traits & TABLE_ORIGIN) && (!may_differ || is_noted))
+      empty_column(people, column);
+  }
+}
+
+// Columns that repeat the note about the roofs of single precision.
+static void empty_roofs(const struct people *people)
+{
+  const struct table *table = people->table;
+  size_t precision = find_column(table, "precision"), analytic = find_column(table, "analytic_precision");
+  bool are_single = is_single(people, precision);
   bool are_unknown = true; // the roofs are then those of single precision
-  for (size_t row = 0; row < people->table->row_count && column < people->table->column_count; row++)
-    are_unknown &= cell_at(people, row, column)->type == CELL_NULL;
-  if (common_cell(people, "latency_from") != NULL && (people->table->noted & TABLE_NOTED_SETS))
-    empty_column(people, "latency_from");
-  empty_column(people, "model_latency_from");
-  empty_column(people, "layer_latency_from");
-  if (common_cell(people, "latency_basis") != NULL) // that of the devices is in a note
-    empty_column(people, "latency_basis");
-  if (!(people->table->noted & TABLE_NOTED_ROOFS))
+  for (size_t row = 0; row < table->row_count && precision < table->column_count; row++)
+    are_unknown &= cell_at(people, row, precision)->type == CELL_NULL;
+  if (!(table->noted & TABLE_NOTED_ROOFS))
     return;
-  for (size_t k = 0; k < COUNT(roofs) && (are_single || are_unknown); k++)
-    if (common_cell(people, roofs[k]) != NULL)
-      empty_column(people, roofs[k]);
+  for (size_t column = 0; column < table->column_count && (are_single || are_unknown); column++)
+    if ((table->columns[column].traits & TABLE_ROOF) && common_cell(people, column) != NULL)
+      empty_column(people, column);
   if (are_single)
-    empty_column(people, "precision");
-  if (is_single(common_cell(people, "analytic_precision")))
-    empty_column(people, "analytic_precision");
+    empty_column(people, precision);
+  if (is_single(people, analytic))
+    empty_column(people, analytic);
 }
 
 // Moves what is the same in every row to a note.
 static void note_once(const struct people *people)
 {
-  static const char *const keys[] = {"system",
-                                     "framework",
-                                     "precision",
-                                     "analytic_precision",
-                                     "peak_flops_per_s",
-                                     "memory_bandwidth_bytes_per_s",
-                                     "ideal_arithmetic_intensity",
-                                     "interval_from",
-                                     "matched_by",
-                                     "a_n",
-                                     "b_n"};
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  for (size_t k = 0; k < COUNT(keys) && people->table->row_count > 1; k++) {
-    const struct table_cell *cell = common_cell(people, keys[k]);
-    if (cell == NULL)
+  for (size_t column = 0; column < people->table->column_count && people->table->row_count > 1; column++) {
+    const struct table_cell *cell = common_cell(people, column);
+    if (cell == NULL || !(people->table->columns[column].traits & TABLE_ONCE))
       continue;
-    size_t column = find_column(people->table, keys[k]);
     struct column_look look = column_look(people->table, column);
     buf_format(&text, "%s%s ", text.length > 0 ? ", " : "in every row: ", people->table->columns[column].label);
     figure_put(&text, cell, &look.style);
     buf_format(&text, "%s%s", look.style.unit[0] != 0 ? " " : "", look.style.unit);
-    empty_column(people, keys[k]);
+    empty_column(people, column);
   }
   if (text.length > 0)
     table_append_note(people->table, arena_copy(people->arena, text.data, text.length), people->arena);
   buf_done(&text);
+}
+
+// Of the summary: what people read under another key, in a note, or have no figure of.
+static bool is_dropped(const struct table_entry *entry)
+{
+  unsigned traits = table_word(entry->key)->traits;
+  bool is_null = entry->value.type == CELL_NULL;
+  return entry->value.type == CELL_JSON || (traits & (TABLE_TWICE | TABLE_ORIGIN)) ||
+         (is_null && (traits & TABLE_IF_MEASURED));
 }
 
 static void drop_entries(const struct people *people)
@@ -203,18 +210,9 @@ static void drop_entries(const struct people *people)
   struct table *table = people->table;
   struct table_entry *summary = arena_alloc_array(people->arena, table->summary_count, sizeof *summary);
   size_t kept = 0;
-  for (size_t i = 0; i < table->summary_count; i++) {
-    const struct table_entry *entry = &table->summary[i];
-    // A12 has three of its stages under two names each: scripts may use either, people read one.
-    bool is_twice = text_is_one_of(entry->key, "dram_read_stage", "dram_write_stage", "dram_stage");
-    bool is_rare = text_is_one_of(entry->key, "cold_batch", "cold_count", "cold_median_ms", "cold_min_ms",
-                                  "cold_max_ms", "load_median_ms", "cold_start_median_ms", "load_ms");
-    // A note says it where it matters.
-    bool is_noted = text_is_one_of(entry->key, "latency_basis", "model_latency_from") ||
-                    (strcmp(entry->key, "asynchronous_pct") == 0 && entry->value.type == CELL_NULL);
-    if (entry->value.type != CELL_JSON && !is_twice && !is_noted && !(is_rare && entry->value.type == CELL_NULL))
-      summary[kept++] = *entry;
-  }
+  for (size_t i = 0; i < table->summary_count; i++)
+    if (!is_dropped(&table->summary[i]))
+      summary[kept++] = table->summary[i];
   table->summary = summary;
   table->summary_count = kept;
 }
@@ -232,7 +230,8 @@ void table_for_people(const struct table *table, struct arena *arena, struct tab
   empty_spread(&people);
   empty_presence(&people);
   empty_repeated_types(&people);
-  empty_noted(&people);
+  empty_origins(&people);
+  empty_roofs(&people);
   drop_entries(&people);
   note_once(&people);
   shorten_names(&people);

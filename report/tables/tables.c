@@ -122,7 +122,7 @@ static double summary_largest(const struct table *table, const char *unit)
 {
   double largest = 0;
   for (size_t i = 0; i < table->summary_count; i++)
-    if (strcmp(figure_unit_of_key(table->summary[i].key), unit) == 0)
+    if (strcmp(table_unit(table->summary[i].key), unit) == 0)
       largest = larger(largest, &table->summary[i].value);
   return largest;
 }
@@ -139,7 +139,7 @@ void summary_value(const struct table *table, size_t index, struct buf *out)
     return;
   }
   double value = fabs(cell_double(&entry->value));
-  const char *unit = figure_unit_of_key(entry->key);
+  const char *unit = table_unit(entry->key);
   double largest = unit[0] != 0 ? summary_largest(table, unit) : isfinite(value) ? value : 0;
   struct figure_style style = figure_style(unit, largest, entry->value.type == CELL_INT);
   if (isfinite(value))

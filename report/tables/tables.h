@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "report/report.h"
 #include "report/tables/figure.h"
+#include "table/words.h"
 
 void table_text(const struct table *table, unsigned width, struct buf *out);
 void findings_text(const struct table *table, unsigned width, struct buf *out); // of the analysis `findings`

@@ -69,10 +69,10 @@ static size_t total_width(const struct layout *layout)
 
 static size_t least_width(const struct layout *layout, size_t column, size_t least)
 {
-  const char *key = layout->table->columns[column].key;
-  if (text_is_one_of(key, "levels", "over", "verdict", "interval_from")) // words, not names
+  const struct table_column *about = &layout->table->columns[column];
+  if (about->traits & TABLE_FIXED_WORDS)
     return layout->content[column];
-  return strcmp(key, "kernel_name") == 0 && least > NAME_LAST ? KERNEL_LEAST : least;
+  return strcmp(about->key, "kernel_name") == 0 && least > NAME_LAST ? KERNEL_LEAST : least;
 }
 
 // Narrows the widest name column, one by one, until the table fits or all names are at the `least` width.
@@ -97,78 +97,19 @@ static bool fit_names(struct layout *layout, size_t least)
   return true;
 }
 
-// Columns that a narrow terminal leaves out, the least informative first.
-static const char *const dispensable[] = {
-    "base_flops_from",
-    "base_flops",
-    "base_batch_size",
-    "base_online_non_gpu_latency_ms",
-    "online_non_gpu_latency_ms",
-    "base_maximum_throughput_per_s",
-    "base_online_latency_ms",
-    "analytic_traffic_stage",
-    "n",
-    "present",
-    "warmup_observations",
-    "without_parent",
-    "latency_from",
-    "interval_from",
-    "analytic_precision",
-    "precision",
-    "specials",
-    "compares",
-    "adds",
-    "multiply_adds",
-    "layer_shape",
-    "own_pct",
-    "kernels_pct",
-    "cv_pct",
-    "max_ms",
-    "min_ms",
-    "occurrence_ms",
-    "metric_coverage_pct",
-    "dram_write_bytes",
-    "dram_read_bytes",
-    "achieved_occupancy_pct",
-    "is_latency_bound",
-    "arithmetic_throughput_flops_per_s",
-    "arithmetic_intensity",
-    "spans",
-    "dropped", // a note has those that are not 0
-    "analytic_bytes",
-    "analytic_intensity",
-    "analytic_throughput_flops_per_s",
-    "base_framework_version",
-    "framework_version",
-    "task",
-    "graph_bytes",
-    "memory_bandwidth_bytes_per_s",
-    "peak_flops_per_s",
-    "ideal_arithmetic_intensity",
-    "flops_from", // useless without them
-    "layers_without_flops",
-    "flops",
-    "count",
-    "memory_stage",
-    "dominant_layer_pct",
-    "dominant_layer_type",
-    "maximum_throughput_batch",
-    "base_framework", // a note names it
-    "base_convolution_pct_of_model",
-    "base_optimal_batch",
-};
-
-// Leaves out one more column; appends its label to `left_out`. False where none is left to leave out.
+// Leaves out the column of the highest rank; appends its label to `left_out`. False where none is left to leave out.
 static bool leave_one_out(struct layout *layout, struct buf *left_out)
 {
-  for (size_t i = 0; i < sizeof dispensable / sizeof dispensable[0]; i++)
-    for (size_t column = 0; column < layout->table->column_count; column++)
-      if (layout->looks[column].is_shown && strcmp(layout->table->columns[column].key, dispensable[i]) == 0) {
-        layout->looks[column].is_shown = false;
-        buf_format(left_out, "%s%s", left_out->length > 0 ? ", " : "", layout->table->columns[column].label);
-        return true;
-      }
-  return false;
+  const struct table_column *columns = layout->table->columns;
+  size_t count = layout->table->column_count, least = count;
+  for (size_t column = 0; column < count; column++)
+    if (layout->looks[column].is_shown && columns[column].rank > (least < count ? columns[least].rank : 0))
+      least = column;
+  if (least == count)
+    return false;
+  layout->looks[least].is_shown = false;
+  buf_format(left_out, "%s%s", left_out->length > 0 ? ", " : "", columns[least].label);
+  return true;
 }
 
 static void put_cell(const struct layout *layout, size_t column, const char *text, struct buf *out)
@@ -219,15 +160,15 @@ static void put_grid(const struct layout *layout, struct buf *out)
     put_line(layout, layout->cells + row * table->column_count, out);
 }
 
-static void put_summary(const struct table *table, struct buf *out)
+static void put_summary(const struct table *table, struct arena *arena, struct buf *out)
 {
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  const char **labels = arena_alloc_array(arena, table->summary_count, sizeof *labels);
   size_t label_wide = 0, value_wide = 0;
   for (size_t i = 0; i < table->summary_count; i++) {
-    buf_clear(&text);
-    figure_label_of_key(&text, table->summary[i].key);
-    label_wide = text.length > label_wide ? text.length : label_wide;
+    labels[i] = table_label(table->summary[i].key, NULL, arena);
+    label_wide = strlen(labels[i]) > label_wide ? strlen(labels[i]) : label_wide;
     if (table->summary[i].value.type == CELL_TEXT)
       continue;
     buf_clear(&text);
@@ -237,9 +178,7 @@ static void put_summary(const struct table *table, struct buf *out)
   }
   buf_text(out, table->summary_count > 0 ? "\n" : "");
   for (size_t i = 0; i < table->summary_count; i++) {
-    buf_clear(&text);
-    figure_label_of_key(&text, table->summary[i].key);
-    buf_format(out, "%-*s  ", (int)label_wide, text.data);
+    buf_format(out, "%-*s  ", (int)label_wide, labels[i]);
     buf_clear(&text);
     summary_value(table, i, &text);
     size_t number = text.length > 0 ? strcspn(text.data, " ") : 0;
@@ -311,7 +250,7 @@ void table_text(const struct table *table, unsigned width, struct buf *out)
     put_grid(&layout, out);
   else
     buf_text(out, "(no rows)\n");
-  put_summary(table, out);
+  put_summary(table, &arena, out);
   put_notes(&layout, &left_out, out);
   buf_done(&left_out);
   arena_done(&arena);

@@ -90,6 +90,13 @@ class ReportTablesTest(browser.BrowserTest):
                  if any(row[column["key"]] is not None for row in expected["rows"])]
         found = [f"{name} lacks column {key}" for key in known
                  if key not in table["keys"] and key not in ROOFS]
+        details = {column["key"] for column in expected["columns"] if column.get("detail")}
+        order = [key for key in known if key in table["keys"] and key not in details] + [key for key in known if key in details]
+        if [key for key in table["keys"] if key in known] != order:
+            found.append(f"{name} has its columns in another order: {table['keys']}")
+        heads, labels = dict(zip(table["keys"], table["heads"])), {column["key"]: column["label"] for column in expected["columns"]}
+        found += [f"{name} calls {key} {heads[key]!r} instead of {labels[key]!r}"
+                  for key in known if key in heads and heads[key] != labels[key]]
         rows = rows_of(table)
         if not len(rows) == table["total"] == len(expected["rows"]):
             return [*found, f"{name} shows {len(rows)} of {table['total']} rows instead of {len(expected['rows'])}"]
@@ -98,7 +105,7 @@ class ReportTablesTest(browser.BrowserTest):
                         if key in shown and not is_value(shown[key], wanted[key])]
 
     def check_tables(self, path, page, batch=None):
-        """Every analysis with an answer is on some page, with all its columns and exact values."""
+        """Every analysis with an answer is on some page, with all its columns, under their names and in their order, and exact values."""
         found = self.shown_tables(page, batch)
         wrong, cells = [], 0
         for table_id in IDS:

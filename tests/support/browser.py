@@ -57,6 +57,7 @@ READ_TABLES = """async (wanted) => {
   const read = async (section) => {
     const table = section.querySelector("table"), box = table.parentElement;
     const keys = [...table.querySelectorAll("th")].map((head) => head.dataset.key);
+    const heads = [...table.querySelectorAll("th button")].map((head) => head.firstChild.textContent);
     const total = Number(table.getAttribute("aria-rowcount")) - 1, rows = new Map();
     const was = box.scrollTop;
     box.scrollTop = 0;
@@ -68,7 +69,7 @@ READ_TABLES = """async (wanted) => {
       if (rows.size < total) box.scrollTop += box.clientHeight;
     }
     box.scrollTop = was;
-    return {id: section.dataset.table, caption: section.getAttribute("aria-label"), keys, total,
+    return {id: section.dataset.table, caption: section.getAttribute("aria-label"), keys, heads, total,
             rows: [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells)};
   };
   const tables = [];
@@ -162,7 +163,7 @@ class Shown:
         return dict(self.page.evaluate("() => [...new URLSearchParams(location.hash.slice(1))]"))
 
     def tables(self, table_id=None):
-        """The tables of the page shown, or those of this id: id, caption, keys, rows of {title, text}."""
+        """The tables of the page shown, or those of this id: id, caption, keys, heads, rows of {title, text}."""
         return self.page.evaluate(READ_TABLES, table_id)
 
     def table(self, table_id):

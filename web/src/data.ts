@@ -2,6 +2,7 @@
 // The data that `xsp report` appended to the page: the document (facts, tables) and each run's spans as columns.
 // Format: report/page/spans.h and docs/internals/page.md. A run's columns are unpacked at first use. The page may be
 // truncated or damaged: every count is checked before memory of its size is allocated.
+import { setUnits } from "./format";
 import { ask, askEarly, broken, fromBase64, loadJson, loadJsonOrNull, unpackExactly, unpackPart } from "./parts";
 
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
@@ -12,6 +13,13 @@ const PAGE_VERSION = 4;
 export interface Column {
   key: string;
   unit: string;
+  label: string;
+  detail?: boolean; // spread or origin of a figure: shown after the others
+}
+// Units of keys: those of single keys, else by their endings, the first that fits.
+export interface Units {
+  keys: Record<string, string>;
+  endings: [ending: string, unit: string][];
 }
 export type Cell = number | string | boolean | null;
 export interface Table {
@@ -22,6 +30,7 @@ export interface Table {
   columns: Column[];
   rows: Record<string, Cell>[];
   summary: Record<string, Cell>;
+  summary_columns: Column[];
   notes: string[];
   experiment?: string | null;
 }
@@ -107,6 +116,7 @@ export interface Sources {
 }
 export interface Document_ {
   page_version: number;
+  units: Units;
   files: { name: string; call_paths?: CallPaths }[];
   range_ns: [from: number, to: number] | null; // spans outside are not on the page (xsp report --range)
   run_ids: number[]; // only these runs' spans are on the page (xsp report --run); empty: all runs'
@@ -246,6 +256,8 @@ export function checkDocument(document_: Document_, version = ""): Document_ {
     throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_?.page_version}`);
   for (const key of ["files", "experiments", "runs", "names", "notes", "analyses", "short_names"] as const)
     if (!Array.isArray(document_[key])) throw broken(`it has no ${key}`);
+  if (!Array.isArray(document_.units?.endings)) throw broken("it has no units");
+  setUnits(document_.units);
   document_.runs.forEach((facts, place) => {
     try {
       facts.observations = unpackObservations(facts.observations, place);

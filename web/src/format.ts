@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounded figures; a cell's title and copied text have the exact value. All values of a column have one unit and the
 // same decimals.
-import type { Cell } from "./data";
+import type { Cell, Units } from "./data";
 
 // 12,345.60. Intl.NumberFormat takes 10 ms to start.
 function fixed(value: number, decimals: number): string {
@@ -21,7 +21,7 @@ export function digits(value: number, significant = 4): string {
   return trim(value.toFixed(Math.min(12, Math.max(0, significant - 1 - magnitude))));
 }
 
-type Prefix = [factor: number, unit: string];
+export type Prefix = [factor: number, unit: string];
 const TIMES: Prefix[] = [
   [1e9, "s"],
   [1e6, "ms"],
@@ -72,61 +72,35 @@ export function statisticWords(statistic: string): string {
 }
 export const plural = (value: number, word: string) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 
-const LABELS: Record<string, string> = {
-  latency_ms: "latency",
-  layer_index: "#",
-  layer_name: "layer",
-  layer_type: "type",
-  layer_shape: "shape",
-  kernel_name: "kernel",
-  alloc_bytes: "allocated",
-  batch_size: "batch",
-  throughput_per_s: "throughput",
-  n: "n",
-  min_ms: "min",
-  max_ms: "max",
-  cv_pct: "cv",
-  occurrence_ms: "where present",
-  metric_coverage_pct: "metrics cover",
-  dram_read_bytes: "DRAM read",
-  dram_write_bytes: "DRAM written",
-  achieved_occupancy_pct: "occupancy",
-  arithmetic_intensity: "intensity",
-  arithmetic_throughput_flops_per_s: "arithmetic throughput",
-  own_pct: "xsp's own share",
-  gpu_latency_ms: "GPU latency",
-  non_gpu_latency_ms: "non-GPU latency",
-  dram_bytes: "DRAM, both",
-  analytic_flops: "analytic flops",
-  analytic_bytes: "analytic bytes",
-  analytic_throughput_flops_per_s: "analytic throughput",
+const PREFIXED: Record<string, { prefixes: Prefix[]; unit: string }> = {
+  ms: { prefixes: TIMES_OF_MS, unit: "" },
+  ns: { prefixes: TIMES, unit: "" },
+  "%": { prefixes: PERCENT, unit: "" },
+  bytes: { prefixes: BYTES, unit: "" },
+  "bytes/s": { prefixes: PREFIXES, unit: "B/s" },
+  flops: { prefixes: PREFIXES, unit: "flop" },
+  "flops/s": { prefixes: PREFIXES, unit: "flop/s" },
+  "flops/byte": { prefixes: [[1, ""]], unit: "flop/B" },
+  ops: { prefixes: PREFIXES, unit: "op" },
+  "1/s": { prefixes: [[1, "/s"]], unit: "" },
 };
-export function label(key: string): string {
-  return LABELS[key] ?? key.replace(/_(ms|ns|pct|bytes|per_s|flops)$/, "").replaceAll("_", " ");
-}
-
-// The unit in a key's suffix, and its usual prefixes.
-function unitOf(key: string): { prefixes: Prefix[]; unit: string } | null {
-  if (key.endsWith("_ms")) return { prefixes: TIMES_OF_MS, unit: "" };
-  if (key.endsWith("_ns")) return { prefixes: TIMES, unit: "" };
-  if (key.endsWith("_pct")) return { prefixes: PERCENT, unit: "" };
-  if (key.endsWith("_bytes_per_s")) return { prefixes: PREFIXES, unit: "B/s" };
-  if (key.endsWith("_bytes")) return { prefixes: BYTES, unit: "" };
-  if (key.endsWith("flops_per_s")) return { prefixes: PREFIXES, unit: "flop/s" };
-  if (key.endsWith("flops")) return { prefixes: PREFIXES, unit: "flop" };
-  if (key.endsWith("_per_s")) return { prefixes: [[1, "/s"]], unit: "" };
-  if (key.endsWith("_intensity")) return { prefixes: [[1, ""]], unit: "flop/B" };
-  return null;
+let known: Units = { keys: {}, endings: [] };
+export const setUnits = (units: Units) => (known = units);
+export const unitOfKey = (key: string): string =>
+  known.keys[key] ?? known.endings.find(([ending]) => key.length > ending.length && key.endsWith(ending))?.[1] ?? "";
+// Its usual prefixes; null: it has no unit.
+export function prefixedUnit(unit: string): { prefixes: Prefix[]; unit: string } | null {
+  return unit === "" ? null : (PREFIXED[unit] ?? { prefixes: [[1, ""]], unit });
 }
 
 export function cell(key: string, value: Cell): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return value;
-  const known = unitOf(key);
-  if (known === null) return Number.isInteger(value) ? count(value) : digits(value);
-  const [factor, prefix] = prefixOf(known.prefixes, value);
-  return `${digits(value / factor, prefix === "%" ? 3 : 4)} ${prefix}${known.unit}`.trimEnd();
+  const unit = prefixedUnit(unitOfKey(key));
+  if (unit === null) return Number.isInteger(value) ? count(value) : digits(value);
+  const [factor, prefix] = prefixOf(unit.prefixes, value);
+  return `${digits(value / factor, prefix === "%" ? 3 : 4)} ${prefix}${unit.unit}`.trimEnd();
 }
 
 export interface ColumnFormat {
@@ -138,7 +112,7 @@ const COMMON_LEAST = 10; // the value in the middle is at least a tenth of the u
 const SHOWN_LEAST = 3; // significant digits of the value in the middle
 const isNumber = (value: Cell): value is number => typeof value === "number" && Number.isFinite(value);
 // One unit and one number of decimals, by the largest value and by the one in the middle.
-function formatOf(key: string, values: Cell[]): ColumnFormat {
+function formatOf({ key, unit: name }: Formatted, values: Cell[]): ColumnFormat {
   const sizes = values
     .filter(isNumber)
     .filter((value) => value !== 0)
@@ -146,15 +120,15 @@ function formatOf(key: string, values: Cell[]): ColumnFormat {
     .sort((a, b) => a - b);
   const most = sizes[sizes.length - 1] ?? 0,
     common = sizes[sizes.length >> 1] ?? 1,
-    known = unitOf(key);
+    unit = prefixedUnit(name ?? unitOfKey(key));
   // Small enough for the common values: one long span does not make microseconds 0.00004 s.
-  const [factor, prefix] = known === null ? [1, ""] : prefixOf(known.prefixes, Math.min(most, common * COMMON_LEAST));
+  const [factor, prefix] = unit === null ? [1, ""] : prefixOf(unit.prefixes, Math.min(most, common * COMMON_LEAST));
   const isWhole = factor === 1 && sizes.every(Number.isInteger);
   const wanted = SHOWN_LEAST - 1 - magnitudeOf(common / factor);
   const decimals = isWhole ? 0 : prefix === "%" ? 2 : Math.min(DECIMALS_MOST, Math.max(1, wanted));
   const least = 0.5 * 10 ** -decimals;
   return {
-    unit: known === null ? "" : `${prefix}${known.unit}`,
+    unit: unit === null ? "" : `${prefix}${unit.unit}`,
     show: (value) => {
       if (!isNumber(value)) return cell(key, value);
       if (value === 0) return "0";
@@ -163,19 +137,23 @@ function formatOf(key: string, values: Cell[]): ColumnFormat {
     },
   };
 }
+interface Formatted {
+  key: string;
+  unit?: string; // else by the key
+}
 // Columns of one unit are shown alike: latency, min and max can be compared across.
-export function columnFormats(keys: string[], values: Cell[][]): ColumnFormat[] {
+export function columnFormats(columns: Formatted[], values: Cell[][]): ColumnFormat[] {
   const pools = new Map<string, Cell[]>();
-  const poolOf = keys.map((key) => {
-    const known = unitOf(key);
+  const poolOf = columns.map(({ key, unit: name }) => {
+    const unit = prefixedUnit(name ?? unitOfKey(key));
     // starts have another scale than durations
-    return known === null || known.prefixes === PREFIXES || key === "start_ns" ? key : JSON.stringify(known);
+    return unit === null || unit.prefixes === PREFIXES || key === "start_ns" ? key : JSON.stringify(unit);
   });
   poolOf.forEach((pool, c) => pools.set(pool, (pools.get(pool) ?? []).concat(values[c])));
   const made = new Map<string, ColumnFormat>();
-  return keys.map((key, c) => {
+  return columns.map((column, c) => {
     const pool = poolOf[c];
-    if (!made.has(pool)) made.set(pool, formatOf(key, pools.get(pool)!));
+    if (!made.has(pool)) made.set(pool, formatOf(column, pools.get(pool)!));
     return made.get(pool)!;
   });
 }

@@ -4,12 +4,12 @@ import { useMemo } from "preact/hooks";
 import type { Answer } from "../data";
 import { isFocused, openKernel, openLayer } from "../focus";
 import { insideOf } from "../filter";
-import { cell, count, digits, label, plural, scaled } from "../format";
+import { cell, count, digits, plural, scaled } from "../format";
 import { chooseBatch, details, experimentRuns, shortKernel } from "../state";
 import { LinkedTable, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import type { PlotPoint } from "../widgets/log_plot";
-import { answer, answers } from "../widgets/parts";
+import { answer, answers, columnOf } from "../widgets/parts";
 import { Roofline, RooflineLegend, RoofTable, type Roof } from "../widgets/roofline_chart";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
@@ -137,9 +137,14 @@ function SweepTable() {
   const rows = useMemo(analyticSweep, [experimentRuns.value]);
   const columns = useMemo(
     (): TableColumn<Row>[] =>
-      ["batch_size", "model_latency_ms", "analytic_intensity", "analytic_throughput_flops_per_s"].map((key) => ({
+      [
+        ["batch_size", "batch"],
+        ["model_latency_ms", "layers' time"],
+        ["analytic_intensity", columnOf("A14", "analytic_intensity")?.label ?? ""],
+        ["analytic_throughput_flops_per_s", columnOf("A14", "analytic_throughput_flops_per_s")?.label ?? ""],
+      ].map(([key, label]) => ({
         key,
-        label: key === "model_latency_ms" ? "layers' time" : label(key),
+        label,
         title: key,
         value: (row) => row[key],
       })),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Analyses' rows on pages: tables with links, filtered by the selected range; bars; the line about missing data.
 import { useMemo } from "preact/hooks";
-import type { Answer, Cell } from "../data";
+import type { Answer, Cell, Column } from "../data";
 import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
 import { insideOf, picked } from "../filter";
-import { cell, count, label, plural, time } from "../format";
+import { cell, count, plural, time } from "../format";
 import { run, selection, shortKernel, shortOperator, spans } from "../state";
 import type { Point } from "./charts";
 import { runLabel } from "./parts";
@@ -50,13 +50,9 @@ const inSelection: TableColumn<Row> = {
 };
 
 // Spread and origin of a figure come last.
-const LAST = [
-  ...["n", "min_ms", "max_ms", "cv_pct", "present", "occurrence_ms"],
-  ...["latency_from", "layer_latency_from", "model_latency_from", "latency_basis"],
-];
-const inOrder = (keys: string[]) => [
-  ...keys.filter((key) => !LAST.includes(key)),
-  ...LAST.filter((key) => keys.includes(key)),
+const inOrder = (columns: Column[]) => [
+  ...columns.filter((column) => !column.detail),
+  ...columns.filter((column) => column.detail),
 ];
 
 // Names that are shown shorter; their titles are whole.
@@ -64,20 +60,6 @@ const SHORT: Record<string, (name: string) => string> = {
   kernel_name: shortKernel,
   layer_name: shortOperator,
   layer_type: shortOperator,
-};
-
-// The base of shares differs between analyses.
-const SHARE_LABELS: Record<string, string> = {
-  "A5.count_pct": "of layers",
-  "A6.latency_pct": "of layers",
-  "A7.alloc_pct": "of all",
-  "A8.latency_pct": "of model",
-  "A10.latency_pct": "of model",
-  "A10.kernels_pct": "of kernels",
-  "A11.latency_pct": "of model",
-  "A14.latency_pct": "of model",
-  "A13.gpu_pct": "GPU of layer",
-  "A15.gpu_pct": "GPU of model",
 };
 
 // An analysis as in `xsp analyze`: columns without values are left out, notes are below. A selected range keeps the
@@ -97,12 +79,13 @@ export function LinkedTable({
     inside = picked.value;
   const isAbout = table.rows.length > 0 && inside !== null && insideOf(table.rows[0]) !== undefined;
   const columns = useMemo(() => {
-    const all = inOrder(table.columns.map(({ key }) => key))
-      .filter((key) => !without.includes(key))
-      .filter((key) => table.rows.some((row) => row[key] !== null && row[key] !== undefined))
-      .map((key): TableColumn<Row> => ({
+    const all = inOrder(table.columns)
+      .filter(({ key }) => !without.includes(key))
+      .filter(({ key }) => table.rows.some((row) => row[key] !== null && row[key] !== undefined))
+      .map(({ key, label, unit }): TableColumn<Row> => ({
         key,
-        label: SHARE_LABELS[`${table.analysis}.${key}`] ?? label(key),
+        label,
+        unit,
         title: key,
         isText: table.rows.some((row) => typeof row[key] === "string"),
         value: (row) => row[key] ?? null,

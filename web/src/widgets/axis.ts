@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Axes of the charts: ticks at round values, one unit for a whole axis, and colours as the style sheet has them now.
 // Pure: any value of a trace (null, huge, negative) gives finite ends and a bounded number of ticks.
-import { digits } from "../format";
+import { digits, prefixedUnit, unitOfKey } from "../format";
 
 export interface Axis {
   label: string;
-  key?: string; // of the values, as in analyses ("latency_ms"): its suffix gives the unit
+  key?: string; // of the values, as in analyses ("latency_ms"): gives the unit
   log?: boolean; // by powers of two
   hasNoZero?: boolean; // the axis begins at the least value
   format?: (value: number) => string;
@@ -41,47 +41,14 @@ export const isDrawable = (value: number | null | undefined): value is number =>
 const SHORT = (value: number) =>
   Math.abs(value) >= 1e15 || (value !== 0 && Math.abs(value) < 1e-9) ? value.toExponential(1) : digits(value, 4);
 
-const UNITS: [RegExp, [number, string][]][] = [
-  [
-    /_ms$/,
-    [
-      [1e3, "s"],
-      [1, "ms"],
-      [1e-3, "µs"],
-      [1e-6, "ns"],
-    ],
-  ],
-  [
-    /_ns$/,
-    [
-      [1e9, "s"],
-      [1e6, "ms"],
-      [1e3, "µs"],
-      [1, "ns"],
-    ],
-  ],
-  [
-    /_bytes$/,
-    [
-      [1e12, "TB"],
-      [1e9, "GB"],
-      [1e6, "MB"],
-      [1e3, "kB"],
-      [1, "B"],
-    ],
-  ],
-  [/_pct$/, [[1, "%"]]],
-  [/_per_s$/, [[1, ""]]],
-];
-
 // One unit for the axis, chosen by its largest value: "latency, µs".
 export function unitOf(axis: Axis, most: number): { label: string; format: (value: number) => string } {
   if (axis.format !== undefined) return { label: axis.label, format: axis.format };
-  const units = UNITS.find(([suffix]) => axis.key !== undefined && suffix.test(axis.key))?.[1];
-  if (units === undefined) return { label: axis.label, format: SHORT };
-  const [factor, unit] = units.find(([size]) => Math.abs(most) >= size) ?? units.at(-1)!;
+  const unit = axis.key === undefined ? null : prefixedUnit(unitOfKey(axis.key));
+  if (unit === null) return { label: axis.label, format: SHORT };
+  const [factor, prefix] = unit.prefixes.find(([size]) => Math.abs(most) >= size) ?? unit.prefixes.at(-1)!;
   return {
-    label: [axis.label, unit].filter((part) => part !== "").join(", "),
+    label: [axis.label, `${prefix}${unit.unit}`].filter((part) => part !== "").join(", "),
     format: (value) => SHORT(value / factor),
   };
 }

@@ -55,10 +55,7 @@ function useShown<Row>({ id, columns, rows }: Properties<Row>, room: number): Sh
     const step = Math.max(1, Math.floor(rows.length / SAMPLE)),
       sample = step === 1 ? rows : rows.filter((_, i) => i % step === 0);
     const values = columns.map((column) => sample.map(column.value));
-    const formats = columnFormats(
-      columns.map((column) => column.key),
-      values,
-    );
+    const formats = columnFormats(columns, values);
     const main =
       columns.find((column) => column.hasBar) ??
       MAIN.map((key) => columns.find((column) => column.key === key)).find((column) => column !== undefined);

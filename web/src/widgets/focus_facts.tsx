@@ -6,7 +6,7 @@ import { FocusLink, KernelLink, LayerLink, TypeLink } from "../focus";
 import { cell, count, digits, plural } from "../format";
 import { observationWord, page, type Focus } from "../state";
 import { number, text, type Row } from "./answers";
-import { answer, answers } from "./parts";
+import { answer, answers, columnOf } from "./parts";
 
 export const rowsOf = (id: string): Row[] => answer(id)?.table.rows ?? [];
 const MOST_LISTED = 12;
@@ -23,8 +23,11 @@ function Fact({ name, children, title }: { name: string; children: ComponentChil
   );
 }
 const exact = (value: Cell) => (value === null ? "not measured" : String(value));
-function Figure({ name, row, of, suffix = "" }: { name: string; row: Row | undefined; of: string; suffix?: string }) {
-  const value = row?.[of] ?? null;
+// Named as its column, unless the panel has a word of its own.
+function Figure(props: { name?: string; id: string; row: Row | undefined; of: string; suffix?: string }) {
+  const { id, row, of, suffix = "" } = props,
+    name = props.name ?? columnOf(id, of)?.label ?? of,
+    value = row?.[of] ?? null;
   if (value === null) return null;
   return (
     <Fact name={name} title={exact(value)}>
@@ -44,7 +47,7 @@ function Bound({ row, prefix = "" }: { row: Row; prefix?: string }) {
   return <Fact name="limited by">{bound === "memory" ? "memory (memory-bound)" : "arithmetic (compute-bound)"}</Fact>;
 }
 // Figures of work: counted by hardware, else from shapes, marked so.
-function Work({ row, target }: { row: Row | undefined; target: Focus }) {
+function Work({ id, row, target }: { id: string; row: Row | undefined; target: Focus }) {
   if (row === undefined) return null;
   const isMeasured = number(row.arithmetic_intensity) !== null || number(row.flops) !== null,
     isAnalytic = !isMeasured && number(row.analytic_flops) !== null;
@@ -54,17 +57,17 @@ function Work({ row, target }: { row: Row | undefined; target: Focus }) {
     <section>
       <h3>Work{isAnalytic && <span class="quiet"> (analytic: from shapes)</span>}</h3>
       <dl class="focus-facts">
-        <Figure name="arithmetic" row={row} of={`${prefix}flops`} />
-        <Figure name="moved" row={row} of="analytic_bytes" />
-        <Figure name="DRAM read" row={row} of="dram_read_bytes" />
-        <Figure name="DRAM written" row={row} of="dram_write_bytes" />
-        <Figure name="intensity" row={row} of={isMeasured ? "arithmetic_intensity" : "analytic_intensity"} />
+        <Figure id={id} row={row} of={`${prefix}flops`} />
+        <Figure id={id} row={row} of="analytic_bytes" />
+        <Figure id={id} row={row} of="dram_read_bytes" />
+        <Figure id={id} row={row} of="dram_write_bytes" />
+        <Figure id={id} row={row} of={isMeasured ? "arithmetic_intensity" : "analytic_intensity"} />
         <Figure
-          name="throughput"
+          id={id}
           row={row}
           of={isMeasured ? "arithmetic_throughput_flops_per_s" : "analytic_throughput_flops_per_s"}
         />
-        <Figure name="occupancy" row={row} of="achieved_occupancy_pct" />
+        <Figure id={id} row={row} of="achieved_occupancy_pct" />
         <Bound row={row} prefix={prefix} />
       </dl>
       {(row.above_roof === true || (isAnalytic && row.analytic_above_roof === true)) && (
@@ -158,14 +161,14 @@ export function LayerFacts({ target }: { target: Focus }) {
             <TypeLink name={text(row.layer_type)} />
           </Fact>
         )}
-        <Figure name="shape" row={row} of="layer_shape" />
+        <Figure id="A2" row={row} of="layer_shape" />
         {memory !== null && (
           <Fact name="allocated" title={exact(memory)}>
             {cell("alloc_bytes", memory)}
           </Fact>
         )}
-        <Figure name="on the device" row={device} of="gpu_latency_ms" />
-        <Figure name="not on the device" row={device} of="non_gpu_latency_ms" />
+        <Figure id="A13" row={device} of="gpu_latency_ms" />
+        <Figure id="A13" row={device} of="non_gpu_latency_ms" />
       </dl>
       {sizes.length > 1 && (
         <section>
@@ -193,7 +196,7 @@ export function LayerFacts({ target }: { target: Focus }) {
           />
         </section>
       )}
-      <Work row={rowsOf("A14").find((one) => isLayer(one, target))} target={target} />
+      <Work id="A14" row={rowsOf("A14").find((one) => isLayer(one, target))} target={target} />
     </>
   );
 }
@@ -216,9 +219,9 @@ export function KernelFacts({ target }: { target: Focus }) {
             <span class="quiet"> in all{spread(row)}</span>
           </Fact>
         )}
-        <Figure name="calls" row={row} of="count" suffix={` a ${observationWord.value}`} />
-        <Figure name="share" row={row} of="kernels_pct" suffix=" of all kernels" />
-        <Figure name="of the model" row={row} of="latency_pct" />
+        <Figure name="calls" id="A10" row={row} of="count" suffix={` a ${observationWord.value}`} />
+        <Figure id="A10" row={row} of="kernels_pct" />
+        <Figure id="A10" row={row} of="latency_pct" />
         {calls.length > 1 && (
           <Fact name="a call">
             {cell("latency_ms", Math.min(...calls.map(latency)))} to{" "}
@@ -243,7 +246,7 @@ export function KernelFacts({ target }: { target: Focus }) {
           />
         </section>
       )}
-      <Work row={row} target={target} />
+      <Work id="A10" row={row} target={target} />
     </>
   );
 }
@@ -256,11 +259,11 @@ export function TypeFacts({ target }: { target: Focus }) {
   return (
     <>
       <dl class="focus-facts">
-        <Figure name="latency" row={ofType("A6")} of="latency_ms" />
-        <Figure name="share" row={ofType("A6")} of="latency_pct" suffix=" of all layers" />
-        <Figure name="layers" row={ofType("A5")} of="count" />
-        <Figure name="share" row={ofType("A5")} of="count_pct" suffix=" of their number" />
-        <Figure name="allocated" row={ofType("A7")} of="alloc_bytes" />
+        <Figure id="A6" row={ofType("A6")} of="latency_ms" />
+        <Figure id="A6" row={ofType("A6")} of="latency_pct" />
+        <Figure name="layers" id="A5" row={ofType("A5")} of="count" />
+        <Figure name="share" id="A5" row={ofType("A5")} of="count_pct" suffix=" of their number" />
+        <Figure id="A7" row={ofType("A7")} of="alloc_bytes" />
       </dl>
       {layers.length > 0 && (
         <section>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that several pages share.
-import type { Answer, RunFacts } from "../data";
+import type { Answer, Column, RunFacts } from "../data";
 import { batch, chooseBatch, chooseRun, documentData, experimentRuns, run, runAt, spans } from "../state";
 
 export const runLabel = (facts: RunFacts) =>
@@ -33,6 +33,8 @@ export const answers = (id: string, by: string | null = null): Answer[] => {
       (ids.size === 0 || answer.table.run_set.run_ids.some((one) => ids.has(one))),
   );
 };
+export const columnOf = (id: string, key: string): Column | undefined =>
+  answer(id)?.table.columns.find((column) => column.key === key);
 export const batches = (): number[] =>
   [
     ...new Set(experimentRuns.value.map((facts) => facts.batch_size).filter((size): size is number => size !== null)),

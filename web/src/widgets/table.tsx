@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Analyses as tables and facts: the same figures as `xsp analyze` prints, and the command that prints them.
-import { useMemo } from "preact/hooks";
-import type { Answer, Cell } from "../data";
-import { cell, label, plural } from "../format";
+import type { Answer } from "../data";
+import { cell, plural } from "../format";
 import { documentData, sorts } from "../state";
 import { Command, quoted } from "./copy";
-import { DataTable } from "./data_table";
-import type { TableColumn } from "./table_rows";
 
 export { DataTable } from "./data_table";
 export type { TableColumn } from "./table_rows";
-type Row = Record<string, Cell>;
 
 // Also of the URL and the table's element: a page may have an analysis twice.
 export const tableId = (answer: Answer) => answer.table.analysis + (answer.by === null ? "" : `.${answer.by}`);
@@ -50,50 +46,6 @@ export function AnswerFoot({ answer }: { answer: Answer }) {
   );
 }
 
-// An analysis as in `xsp analyze`; columns without values are left out.
-export function AnswerTable({
-  answer,
-  caption,
-  onRow,
-  isMarked,
-  columns,
-  height,
-}: {
-  answer: Answer;
-  caption?: string;
-  onRow?: (row: Row) => void;
-  isMarked?: (row: Row) => boolean;
-  columns?: string[];
-  height?: number;
-}) {
-  const table = answer.table;
-  const shown = useMemo(
-    () =>
-      (columns ?? table.columns.map((column) => column.key))
-        .filter((key) => table.rows.some((row) => row[key] !== null && row[key] !== undefined))
-        .map((key): TableColumn<Row> => ({
-          key,
-          label: label(key),
-          title: key,
-          isText: table.rows.some((row) => typeof row[key] === "string"),
-          value: (row) => row[key] ?? null,
-        })),
-    [table, columns?.join()],
-  );
-  return (
-    <DataTable
-      id={tableId(answer)}
-      caption={caption ?? `${table.analysis}  ${table.title ?? ""}`}
-      columns={shown}
-      rows={table.rows}
-      onRow={onRow}
-      isMarked={isMarked}
-      sort={sortOf(answer)}
-      height={height}
-      foot={<AnswerFoot answer={answer} />}
-    />
-  );
-}
 export const Notes = ({ notes }: { notes: string[] }) =>
   notes.length === 0 ? null : (
     <ul class="notes">
@@ -103,15 +55,16 @@ export const Notes = ({ notes }: { notes: string[] }) =>
     </ul>
   );
 export function Summary({ answer, keys }: { answer: Answer; keys?: string[] }) {
-  const entries = Object.entries(answer.table.summary).filter(
-    ([key, value]) => value !== null && (keys === undefined || keys.includes(key)),
+  const { summary, summary_columns } = answer.table;
+  const entries = summary_columns.filter(
+    ({ key }) => summary[key] !== null && (keys === undefined || keys.includes(key)),
   );
   return (
     <dl class="facts">
-      {entries.map(([key, value]) => (
+      {entries.map(({ key, label }) => (
         <div key={key}>
-          <dt>{label(key)}</dt>
-          <dd title={String(value)}>{cell(key, value)}</dd>
+          <dt>{label}</dt>
+          <dd title={String(summary[key])}>{cell(key, summary[key])}</dd>
         </div>
       ))}
     </dl>

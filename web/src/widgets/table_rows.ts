@@ -7,6 +7,7 @@ import type { Cell } from "../data";
 export interface TableColumn<Row> {
   key: string;
   label: string;
+  unit?: string; // else by the key
   isText?: boolean;
   title?: string;
   hasBar?: boolean; // under the value, in proportion to the largest
