@@ -16,12 +16,6 @@ const struct analysis *const analyses[] = {
     &analysis_t10, &analysis_t11, &analysis_findings, NULL,
 };
 
-void analyze_request_init(struct analyze_request *request)
-{
-  *request = (struct analyze_request){
-      .small_overhead_pct = 5, .optimal_threshold_pct = 5, .latency_threshold_pct = 5, .asynchronous_threshold_pct = 5};
-}
-
 const struct analysis *analyze_find(const char *id)
 {
   for (size_t i = 0; analyses[i] != NULL; i++)

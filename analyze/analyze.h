@@ -5,6 +5,7 @@
 #define XSP_ANALYZE_ANALYZE_H
 
 #include "analyze/intervals.h"
+#include "analyze/options.h"
 #include "analyze/series.h"
 #include "correlate/correlate.h"
 #include "format/detail.h"
@@ -23,7 +24,6 @@ struct analyze_cache {
   struct view **views; // one per experiment; NULL: not loaded yet
 };
 void analyze_cache_done(struct analyze_cache *cache);
-#define ANALYZE_METRICS_MOST 8
 struct analyze_request {
   int64_t batch;         // 0: the default rule
   const char *layer;     // "outermost", "innermost", "module"; NULL: the run's default
@@ -52,6 +52,13 @@ struct analyze_request {
   size_t left_out_count;
 };
 void analyze_request_init(struct analyze_request *request);
+// Takes an option of options.h by its name; value "" of a flag. Texts are borrowed, lists are in `arena`. STATUS_USE: no such
+// option, or not a value of it.
+enum status analyze_option_read(const char *name, const char *value, struct arena *arena,
+                                struct analyze_request *request, struct error *err) MUST_CHECK;
+// `options`: names and values in turn, then NULL; or NULL.
+enum status analyze_options_read(const char *const *options, struct arena *arena, struct analyze_request *ret_request,
+                                 struct error *err) MUST_CHECK;
 
 struct question;
 struct survey;

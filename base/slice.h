@@ -108,6 +108,16 @@ static inline bool text_ends_with(const char *text, const char *end)
   return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
+// Is it one of the words of a list such as "host|device"?
+static inline bool text_is_listed(const char *text, const char *list, char separator)
+{
+  struct slice rest = slice_of(list), word;
+  while (slice_cut(&rest, separator, &word))
+    if (slice_is(word, text))
+      return true;
+  return false;
+}
+
 // text_is_one_of(text, "a", "b"): is it equal to one of these?
 #define text_is_one_of(text, ...) text_is_in(text, (const char *const[]){__VA_ARGS__, NULL})
 static inline bool text_is_in(const char *text, const char *const *texts) // ends with NULL

@@ -62,8 +62,7 @@ const char *import_recognise(const char *path);
 enum status import_mark_warmups(struct store *store, const struct import_file *files, size_t count,
                                 const struct import_options *options, struct error *err) MUST_CHECK;
 
-// The importers that exist, for help texts: ends with NULL.
-struct importer;
-extern const struct importer *const importers[];
+// The names of the formats, in the order of help, and what each is; NULL after the last.
+const char *import_format_at(size_t index, const char **ret_summary);
 
 #endif

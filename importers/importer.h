@@ -25,6 +25,8 @@ struct importer {
   enum status (*read)(struct import *import, struct error *err);
 };
 
+extern const struct importer *const importers[]; // ends with NULL
+
 struct import {
   struct input *input; // decompressed bytes
   const struct import_options *options;

@@ -6,3 +6,9 @@ const struct importer *const importers[] = {
     &importer_kineto,       &importer_onnxruntime, &importer_nsys,   &importer_otlp, &importer_otlp_proto,
     &importer_otlp_journal, &importer_nvprof,      &importer_chrome, NULL,
 };
+
+const char *import_format_at(size_t index, const char **ret_summary)
+{
+  *ret_summary = importers[index] != NULL ? importers[index]->summary : NULL;
+  return importers[index] != NULL ? importers[index]->name : NULL;
+}

@@ -3,7 +3,6 @@
 // signals. Exhausted memory leaves the call by longjmp (base/memory.h), so no function here holds what must be undone.
 #include "base/memory.h"
 #include "read/columns.h"
-#include "read/options.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -214,7 +213,7 @@ static enum status answer(struct call *call, struct arena *arena, struct buf *ou
   size_t count = 0;
   if (analyze_find(call->text) == NULL)
     return error_set(err, STATUS_USE, "wrong use", call->text, "xsp help analyze", "no such analysis");
-  XSP_TRY(options_read(call->options, arena, &request, err));
+  XSP_TRY(analyze_options_read(call->options, arena, &request, err));
   XSP_TRY(analyze_run(call->text, &call->file->store, 1, &request, arena, &tables, &count, err));
   report_tables(tables, count, REPORT_JSON, false, 0, out);
   return STATUS_OK;

@@ -136,13 +136,10 @@ enum status data_make(const struct data_call *call, struct arena *arena, struct 
 static enum status read_synthetic(const struct invocation *invocation, struct synthetic *how, int64_t *ret_items,
                                   struct error *err)
 {
-  static const char *const encodings[] = {"png", "jpeg", NULL};
   const char *size = invocation_value(invocation, "size"), *encoding = invocation_value(invocation, "encoding");
   int64_t seed = 0;
   char end = 0;
   *how = (struct synthetic){.is_jpeg = strcmp(encoding, "jpeg") == 0};
-  if (!text_is_in(encoding, encodings))
-    return error_set(err, STATUS_USE, "wrong use", "--encoding", "png or jpeg", "there is no encoding %s", encoding);
   if (sscanf(size, "%ux%u%c", &how->height, &how->width, &end) != 2 || !image_size_is_possible(how->width, how->height))
     return error_set(err, STATUS_USE, "wrong use", "--size", "224x224", "%s is not HEIGHTxWIDTH of a picture", size);
   XSP_TRY(invocation_int64(invocation, "items", 1, DATA_ITEMS_MOST, ret_items, err));

@@ -12,38 +12,33 @@
 #include <string.h>
 #include <strings.h>
 
-#define LIST_MOST 256
-
 // The values of a repeatable option, each a list with commas.
 static enum status read_list(const struct invocation *invocation, const char *option, struct arena *arena,
                              const char *const **ret_items, size_t *ret_count, struct error *err)
 {
-  const char **items = arena_alloc_array(arena, LIST_MOST, sizeof *items);
+  const char **items = arena_alloc_array(arena, ANALYZE_LIST_MOST, sizeof *items);
   const char *given;
   *ret_items = items;
   *ret_count = 0;
   for (size_t i = 0; (given = invocation_value_at(invocation, option, i)) != NULL; i++) {
     char *rest = arena_copy(arena, given, strlen(given));
     for (char *item; (item = strsep(&rest, ",")) != NULL;) {
-      if (item[0] == 0 || *ret_count == LIST_MOST)
+      if (item[0] == 0 || *ret_count == ANALYZE_LIST_MOST)
         return error_set(err, STATUS_USE, "wrong use", option, "xsp help analyze",
-                         item[0] == 0 ? "a part of the list is empty" : "at most %d parts", LIST_MOST);
+                         item[0] == 0 ? "a part of the list is empty" : "at most %d parts", ANALYZE_LIST_MOST);
       items[(*ret_count)++] = item;
     }
   }
   return STATUS_OK;
 }
 
-enum status findings_options_read(const struct invocation *invocation, bool are_asked, struct arena *arena,
-                                  struct analyze_request *request, struct error *err)
+enum status findings_options_refuse(const struct invocation *invocation, bool are_asked, struct error *err)
 {
-  static const char *const options[] = {"only", "threshold", "fail-on", "may-lack", "findings", "findings-timeout"};
-  for (size_t i = 0; i < sizeof options / sizeof *options && !are_asked; i++)
-    if (invocation_has(invocation, options[i]))
-      return error_set(err, STATUS_USE, "wrong use", options[i], "xsp analyze findings FILE",
-                       "it is an option of the analysis findings");
-  XSP_TRY(read_list(invocation, "only", arena, &request->only, &request->only_count, err));
-  return read_list(invocation, "threshold", arena, &request->thresholds, &request->threshold_count, err);
+  const char *option = invocation_flagged(invocation, OPTION_OF_FINDINGS);
+  if (option != NULL && !are_asked)
+    return error_set(err, STATUS_USE, "wrong use", option, "xsp analyze findings FILE",
+                     "it is an option of the analysis findings");
+  return STATUS_OK;
 }
 
 // ---- --fail-on -------------------------------------------------------------------------------------------------------

@@ -7,10 +7,8 @@
 #include "programs/xsp/verb.h"
 #include "report/report.h"
 
-// --only and --threshold into the request, their texts in `arena`. STATUS_USE also where such an option was given and
-// `are_asked` (the analysis `findings` is among those asked for) is false.
-enum status findings_options_read(const struct invocation *invocation, bool are_asked, struct arena *arena,
-                                  struct analyze_request *request, struct error *err) MUST_CHECK;
+// STATUS_USE where one was given and `are_asked` (the analysis `findings` is among those asked for) is false.
+enum status findings_options_refuse(const struct invocation *invocation, bool are_asked, struct error *err) MUST_CHECK;
 // --fail-on and --may-lack, over all findings; --top afterwards. STATUS_NO: a finding of the tables is above its limit; the first is
 // named. STATUS_INPUT: none is, but a rule that a limit names was not answered. STATUS_USE: a limit is wrong.
 enum status findings_options_check(const struct invocation *invocation, const struct table *tables, size_t count,

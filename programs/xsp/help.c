@@ -8,6 +8,18 @@
 
 #define LEFT_COLUMN 26u // option names; help text is to their right
 
+void help_description(const struct verb *verb, struct buf *out)
+{
+  const char *list = strstr(verb->description, VERB_LIST);
+  if (list == NULL) {
+    buf_text(out, verb->description);
+    return;
+  }
+  buf_put(out, verb->description, (size_t)(list - verb->description));
+  verb->put_list(out);
+  buf_text(out, list + strlen(VERB_LIST));
+}
+
 // Paragraphs are separated by an empty line; a paragraph that starts with two spaces is kept as it is.
 static void paragraphs(struct buf *out, const char *text, unsigned width)
 {
@@ -41,7 +53,7 @@ static void option_line(const struct option_description *option, unsigned width,
   buf_format(out, "%s%*s", is_long ? "\n" : "", (int)(is_long ? LEFT_COLUMN : LEFT_COLUMN - column), "");
   struct buf help = {0};
   buf_text(&help, option->help);
-  if (option->repeatable)
+  if ((option->flags & OPTION_REPEATABLE))
     buf_text(&help, " May be given several times.");
   if (option->default_value != NULL)
     buf_format(&help, " Default: %s.", option->default_value);
@@ -52,7 +64,10 @@ static void option_line(const struct option_description *option, unsigned width,
 static void put_verb(const struct verb *verb, unsigned width, struct buf *out)
 {
   buf_format(out, "xsp %s: %s\n\nUsage: xsp %s %s\n\n", verb->name, verb->summary, verb->name, verb->synopsis);
-  paragraphs(out, verb->description, width);
+  struct buf description = {0};
+  help_description(verb, &description);
+  paragraphs(out, description.data, width);
+  buf_done(&description);
   buf_text(out, "\nOptions:\n");
   const struct option_description *option;
   for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)

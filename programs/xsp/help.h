@@ -7,7 +7,9 @@
 #include "programs/xsp/verb.h"
 
 void help_text(const struct verb *verb, unsigned width, struct buf *out); // for the terminal; NULL: of all verbs
-void help_man(const struct verb *verb, struct buf *out);                  // roff; NULL: xsp(1)
+// The description with its list.
+void help_description(const struct verb *verb, struct buf *out);
+void help_man(const struct verb *verb, struct buf *out); // roff; NULL: xsp(1)
 // A completion script for "bash", "zsh" or "fish". False: no such shell.
 bool help_completion(const char *shell, struct buf *out);
 

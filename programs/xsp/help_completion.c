@@ -3,39 +3,24 @@
 // verbs' descriptors and the tables of analyses and exports. Called by `xsp help`.
 #include "programs/xsp/help.h"
 
+#include "importers/import.h"
 #include "report/report.h"
 
 #include <string.h>
 
 // ---- what may be given -----------------------------------------------------------------------------------------------
-static const struct {
-  const char *verb, *option; // verb NULL: every reader
-  const char *values;
-} few_values[] = {
-    {NULL, "format", "text markdown csv json"},
-    {"analyze", "layer", "outermost innermost all module"},
-    {"analyze", "by", "layer batch system framework experiment module"},
-    {"analyze", "latency-basis", "host device"},
-    {"compare", "layer", "outermost innermost all module"},
-    {"compare", "latency-basis", "host device"},
-    {"compare", "kind", "model layer kernel"},
-    {"compare", "to", "folded"},
-    {"import", "format", "kineto ort nsys nvprof otlp otlp-proto chrome"},
-    {"import", "layer", "outermost innermost module"},
-    {"help", "completion", "bash zsh fish"},
-};
-
 // Separated by spaces; none: any value, or a file.
 static void put_values(const struct verb *verb, const struct option_description *option, struct buf *out)
 {
+  const char *name, *summary;
   if (strcmp(verb->name, "export") == 0 && strcmp(option->name, "to") == 0)
     for (size_t i = 0; report_exports[i] != NULL; i++)
       buf_format(out, "%s%s", i > 0 ? " " : "", report_exports[i]->name);
-  for (size_t i = 0; i < sizeof few_values / sizeof *few_values; i++) {
-    bool is_of_verb = few_values[i].verb == NULL ? verb->is_reader : strcmp(few_values[i].verb, verb->name) == 0;
-    if (is_of_verb && strcmp(few_values[i].option, option->name) == 0)
-      buf_text(out, few_values[i].values);
-  }
+  if (strcmp(verb->name, "import") == 0 && strcmp(option->name, "format") == 0)
+    for (size_t i = 0; (name = import_format_at(i, &summary)) != NULL; i++)
+      buf_format(out, "%s%s", i > 0 ? " " : "", name);
+  for (const char *at = option_has_words(option) ? option->value_name : ""; *at != 0; at++)
+    buf_put(out, *at == '|' ? " " : at, 1);
 }
 
 static void put_verbs(struct buf *out)

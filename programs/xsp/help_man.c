@@ -68,7 +68,7 @@ static void man_option(struct buf *out, const struct option_description *option)
   }
   buf_text(out, "\n");
   roff_text(out, option->help);
-  if (option->repeatable)
+  if ((option->flags & OPTION_REPEATABLE))
     buf_text(out, "\nMay be given several times.");
   if (option->default_value != NULL) {
     buf_text(out, "\nDefault: ");
@@ -109,7 +109,10 @@ void help_man(const struct verb *verb, struct buf *out)
   buf_format(out, "\n.SH SYNOPSIS\n\\fBxsp %s\\fR ", verb->name);
   roff_text(out, verb->synopsis);
   buf_text(out, "\n.SH DESCRIPTION\n");
-  roff_paragraphs(out, verb->description);
+  struct buf description = {0};
+  help_description(verb, &description);
+  roff_paragraphs(out, description.data);
+  buf_done(&description);
   buf_text(out, ".SH OPTIONS\n");
   const struct option_description *option;
   for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)

@@ -8,15 +8,15 @@
 #include "programs/xsp/verb.h"
 
 #define OPTIONS_HISTORY                                                                                                \
-  {"model", 'm', "NAME", NULL, false, "Only of this model; * and ? match any characters."},                            \
-      {"version", 0, "CONSTRAINT", NULL, false, "Only of these versions of the model: 1.0, '>=1.0,<2'."},              \
-      {"framework", 0, "NAME[CONSTRAINT]", NULL, false, "Only in this framework: onnxruntime, 'onnxruntime>=1.20'."},  \
-      {"system", 0, "TEXT", NULL, false, "Only on machines with this text in the name of the host, CPU or GPU."},      \
-      {"data", 'd', "TEXT", NULL, false, "Only over data sets with this text in their names."},                        \
-      {"since", 0, "DATE", NULL, false, "Only from this date on, 2026-11-01 or 2026-11-01T10:00, UTC."},               \
-      {"until", 0, "DATE", NULL, false, "Only until this date, which is included."},                                   \
+  {"model", 'm', "NAME", NULL, 0, "Only of this model; * and ? match any characters."},                                \
+      {"version", 0, "CONSTRAINT", NULL, 0, "Only of these versions of the model: 1.0, '>=1.0,<2'."},                  \
+      {"framework", 0, "NAME[CONSTRAINT]", NULL, 0, "Only in this framework: onnxruntime, 'onnxruntime>=1.20'."},      \
+      {"system", 0, "TEXT", NULL, 0, "Only on machines with this text in the name of the host, CPU or GPU."},          \
+      {"data", 'd', "TEXT", NULL, 0, "Only over data sets with this text in their names."},                            \
+      {"since", 0, "DATE", NULL, 0, "Only from this date on, 2026-11-01 or 2026-11-01T10:00, UTC."},                   \
+      {"until", 0, "DATE", NULL, 0, "Only until this date, which is included."},                                       \
   {                                                                                                                    \
-    "limit", 'n', "N", "0", false, "Of the list, only the latest N; 0: all."                                           \
+    "limit", 'n', "N", "0", 0, "Of the list, only the latest N; 0: all."                                               \
   }
 
 struct history_inputs {

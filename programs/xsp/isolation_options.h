@@ -23,10 +23,10 @@
        "The file system: an OCI image layout or a root file system. Default: with XSP_IMAGES the image in that "       \
        "folder "                                                                                                       \
        "which the manifest names for this machine, else the host's."},                                                 \
-      {"cpus", 0, "N", NULL, false, "At most N seconds of CPU time each second."},                                     \
-      {"memory", 0, "BYTES", NULL, false, "Kill it when it needs more."},                                              \
+      {"cpus", 0, "N", NULL, 0, "At most N seconds of CPU time each second."},                                         \
+      {"memory", 0, "BYTES", NULL, 0, "Kill it when it needs more."},                                                  \
   {                                                                                                                    \
-    "time-limit", 0, "SECONDS", NULL, false, "Kill it when it runs longer."                                            \
+    "time-limit", 0, "SECONDS", NULL, 0, "Kill it when it runs longer."                                                \
   }
 
 // Sets runner.isolation of each model, where one of the options is given. Everything lives in `arena`.

@@ -2,6 +2,7 @@
 // Parses a verb's arguments by its option table. Called by main; the getters by the verbs. Prints nothing.
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "base/slice.h"
 #include "programs/xsp/verb.h"
 
 #include <ctype.h>
@@ -13,17 +14,17 @@
 #include <string.h>
 
 static const struct option_description reader_options[] = {
-    {"format", 0, "FORMAT", "text", false,
-     "How to print: text, markdown, csv or json. Text scales units for reading and fits the terminal's width; csv and "
+    {"format", 0, "text|markdown|csv|json", "text", 0,
+     "How to print. Text scales units for reading and fits the terminal's width; csv and "
      "json are exact."},
-    {"json", 0, NULL, NULL, false, "Short for --format json."},
-    {"raw", 0, NULL, NULL, false,
+    {"json", 0, NULL, NULL, 0, "Short for --format json."},
+    {"raw", 0, NULL, NULL, 0,
      "In csv: texts as recorded. Without it, a text that a spreadsheet would take for a formula gets a ' in front of "
      "it, and control characters are escaped."},
     {0},
 };
 static const struct option_description shared_options[] = {
-    {"help", 'h', NULL, NULL, false, "Show this help."},
+    {"help", 'h', NULL, NULL, 0, "Show this help."},
     {0},
 };
 
@@ -72,6 +73,21 @@ static enum status unknown_option(const struct verb *verb, const char *text, siz
   return error_set(err, STATUS_USE, "wrong use", name, advice, "`xsp %s` has no such option", verb->name);
 }
 
+bool option_has_words(const struct option_description *option)
+{
+  return option->value_name != NULL && islower((unsigned char)option->value_name[0]);
+}
+
+static enum status wrong_value(const struct invocation *invocation, const struct option_description *option,
+                               const char *value, const char *why, struct error *err)
+{
+  char where[96], advice[160];
+  snprintf(where, sizeof where, "--%s%s%s", option->name, value != NULL ? "=" : "", value != NULL ? value : "");
+  snprintf(advice, sizeof advice, "--%s=%s, or `xsp help %s`", option->name, option->value_name,
+           invocation->verb->name);
+  return error_set(err, STATUS_USE, "wrong use", where, advice, "%s", why);
+}
+
 // An option of texts[*at] with its value: what is attached to it, else the next text.
 static enum status add_option(struct invocation *invocation, const struct option_description *option,
                               const char *attached, int count, char **texts, int *at, struct error *err)
@@ -79,13 +95,10 @@ static enum status add_option(struct invocation *invocation, const struct option
   const char *value = NULL;
   if (option->value_name != NULL) {
     value = attached != NULL ? attached : *at + 1 < count ? texts[++*at] : NULL;
-    if (value == NULL) {
-      char where[64], advice[160];
-      snprintf(where, sizeof where, "--%s", option->name);
-      snprintf(advice, sizeof advice, "--%s=%s, or `xsp help %s`", option->name, option->value_name,
-               invocation->verb->name);
-      return error_set(err, STATUS_USE, "wrong use", where, advice, "its value is missing");
-    }
+    if (value == NULL)
+      return wrong_value(invocation, option, NULL, "its value is missing", err);
+    if (option_has_words(option) && !text_is_listed(value, option->value_name, '|'))
+      return wrong_value(invocation, option, value, "its value is none of these", err);
   }
   invocation->options[invocation->option_count++] =
       (struct invocation_option){option, value, invocation->argument_count};
@@ -185,6 +198,14 @@ const char *invocation_value(const struct invocation *invocation, const char *na
       return invocation->options[i - 1].value;
   const struct option_description *option = find_option(invocation->verb, name, strlen(name));
   return option != NULL ? option->default_value : NULL;
+}
+
+const char *invocation_flagged(const struct invocation *invocation, enum option_flag flag)
+{
+  for (size_t i = 0; i < invocation->option_count; i++)
+    if (invocation->options[i].description->flags & flag)
+      return invocation->options[i].description->name;
+  return NULL;
 }
 
 const char *invocation_value_at(const struct invocation *invocation, const char *name, size_t index)
@@ -335,18 +356,4 @@ const char *invocation_library(const struct invocation *invocation, const char *
     if (option_value_of(text, name) != NULL)
       last = option_value_of(text, name);
   return last;
-}
-
-enum status option_call_paths(const struct invocation *invocation, const char **ret_mode, struct error *err)
-{
-  static const char *const modes[] = {"light", "full", "none"};
-  const char *given = invocation_value(invocation, "call-paths");
-  *ret_mode = NULL;
-  for (size_t i = 0; given != NULL && i < sizeof modes / sizeof *modes; i++)
-    if (strcmp(given, modes[i]) == 0)
-      *ret_mode = modes[i];
-  return given == NULL || *ret_mode != NULL
-             ? STATUS_OK
-             : error_set(err, STATUS_USE, "wrong use", "--call-paths", "--call-paths light, full or none",
-                         "'%s' is none of them", given);
 }

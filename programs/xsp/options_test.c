@@ -13,7 +13,7 @@
 static const struct option_description options[] = {
     {.name = "batch", .value_name = "N", .default_value = "1", .help = ""},
     {.name = "output", .letter = 'o', .value_name = "OUT", .help = ""},
-    {.name = "input", .value_name = "NAME=FILE", .repeatable = true, .help = ""},
+    {.name = "input", .value_name = "NAME=FILE", .flags = OPTION_REPEATABLE, .help = ""},
     {.name = "force", .letter = 'f', .help = ""},
     {0},
 };

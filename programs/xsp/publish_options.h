@@ -29,7 +29,7 @@
        false,                                                                                                          \
        "With --publish: leave the rest in the spool after so long without an accepted request."},                      \
   {                                                                                                                    \
-    "spool", 0, "FOLDER", NULL, false,                                                                                 \
+    "spool", 0, "FOLDER", NULL, 0,                                                                                     \
         "With --publish: where spans wait on disk. Default: xsp/publish in XDG_STATE_HOME, else in ~/.local/state."    \
   }
 

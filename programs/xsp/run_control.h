@@ -10,7 +10,7 @@
 
 #define OPTION_REMOTE_CONTROL                                                                                          \
   {                                                                                                                    \
-    "remote-control", 0, "LEVELS", NULL, false,                                                                        \
+    "remote-control", 0, "LEVELS", NULL, 0,                                                                            \
         "With --publish to an xsp serve: who may use that server may switch levels on and off while the program "      \
         "runs, "                                                                                                       \
         "out of those of --levels. At first LEVELS are on, as in M/L; none: nothing is recorded yet."                  \

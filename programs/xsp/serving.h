@@ -19,9 +19,9 @@ enum status serving_token(const struct invocation *invocation, struct buf *buf, 
 enum status serving_tls(const struct invocation *invocation, struct buf *certificate, struct buf *key,
                         const char **ret_certificate, const char **ret_key, struct error *err) MUST_CHECK;
 #define OPTIONS_SERVING_TLS                                                                                            \
-  {"tls-cert", 0, "FILE", NULL, false, "Speak TLS, with this certificate (PEM, followed by its chain)."},              \
+  {"tls-cert", 0, "FILE", NULL, 0, "Speak TLS, with this certificate (PEM, followed by its chain)."},                  \
   {                                                                                                                    \
-    "tls-key", 0, "FILE", NULL, false, "The certificate's key (PEM)."                                                  \
+    "tls-key", 0, "FILE", NULL, 0, "The certificate's key (PEM)."                                                      \
   }
 // Blocks SIGINT, SIGTERM and SIGHUP here and in all threads that begin from now on, for serving_wait.
 void serving_block_signals(sigset_t *ret_signals);

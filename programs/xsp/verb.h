@@ -7,6 +7,7 @@
 #ifndef XSP_PROGRAMS_XSP_VERB_H
 #define XSP_PROGRAMS_XSP_VERB_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "format/level.h"
 
@@ -14,13 +15,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum option_flag {
+  OPTION_REPEATABLE = 1,  // else the last one given counts
+  OPTION_AT_START = 2,    // xsp run: acts on a program's start
+  OPTION_BY_SPAN = 4,     // xsp run: needs spans, or executions to compare
+  OPTION_OF_FINDINGS = 8, // xsp analyze: of the analysis findings
+};
 // One long option. Options may be anywhere before `--`; `--name=value` and `--name value` are the same.
 struct option_description {
-  const char *name;          // "batch"; NULL ends a table
-  char letter;               // 'o' for -o; 0: none
-  const char *value_name;    // "N,N,..."; NULL: a flag without value
+  const char *name;       // "batch"; NULL ends a table
+  char letter;            // 'o' for -o; 0: none
+  const char *value_name; // "N,N,..."; NULL: a flag without value; "light|full", in small letters: one of these words
   const char *default_value; // what invocation_value gives where the option is absent; NULL: NULL
-  bool repeatable;           // else the last one given counts
+  unsigned flags;            // bits of enum option_flag
   const char *help;          // sentences, one paragraph; wrapped by the renderers
 };
 
@@ -31,12 +38,14 @@ struct verb_example {
 
 struct invocation;
 
+#define VERB_LIST "  %list" // a paragraph of a description: what a table has, from the table
 struct verb {
   const char *name;
   const char *summary;  // one line, no full stop
   const char *synopsis; // after `xsp NAME`: "FILE \"select ...\" [OPTION...]"
   const char
       *description; // paragraphs, separated by an empty line; a line that starts with two spaces is kept as it is
+  void (*put_list)(struct buf *out);        // what VERB_LIST in the description stands for; NULL: nothing
   size_t least_arguments, most_arguments;   // plain arguments; SIZE_MAX: any number
   const struct option_description *options; // own ones; NULL: none. Every verb also has --help
   bool is_reader;                           // also has --format and --json (reader.h)
@@ -95,14 +104,17 @@ enum status invocation_bytes(const struct invocation *invocation, const char *na
 enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,
                               size_t *ret_count, struct error *err) MUST_CHECK;
 
+// The first given one with a flag; NULL: none.
+const char *invocation_flagged(const struct invocation *invocation, enum option_flag flag);
+
 // The value of --levels: different level sets, separated by commas. `sets` has room for `most`.
 enum status option_level_sets(const char *text, struct level_set *sets, size_t most, size_t *ret_count,
                               struct error *err) MUST_CHECK;
 
-// --call-paths, which xsp run and xsp profile share. *ret_mode: "light", "full", "none", or NULL where it is not given.
+// --call-paths, which xsp run and xsp profile share.
 #define OPTION_CALL_PATHS                                                                                              \
   {                                                                                                                    \
-    "call-paths", 0, "light|full|none", NULL, false,                                                                   \
+    "call-paths", 0, "light|full|none", NULL, 0,                                                                       \
         "How far a layer's callers are recorded. light: the Python functions and operators around it. full: also the " \
         "native "                                                                                                      \
         "functions between, which costs more. none: nothing. Default: light, by tracers of frameworks that have "      \
@@ -114,7 +126,6 @@ enum status option_level_sets(const char *text, struct level_set *sets, size_t m
   "with + between them; metrics=xsp, or names of CUPTI's metrics with + between them, in runs of their own "           \
   "(M/L/K+metrics); collect=kernel|application|sampling (how); samples=continuous|serialized (of instructions). "      \
   "Default: some calls, all activities, no metrics, no samples."
-enum status option_call_paths(const struct invocation *invocation, const char **ret_mode, struct error *err) MUST_CHECK;
 
 // --serialize: adds the serialised twin of the deepest of these sets.
 enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *count, struct error *err) MUST_CHECK;
@@ -124,6 +135,8 @@ enum status option_add_serial_set(struct level_set *sets, size_t most, size_t *c
 enum status option_metric_sets(const char *cuda, bool has_tracer, struct level_set *sets, size_t most, size_t *count,
                                struct error *err) MUST_CHECK;
 
+// Whether its value is one of the words of `value_name`.
+bool option_has_words(const struct option_description *option);
 // Parses argv[2..]; STATUS_USE with a line that names the nearest option. invocation_done frees, also after an error.
 enum status invocation_parse(const struct verb *verb, int count, char **texts, struct invocation *ret_invocation,
                              struct error *err) MUST_CHECK;

@@ -106,39 +106,39 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"registry", 0, "URL", NULL, false,
+    {"registry", 0, "URL", NULL, 0,
      "The etcd (3.4 or newer) that agents register with: http[s]://HOST:2379. Required. Its user, if it wants one, is "
      "in "
      "ETCDCTL_USER=NAME:PASSWORD."},
-    {"list", 0, NULL, NULL, false, "List the agents that are registered, and their models, instead of being one."},
-    {"listen", 0, "HOST:PORT", "127.0.0.1:0", false,
+    {"list", 0, NULL, NULL, 0, "List the agents that are registered, and their models, instead of being one."},
+    {"listen", 0, "HOST:PORT", "127.0.0.1:0", 0,
      "Where to take evaluations. Port 0 takes a free one. Elsewhere than on this machine's own addresses --token-file "
      "is required."},
-    {"address", 0, "URL", NULL, false,
+    {"address", 0, "URL", NULL, 0,
      "The address by which others reach the agent, if it is not the one it listens at: http[s]://HOST:PORT. With "
      "--listen 0.0.0.0:PORT the host's name is taken."},
-    {"name", 0, "NAME", NULL, false, "The agent's name in the registry. Default: the host's name and the port."},
-    {"models", 0, "DIR", NULL, false,
+    {"name", 0, "NAME", NULL, 0, "The agent's name in the registry. Default: the host's name and the port."},
+    {"models", 0, "DIR", NULL, 0,
      "Serve the models whose manifests (*.yml) are in DIR. Files may come and go while the agent runs."},
-    {"data", 0, "DIR", NULL, false, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
-    {"state", 0, "DIR", NULL, false,
+    {"data", 0, "DIR", NULL, 0, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
+    {"state", 0, "DIR", NULL, 0,
      "Keep the queue and its results in DIR, so that an agent that is started again goes on with them. Default: "
      "xsp/agent/NAME in XDG_STATE_HOME, or in ~/.local/state."},
-    {"token-file", 0, "FILE", NULL, false,
+    {"token-file", 0, "FILE", NULL, 0,
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file."},
-    {"users", 0, "FILE", NULL, false,
+    {"users", 0, "FILE", NULL, 0,
      "With --token-file: others who may evaluate, within the permissions of manifests. Lines of FILE are NAME TOKEN."},
     OPTIONS_SERVING_TLS,
-    {"ttl", 0, "SECONDS", "10", false, "An agent that was killed is out of the registry after so long."},
-    {"jobs", 0, "N", "1", false, "Run N evaluations at a time. More than one disturb each other's latencies."},
-    {"queue", 0, "N", "256", false, "Let at most N evaluations wait; others are refused (503) until one has begun."},
-    {"queue-each", 0, "N", "64", false, "Let at most N evaluations of a user wait; theirs are refused then (429)."},
-    {"time-limit", 0, "SECONDS", NULL, false,
+    {"ttl", 0, "SECONDS", "10", 0, "An agent that was killed is out of the registry after so long."},
+    {"jobs", 0, "N", "1", 0, "Run N evaluations at a time. More than one disturb each other's latencies."},
+    {"queue", 0, "N", "256", 0, "Let at most N evaluations wait; others are refused (503) until one has begun."},
+    {"queue-each", 0, "N", "64", 0, "Let at most N evaluations of a user wait; theirs are refused then (429)."},
+    {"time-limit", 0, "SECONDS", NULL, 0,
      "End an evaluation that runs longer, with all its processes; it has failed then. Default: none."},
-    {"isolate", 0, NULL, NULL, false,
+    {"isolate", 0, NULL, NULL, 0,
      "Run the models in namespaces of their own, as xsp evaluate --isolate: in containers of XSP_IMAGES, else on the "
      "host's files, read-only."},
-    {"library", 0, "NAME=PATH", NULL, true, "With NAME microhttpd: take this libmicrohttpd."},
+    {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE, "With NAME microhttpd: take this libmicrohttpd."},
     {0},
 };
 static const struct verb_example examples[] = {

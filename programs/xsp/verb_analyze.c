@@ -71,53 +71,23 @@ static enum status split_arguments(const struct invocation *invocation, struct q
   return STATUS_OK;
 }
 
-// "a,b" as a list in `arena`.
-static enum status read_metrics(const struct invocation *invocation, struct arena *arena,
-                                struct analyze_request *request, struct error *err)
-{
-  const char *given = invocation_value(invocation, "metric");
-  if (given == NULL)
-    return STATUS_OK;
-  const char **names = arena_alloc_array(arena, ANALYZE_METRICS_MOST, sizeof *names);
-  char *rest = arena_copy(arena, given, strlen(given));
-  for (char *name; (name = strsep(&rest, ",")) != NULL;) {
-    if (name[0] == 0 || request->metric_count == ANALYZE_METRICS_MOST)
-      return error_set(err, STATUS_USE, "wrong use", "--metric", "--metric l2_read_bytes,power_w",
-                       name[0] == 0 ? "a name is empty" : "at most %d metrics", ANALYZE_METRICS_MOST);
-    names[request->metric_count++] = name;
-  }
-  request->metrics = names;
-  return STATUS_OK;
-}
-
 static enum status read_request(const struct invocation *invocation, struct arena *arena,
                                 struct analyze_request *request, struct error *err)
 {
+  static const char *const names[] = {
+#define X(name, ...) name,
+      ANALYZE_OPTIONS(X)
+#undef X
+  };
   analyze_request_init(request);
-  request->layer = invocation_value(invocation, "layer");
-  request->statistic = invocation_value(invocation, "stat");
-  request->sort = invocation_value(invocation, "sort");
-  request->by = invocation_value(invocation, "by");
-  if (request->by != NULL &&
-      !text_is_one_of(request->by, "layer", "batch", "system", "framework", "experiment", "module"))
-    return error_set(err, STATUS_USE, "wrong use", "--by",
-                     "--by layer, for L0, --by batch, for A10, or --by module, for A16", "there is no grouping '%s'",
-                     request->by);
-  request->cold = invocation_has(invocation, "cold");
-  request->partial_metrics = invocation_has(invocation, "partial-metrics");
-  request->latency_basis = invocation_value(invocation, "latency-basis");
-  if (request->latency_basis != NULL && !text_is_one_of(request->latency_basis, "host", "device"))
-    return error_set(err, STATUS_USE, "wrong use", "--latency-basis", "--latency-basis host, or device",
-                     "there is no basis '%s'", request->latency_basis);
-  request->optimal = invocation_value(invocation, "optimal");
-  request->base = invocation_value(invocation, "base");
-  XSP_TRY(read_metrics(invocation, arena, request, err));
-  XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
-  XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
-  XSP_TRY(invocation_double(invocation, "overhead-threshold", 0, 1e6, &request->small_overhead_pct, err));
-  XSP_TRY(invocation_double(invocation, "optimal-threshold", 0, 1e6, &request->optimal_threshold_pct, err));
-  XSP_TRY(invocation_double(invocation, "asynchronous-threshold", 0, 100, &request->asynchronous_threshold_pct, err));
-  return invocation_double(invocation, "latency-threshold", 0, 100, &request->latency_threshold_pct, err);
+  for (size_t i = 0; i < invocation->option_count; i++) {
+    const struct invocation_option *given = &invocation->options[i];
+    const char *value = given->value != NULL ? given->value : "";
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+      if (strcmp(given->description->name, names[k]) == 0)
+        XSP_TRY(analyze_option_read(names[k], value, arena, request, err));
+  }
+  return STATUS_OK;
 }
 
 // Tables over many files are worth having without the one that is broken.
@@ -242,7 +212,7 @@ static enum status answer(const struct invocation *invocation, struct question *
   XSP_TRY(reader_format(invocation, &format, err));
   XSP_TRY(read_request(invocation, &question->arena, &request, err));
   XSP_TRY(split_arguments(invocation, question, err));
-  XSP_TRY(findings_options_read(invocation, asks_findings(question), &question->arena, &request, err));
+  XSP_TRY(findings_options_refuse(invocation, asks_findings(question), err));
   struct findings_folder own = {.path = invocation_value(invocation, "findings")};
   XSP_TRY(invocation_unsigned(invocation, "findings-timeout", 0, 86400, &own.timeout_s, err));
   const struct reader_detail detail = {find_detail(question, &request), request.layer};
@@ -276,64 +246,26 @@ static enum status run(const struct invocation *invocation, struct error *err)
   return status;
 }
 
+#define REPEATABLE_COUNT 0
+#define REPEATABLE_TEXT 0
+#define REPEATABLE_PERCENT 0
+#define REPEATABLE_FLAG 0
+#define REPEATABLE_LIST OPTION_REPEATABLE
 static const struct option_description options[] = {
-    {"batch", 0, "N", NULL, false,
-     "The batch size to look at. Without it: the optimal one, where there is none the one of maximum throughput; the "
-     "answer says which."},
-    {"layer", 0, "MODE", NULL, false,
-     "What counts as a layer where layers are nested: outermost; innermost or all, every layer with its own time; or "
-     "module. Without it: as the file says, else outermost."},
-    {"stat", 0, "STATISTIC", NULL, false,
-     "Over the observations: trimmed:F leaves out the fraction F of them at each end, by their latency, and mean none: "
-     "rows then add up to their sums. Value by value: median, min, max, pNN (p95), trimmed-each:F. Without it: "
-     "trimmed:0.2."},
-    {"cold", 0, NULL, NULL, false,
-     "The first inferences of fresh processes (xsp profile --cold), in place of all other runs: A2 has their layers."},
-    {"sort", 0, "COLUMN", NULL, false,
-     "Sort by this column, named by its key (latency_ms) or its heading (latency): numbers falling, text rising."},
-    {"top", 0, "N", NULL, false,
-     "Only the first N rows. Without --sort: the longest layers and kernels, the largest memory and flops; batch "
-     "sizes, level sets and models in their order."},
-    {"by", 0, "WHAT", NULL, false,
-     "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework` or `experiment` gives counts and "
-     "times of the experiments of all files in one table; `batch` at every batch size. A5 to A7 and A16: `module` "
-     "gives sums by torch.nn.Module."},
-    {"overhead-threshold", 0, "PERCENT", "5", false,
-     "L0: no overhead is found where its interval ends below this share of the latency before; a drift of more than "
-     "this leaves the verdict open."},
-    {"base", 0, "FRAMEWORK", NULL, false,
-     "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the one with "
-     "most models."},
-    {"optimal", 0, "LIMIT", NULL, false,
-     "Take as optimal the batch size with the highest throughput within this limit: \"latency<=10ms\"."},
-    {"optimal-threshold", 0, "PERCENT", "5", false,
-     "The optimal batch size is the smallest whose doubling raises the throughput by at most this."},
-    {"latency-threshold", 0, "PERCENT", "5", false,
-     "A kernel is bound by latency where it reaches less than this of both the peak arithmetic throughput and the "
-     "memory bandwidth."},
-    {"latency-basis", 0, "BASIS", NULL, false,
-     "Of layers: host, the spans' own time, or device, the time of their work on devices and on the host without it. "
-     "Without it: device where launches return before the work is done."},
-    {"asynchronous-threshold", 0, "PERCENT", "5", false,
-     "Layer latencies are on the device basis where more than this of the device time in layers comes after they "
-     "returned."},
-    {"metric", 0, "NAME,...", NULL, false,
-     "Further metrics of kernels, named as their tags are, in A8, A9, A11, A12, A14 and A15."},
-    {"partial-metrics", 0, NULL, NULL, false,
-     "Give sums of metrics over those kernels that have them, also where others lack them. Such rows are marked."},
-    {"only", 0, "ID,...", NULL, true, "findings: only these, by id (F1) or rule (hotspot)."},
-    {"threshold", 0, "NAME=VALUE,...", NULL, true,
-     "findings: another threshold than the usual one, for example hotspot-share=20 (per cent). docs/findings.md lists "
-     "them; a wrong name prints all."},
-    {"findings", 0, "DIR", NULL, false,
-     "findings: your own, too: each query DIR/*.sql and each Python program DIR/*.py runs like a built-in one "
-     "(docs/findings.md)."},
-    {"findings-timeout", 0, "SECONDS", "600", false,
+#define X(name, form, member, count, most, value_name, default_value, of, help)                                        \
+  {name, 0, value_name, default_value, REPEATABLE_##form | (of == ANALYZE_OF_FINDINGS ? OPTION_OF_FINDINGS : 0), help},
+    ANALYZE_OPTIONS(X)
+#undef X
+        {"findings", 0, "DIR", NULL, OPTION_OF_FINDINGS,
+         "findings: your own, too: each query DIR/*.sql and each Python program DIR/*.py runs like a built-in one "
+         "(docs/findings.md)."},
+    {"findings-timeout", 0, "SECONDS", "600", OPTION_OF_FINDINGS,
      "findings: end a query or program of DIR that runs for longer, with all that it started; 0: wait for ever."},
-    {"fail-on", 0, "ID[:PERCENT],...", NULL, true,
+    {"fail-on", 0, "ID[:PERCENT],...", NULL, OPTION_REPEATABLE | OPTION_OF_FINDINGS,
      "findings: exit status 1 where one of this id could save more than PERCENT of the time (where no bound is known: "
      "takes more); without PERCENT, where there is one. Status 2 where the file cannot answer one of them."},
-    {"may-lack", 0, "ID,...", NULL, true, "findings: rules of --fail-on that the file need not be able to answer."},
+    {"may-lack", 0, "ID,...", NULL, OPTION_REPEATABLE | OPTION_OF_FINDINGS,
+     "findings: rules of --fail-on that the file need not be able to answer."},
     {0},
 };
 static const struct verb_example examples[] = {

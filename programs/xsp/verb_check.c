@@ -196,14 +196,14 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"library", 0, "NAME=PATH", NULL, true,
+    {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE,
      "Take this library for the framework NAME and search no further; also by the environment variable "
      "XSP_LIBRARY_NAME."},
-    {"links", 0, "FILE", NULL, false,
+    {"links", 0, "FILE", NULL, 0,
      "Look at no framework: relate FILE's spans anew, without the parents and operators that its source recorded, and "
      "compare."},
-    {"syntax", 0, NULL, NULL, false, "Of manifests, read the files only: no model is looked for, made or opened."},
-    {"peaks", 0, NULL, NULL, false,
+    {"syntax", 0, NULL, NULL, 0, "Of manifests, read the files only: no model is looked for, made or opened."},
+    {"peaks", 0, NULL, NULL, 0,
      "Measure what the CPUs can do at best, arithmetic and memory: all of them, for a quarter of a second."},
     {0},
 };

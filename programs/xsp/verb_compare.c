@@ -64,15 +64,6 @@ static enum status open_both_in(struct sides *sides, const char *path, struct er
   return STATUS_OK;
 }
 
-static enum status check_word(const struct invocation *invocation, const char *name, const char *const *words,
-                              const char *advice, const char **ret_word, struct error *err)
-{
-  *ret_word = invocation_value(invocation, name);
-  if (*ret_word == NULL || text_is_in(*ret_word, words))
-    return STATUS_OK;
-  return error_set(err, STATUS_USE, "wrong use", name, advice, "there is no '%s'", *ret_word);
-}
-
 static enum status read_request(const struct invocation *invocation, struct compare_request *request, struct error *err)
 {
   struct analyze_request *analyze = &request->analyze;
@@ -80,10 +71,8 @@ static enum status read_request(const struct invocation *invocation, struct comp
   analyze->layer = invocation_value(invocation, "layer");
   analyze->statistic = invocation_value(invocation, "stat");
   analyze->cold = invocation_has(invocation, "cold");
-  XSP_TRY(check_word(invocation, "latency-basis", (const char *const[]){"host", "device", NULL},
-                     "--latency-basis host, or device", &analyze->latency_basis, err));
-  XSP_TRY(check_word(invocation, "kind", (const char *const[]){"model", "layer", "kernel", NULL},
-                     "--kind model, layer or kernel", &request->kind, err));
+  analyze->latency_basis = invocation_value(invocation, "latency-basis");
+  request->kind = invocation_value(invocation, "kind");
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &analyze->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &analyze->top, err));
   XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request->least_pct, err));
@@ -126,8 +115,7 @@ static enum status check_history(const struct invocation *invocation, struct err
 static enum status check_output(const struct invocation *invocation, bool is_history, struct error *err)
 {
   static const char *const of_status[] = {"--fail-above", "--fail-rows"};
-  const char *format;
-  XSP_TRY(check_word(invocation, "to", (const char *const[]){"folded", NULL}, "--to folded", &format, err));
+  const char *format = invocation_value(invocation, "to");
   for (size_t i = 0; format != NULL && i < sizeof of_status / sizeof of_status[0]; i++)
     if (invocation_has(invocation, of_status[i] + 2))
       return error_set(err, STATUS_USE, "wrong use", of_status[i], "two calls: one without --to for the status",
@@ -210,30 +198,29 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"batch", 0, "N", NULL, false,
+    {"batch", 0, "N", NULL, 0,
      "The batch size to compare at. Without it: the one that xsp analyze chooses for a, else the smallest that all "
      "experiments have."},
-    {"kind", 0, "KIND", NULL, false, "Only rows of this kind: model, layer or kernel."},
-    {"top", 0, "N", NULL, false, "Only the first N rows of each kind: those with the largest differences."},
-    {"threshold", 0, "PERCENT", "1", false,
+    {"kind", 0, "model|layer|kernel", NULL, 0, "Only rows of this kind."},
+    {"top", 0, "N", NULL, 0, "Only the first N rows of each kind: those with the largest differences."},
+    {"threshold", 0, "PERCENT", "1", 0,
      "The smallest difference that counts. b is slower where the whole interval is above it."},
-    {"same-within", 0, "PERCENT", "5", false,
+    {"same-within", 0, "PERCENT", "5", 0,
      "a and b are the same where the whole interval is within this of 0, and neither is slower."},
-    {"fail-above", 0, "PERCENT", NULL, false,
+    {"fail-above", 0, "PERCENT", NULL, 0,
      "Status 1 only where b is slower by more than this. Without it: wherever b is slower."},
-    {"fail-rows", 0, NULL, NULL, false, "Status 1 also where a layer or a kernel is slower."},
-    {"history", 0, NULL, NULL, false,
-     "Take the files, or those of a folder, as a history, as three or more always are."},
-    {"layer", 0, "MODE", NULL, false, "What counts as a layer, as in xsp analyze: outermost, innermost or module."},
-    {"stat", 0, "STATISTIC", NULL, false, "Over the observations, as in xsp analyze. Without it: trimmed:0.2."},
-    {"latency-basis", 0, "BASIS", NULL, false,
+    {"fail-rows", 0, NULL, NULL, 0, "Status 1 also where a layer or a kernel is slower."},
+    {"history", 0, NULL, NULL, 0, "Take the files, or those of a folder, as a history, as three or more always are."},
+    {"layer", 0, "outermost|innermost|all|module", NULL, 0, "What counts as a layer, as in xsp analyze."},
+    {"stat", 0, "STATISTIC", NULL, 0, "Over the observations, as in xsp analyze. Without it: trimmed:0.2."},
+    {"latency-basis", 0, "host|device", NULL, 0,
      "Of layers: host or device, on both sides. Without it: device where launches return before the work is done and "
      "both sides have kernels."},
-    {"to", 0, "FORMAT", NULL, false,
+    {"to", 0, "folded", NULL, 0,
      "Write a file instead: folded, own time by context on both sides, for differential flame graphs. Status 0."},
-    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete. -: stdout."},
-    {"force", 0, NULL, NULL, false, "Replace an existing file."},
-    {"cold", 0, NULL, NULL, false, "Compare the first inferences of fresh processes (xsp profile --cold)."},
+    {"output", 'o', "OUT", NULL, 0, "The file to write. It appears when it is complete. -: stdout."},
+    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    {"cold", 0, NULL, NULL, 0, "Compare the first inferences of fresh processes (xsp profile --cold)."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -154,21 +154,21 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"to", 0, "FORMAT", NULL, false,
+    {"to", 0, "FORMAT", NULL, 0,
      "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope, folded or pprof. Without it: what the output's "
      "ending says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .speedscope.json, "
      ".folded, .pb.gz)."},
-    {"output", 'o', "OUT", NULL, false,
+    {"output", 'o', "OUT", NULL, 0,
      "The file to write. It appears when it is complete. -: stdout, in every format but sqlite."},
-    {"raw", 0, NULL, NULL, false,
+    {"raw", 0, NULL, NULL, 0,
      "In csv: texts as recorded. Without it, a text that a spreadsheet would take for a formula gets a ' in front of "
      "it, and control characters are escaped."},
-    {"metric", 0, "NAME", NULL, false,
+    {"metric", 0, "NAME", NULL, 0,
      "Weigh folded stacks by this metric of table context_metric (samples, samples_REASON, bytes, flops, …), not by "
      "own time."},
-    {"force", 0, NULL, NULL, false, "Replace an existing file."},
+    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
     OPTIONS_PUBLISH("Write no file: send the spans, as otlp-proto or, with --to otlp, as JSON,"),
-    {"json", 0, NULL, NULL, false, "With --publish: print what became of the spans as JSON."},
+    {"json", 0, NULL, NULL, 0, "With --publish: print what became of the spans as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -23,8 +23,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"man", 0, NULL, NULL, false, "Print the man page (roff) instead: of the verb, or of xsp itself."},
-    {"completion", 0, "SHELL", NULL, false, "Print a completion script for the shell: bash, zsh or fish."},
+    {"man", 0, NULL, NULL, 0, "Print the man page (roff) instead: of the verb, or of xsp itself."},
+    {"completion", 0, "bash|zsh|fish", NULL, 0, "Print a completion script for the shell."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -10,19 +10,18 @@
 
 static const struct option_description options[] = {
     OPTIONS_HISTORY,
-    {"table", 't', "NAME", "list", false,
+    {"table", 't', "NAME", "list", 0,
      "list: an evaluation a row. series: their latencies over time, a verdict for each. accuracy: models over "
      "frameworks. latency: "
      "batch sizes over frameworks. systems: latency relative to one host's."},
-    {"by", 0, "FACT,...", NULL, false,
+    {"by", 0, "FACT,...", NULL, 0,
      "What a series has in common: model, version, framework, framework_version, host, cpu, gpu, data_set. Without it: "
      "model, "
      "version, framework, host and data_set. Kind, batch size and levels always are."},
-    {"base", 0, "HOST", NULL, false,
-     "Of --table systems: the host that others are relative to. Without it: the first."},
-    {"threshold", 0, "PERCENT", "1", false, "The smallest difference that counts, as in xsp compare."},
-    {"same-within", 0, "PERCENT", "5", false, "The same, where the whole interval is within this, as in xsp compare."},
-    {"to", 0, "ADDRESS", NULL, false,
+    {"base", 0, "HOST", NULL, 0, "Of --table systems: the host that others are relative to. Without it: the first."},
+    {"threshold", 0, "PERCENT", "1", 0, "The smallest difference that counts, as in xsp compare."},
+    {"same-within", 0, "PERCENT", "5", 0, "The same, where the whole interval is within this, as in xsp compare."},
+    {"to", 0, "ADDRESS", NULL, 0,
      "Store the evaluations in a PostgreSQL database instead, a transaction for each file. Those that it has stay."},
     {0},
 };

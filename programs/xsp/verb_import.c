@@ -54,9 +54,6 @@ static enum status read_options(const struct invocation *invocation, struct impo
   options->format = invocation_value(invocation, "format");
   options->layer = invocation_value(invocation, "layer");
   options->model_range = invocation_value(invocation, "model-range");
-  if (options->layer != NULL && !text_is_one_of(options->layer, "outermost", "innermost", "module"))
-    return error_set(err, STATUS_USE, "wrong use", "--layer", "--layer=outermost, innermost or module",
-                     "\"%s\" is none of them", options->layer);
   XSP_TRY(invocation_unsigned(invocation, "threads", 1, THREADS_MOST, &options->threads, err));
   return invocation_bytes(invocation, "limit-bytes", 1, UINT64_MAX, &options->limit_bytes, err);
 }
@@ -116,26 +113,25 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"output", 'o', "OUT.xsp", NULL, false, "The file to write. It appears when it is complete."},
-    {"format", 0, "FORMAT", NULL, false,
-     "What the files are, instead of looking: kineto, ort, nsys, nvprof, otlp, otlp-proto, otlp-journal or chrome."},
-    {"layer", 0, "WHICH", NULL, false,
+    {"output", 'o', "OUT.xsp", NULL, 0, "The file to write. It appears when it is complete."},
+    {"format", 0, "FORMAT", NULL, 0, "What the files are, by one of the names above, instead of looking."},
+    {"layer", 0, "outermost|innermost|module", NULL, 0,
      "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of the "
      "file."},
-    {"model-range", 0, "GLOB", NULL, false,
+    {"model-range", 0, "GLOB", NULL, 0,
      "Ranges (NVTX, generic Chrome events) whose text matches this shell pattern are predictions or training steps: "
      "model level, and the observations of the run."},
-    {"batch", 0, "N", NULL, true,
+    {"batch", 0, "N", NULL, OPTION_REPEATABLE,
      "The batch size of the FILEs after this option, up to the next --batch: traces do not record it."},
-    {"levels", 0, "SET", NULL, true,
+    {"levels", 0, "SET", NULL, OPTION_REPEATABLE,
      "The levels of the FILEs after this option, as in M/L/K or M/K+metrics. Without it: those of their spans."},
-    {"warmup", 0, "N", NULL, true,
+    {"warmup", 0, "N", NULL, OPTION_REPEATABLE,
      "The first N observations of each of the FILEs after this option are warm-ups: they are in no statistic."},
-    {"limit-bytes", 0, "N", NULL, false,
+    {"limit-bytes", 0, "N", NULL, 0,
      "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
-    {"threads", 0, "N", NULL, false, "1: read and write on one thread. 2: write on another. Without it: 2."},
-    {"force", 0, NULL, NULL, false, "Replace an existing file."},
-    {"json", 0, NULL, NULL, false, "Print the account as JSON."},
+    {"threads", 0, "N", NULL, 0, "1: read and write on one thread. 2: write on another. Without it: 2."},
+    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    {"json", 0, NULL, NULL, 0, "Print the account as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {
@@ -148,25 +144,26 @@ static const struct verb_example examples[] = {
     {0},
 };
 
+static void put_formats(struct buf *out)
+{
+  const char *name, *summary;
+  for (size_t i = 0; (name = import_format_at(i, &summary)) != NULL; i++)
+    buf_format(out, "%s  %-13s %s", i > 0 ? "\n" : "", name, summary);
+}
+
 const struct verb verb_import = {
     .name = "import",
     .summary = "make a file of what other profilers recorded",
     .synopsis = "FILE... -o OUT.xsp [OPTION...]",
     .description =
         "Takes over traces that other tools wrote, rebuilds who is whose parent, and prints what it recognised, what "
-        "it kept, what it skipped and why, and which kernels belong to no operator or range and why.\n\n"
-        "  kineto      PyTorch profiler (Kineto) Chrome JSON, NVIDIA and AMD\n"
-        "  ort         ONNX Runtime profile JSON, of a session or of one run\n"
-        "  nsys        Nsight Systems, exported by nsys export --type sqlite\n"
-        "  nvprof      CSV of nvprof, for NVIDIA's GPUs up to Volta\n"
-        "  otlp        OpenTelemetry spans as JSON, an object a line\n"
-        "  otlp-proto  the same as protobuf\n"
-        "  otlp-journal  what xsp serve received and has not stored yet\n"
-        "  chrome      any other Chrome trace event JSON\n\n"
+        "it kept, what it skipped and why, and which kernels belong to no operator or range and why.\n\n" VERB_LIST
+        "\n\n"
         "Files may be compressed by gzip or zstd. One file is one run, all files of a call are one experiment; "
         "--batch, "
         "--levels and --warmup before a FILE describe its run. Kernels "
         "whose launch was not recorded are kept and counted, never guessed at.",
+    .put_list = put_formats,
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

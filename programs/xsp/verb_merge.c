@@ -118,9 +118,9 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"output", 'o', "OUT.xsp", NULL, false, "The file to write. It appears when it is complete."},
-    {"force", 0, NULL, NULL, false, "Replace an existing file."},
-    {"json", 0, NULL, NULL, false, "Print the account as JSON."},
+    {"output", 'o', "OUT.xsp", NULL, 0, "The file to write. It appears when it is complete."},
+    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    {"json", 0, NULL, NULL, 0, "Print the account as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {

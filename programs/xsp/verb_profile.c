@@ -25,64 +25,63 @@ static void on_interrupt(int number)
 }
 
 static const struct option_description options[] = {
-    {"batch", 'b', "N,N,...", "1", false,
-     "Batch sizes to measure, in this order. A manifest may have others as default."},
-    {"levels", 'l', "SET,SET,...", "M,M/L", false,
+    {"batch", 'b', "N,N,...", "1", 0, "Batch sizes to measure, in this order. A manifest may have others as default."},
+    {"levels", 'l', "SET,SET,...", "M,M/L", 0,
      "Level sets to measure: levels A, M, L, Lib, K joined by '/', with K also +metrics after it: hardware metrics of "
      "kernels. Each set is measured in runs of its own, interleaved with the others, so that the latency of a level is "
      "free of what the levels below it cost."},
-    {"serialize", 0, NULL, NULL, false,
+    {"serialize", 0, NULL, NULL, 0,
      "Also measure the deepest level set with launches one after the other (@serial), interleaved with the others: "
      "layers then last as long as their kernels."},
-    {"runs", 'r', "N", "10", false, "Counted observations per batch size and level set."},
-    {"warmup", 'w', "N", "3", false,
+    {"runs", 'r', "N", "10", 0, "Counted observations per batch size and level set."},
+    {"warmup", 'w', "N", "3", 0,
      "Observations before them, kept in the file but in no statistic. At least one is made: the first inference of a "
      "shape is never pooled with the others."},
-    {"cold", 0, "N", "0", false,
+    {"cold", 0, "N", "0", 0,
      "Then start N fresh processes for each framework, batch size and level set of models and layers alone, each of "
      "which loads the model and makes its first inference: both are shown next to the others and pooled with none. "
      "Layers of first inferences: xsp analyze A2 --cold. Costs N times loading the model for each of them."},
-    {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},
-    {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
-    {"framework", 0, "NAME,NAME,...", NULL, false,
+    {"output", 'o', "FILE", NULL, 0, "The .xsp file to write. Default: the model's name, in the current folder."},
+    {"force", 'f', NULL, NULL, 0, "Overwrite an existing output file."},
+    {"framework", 0, "NAME,NAME,...", NULL, 0,
      "The framework to run the model in. Default: recognised by the file's name. Several are compared: each is an "
      "experiment of its own in the file, and their observations are interleaved in time."},
-    {"library", 0, "NAME=PATH", NULL, true,
+    {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE,
      "The framework library to open: its file, or the folder of a Python environment or of a package to find it in, "
      "for example onnxruntime=/opt/ort-1.20. Given several times for one framework, its versions are compared. Also "
      "XSP_LIBRARY_NAME."},
-    {"device", 0, "DEVICE", NULL, false,
+    {"device", 0, "DEVICE", NULL, 0,
      "What the model runs on: cpu, gpu, gpu:N (the N-th, from 0), or the framework's own name: an execution provider "
      "of ONNX Runtime (TensorRT, ROCm, OpenVINO:NPU), a device of OpenVINO (NPU, AUTO:GPU,CPU), an accelerator of "
      "LiteRT (npu). Default: the CPU; of TensorFlow its first GPU, if there is one."},
-    {"sequential", 0, NULL, NULL, false,
+    {"sequential", 0, NULL, NULL, 0,
      "Measure several frameworks or versions one after the other, not interleaved: only one of them is in memory at a "
      "time, but what drifts on the machine falls on them unequally."},
-    {"threads", 't', "N", "0", false,
-     "Threads of the framework's pool within an operator; 0: the framework's default."},
-    {"affinity", 0, "CPULIST", NULL, false, "CPUs the runner may use, for example 0-3,8."},
-    {"seed", 0, "N", "0", false, "Seed of the input values."},
-    {"input", 0, "NAME=FILE.npy", NULL, true, "Values of an input, from a NumPy file of the right type and shape."},
-    {"dim", 0, "NAME=N", NULL, true,
+    {"threads", 't', "N", "0", 0, "Threads of the framework's pool within an operator; 0: the framework's default."},
+    {"affinity", 0, "CPULIST", NULL, 0, "CPUs the runner may use, for example 0-3,8."},
+    {"seed", 0, "N", "0", 0, "Seed of the input values."},
+    {"input", 0, "NAME=FILE.npy", NULL, OPTION_REPEATABLE,
+     "Values of an input, from a NumPy file of the right type and shape."},
+    {"dim", 0, "NAME=N", NULL, OPTION_REPEATABLE,
      "Size of a free dimension of the model, by its name. The batch dimension is --batch."},
-    {"tracer", 0, "FILE[:OPTION=VALUE]", NULL, true,
+    {"tracer", 0, "FILE[:OPTION=VALUE]", NULL, OPTION_REPEATABLE,
      "A tracer to load into the runners whose level set reaches below the layer level. A name without '/' is one of "
      "xsp's own (xsp check lists them)."},
     OPTION_CALL_PATHS,
-    {"cuda", 0, "KEY=VALUE,...", NULL, false, OPTION_CUDA_TEXT},
-    {"profile-file", 0, NULL, NULL, false,
+    {"cuda", 0, "KEY=VALUE,...", NULL, 0, OPTION_CUDA_TEXT},
+    {"profile-file", 0, NULL, NULL, 0,
      "Take layers from the framework's own profile file even where it can announce them while it runs."},
-    {"unfused", 0, NULL, NULL, false,
+    {"unfused", 0, NULL, NULL, 0,
      "Leave out the framework's rewrites that make one layer of several operators, so that each is a layer of its own. "
      "The model is slower so."},
-    {"pin-algorithms", 0, NULL, NULL, false,
+    {"pin-algorithms", 0, NULL, NULL, 0,
      "Ask the framework for the same algorithms in every process, where it has a switch for that, so that level sets "
      "run the same kernels. They may be slower ones."},
-    {"no-peaks", 0, NULL, NULL, false,
+    {"no-peaks", 0, NULL, NULL, 0,
      "Do not measure first what the CPUs can do at best (a quarter of a second), which rooflines need; also by the "
      "environment variable XSP_PEAKS=skip."},
-    {"timeout", 0, "SECONDS", "0", false, "Kill a runner that does not answer for so long; 0: wait for ever."},
-    {"quiet", 'q', NULL, NULL, false, "No progress on stderr."},
+    {"timeout", 0, "SECONDS", "0", 0, "Kill a runner that does not answer for so long; 0: wait for ever."},
+    {"quiet", 'q', NULL, NULL, 0, "No progress on stderr."},
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
     {0},
 };
@@ -213,7 +212,7 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
                        "the predictor of %s has no way to", profile->variants[i].predictor);
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
-  XSP_TRY(option_call_paths(invocation, &runner->call_paths, err));
+  runner->call_paths = invocation_value(invocation, "call-paths");
   runner->pin_algorithms = invocation_has(invocation, "pin-algorithms");
   for (size_t i = 0; runner->unfused && i < profile->variant_count; i++)
     if (!predictor_find(profile->variants[i].predictor)->has_unfused)

@@ -11,10 +11,10 @@
 
 static const struct option_description options[] = {
     OPTIONS_HISTORY,
-    {"without-reports", 0, NULL, NULL, false, "No report pages of the files."},
-    {"max-spans", 0, "N", "100000", false, "Rectangles that a report page holds, as in xsp report. 0: tables only."},
-    {"threshold", 0, "PERCENT", "1", false, "The smallest difference that counts, as in xsp compare."},
-    {"same-within", 0, "PERCENT", "5", false, "The same, where the whole interval is within this, as in xsp compare."},
+    {"without-reports", 0, NULL, NULL, 0, "No report pages of the files."},
+    {"max-spans", 0, "N", "100000", 0, "Rectangles that a report page holds, as in xsp report. 0: tables only."},
+    {"threshold", 0, "PERCENT", "1", 0, "The smallest difference that counts, as in xsp compare."},
+    {"same-within", 0, "PERCENT", "5", 0, "The same, where the whole interval is within this, as in xsp compare."},
     {0},
 };
 static const struct verb_example examples[] = {

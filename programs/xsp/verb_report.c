@@ -130,21 +130,21 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"output", 'o', "OUT", NULL, false,
+    {"output", 'o', "OUT", NULL, 0,
      "The file to write. It appears when it is complete. -: stdout. Without it: NAME.html in the current folder, NAME "
      "being the first FILE's without its extension."},
-    {"open", 0, NULL, NULL, false, "Open the page in the desktop's browser (xdg-open)."},
-    {"max-spans", 0, "N", "1000000", false,
+    {"open", 0, NULL, NULL, 0, "Open the page in the desktop's browser (xdg-open)."},
+    {"max-spans", 0, "N", "1000000", 0,
      "Rectangles that the page holds. Runs of more spans are there as an overview: spans too close to be told apart "
      "are merged and counted. 0: tables only."},
-    {"run", 0, "ID,...", NULL, true, "Holds the spans of these runs only."},
-    {"range", 0, "FROM-TO", NULL, false,
+    {"run", 0, "ID,...", NULL, OPTION_REPEATABLE, "Holds the spans of these runs only."},
+    {"range", 0, "FROM-TO", NULL, 0,
      "Holds the spans that overlap this range only, and what is above them: 1.2s-1.5s, 300ms-, -40us; times count from "
      "each run's first start. Tables stay those of the whole file."},
-    {"parts", 0, NULL, NULL, false,
+    {"parts", 0, NULL, NULL, 0,
      "Write a file of the page's parts instead of the page, as xsp serve keeps it: runs of more than --max-spans have "
      "all spans there, by time."},
-    {"force", 0, NULL, NULL, false, "Replace an existing file."},
+    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -24,61 +24,62 @@
 #define LEVELED_WARMUPS 1
 
 static const struct option_description options[] = {
-    {"tracer", 't', "NAME,NAME,...", "auto", true,
+    {"tracer", 't', "NAME,NAME,...", "auto", OPTION_REPEATABLE | OPTION_AT_START,
      "Tracers to put into the program, by name (xsp check lists them) or by path, with options as in "
      "PATH:OPTION=VALUE. auto: all that xsp has; which of them record anything depends on the program."},
-    {"levels", 'l', "SET,SET,...", NULL, false,
+    {"levels", 'l', "SET,SET,...", NULL, 0,
      "Level sets to record: levels A, M, L, Lib, K joined by '/', with K also +metrics after it: hardware metrics of "
      "kernels. One set: one execution with these levels. Several: as --leveled. Default: all levels in one execution."},
-    {"leveled", 0, NULL, NULL, false,
+    {"leveled", 0, NULL, NULL, OPTION_AT_START | OPTION_BY_SPAN,
      "Run the program once per level set and repetition, interleaved, so that the figures of a level are free of what "
      "recording the levels below it costs. Without --levels a first execution finds out which levels this program has, "
      "and sets that add nothing are left out."},
-    {"serialize", 0, NULL, NULL, false,
+    {"serialize", 0, NULL, NULL, OPTION_AT_START | OPTION_BY_SPAN,
      "As --leveled, and the deepest level set also with launches one after the other (@serial): layers then last as "
      "long as their kernels. A13 and L0 show it."},
-    {"runs", 'r', "N", NULL, false, "Counted executions per level set. Default: 1, with --leveled 5."},
-    {"warmup", 'w', "N", NULL, false,
+    {"runs", 'r', "N", NULL, OPTION_AT_START | OPTION_BY_SPAN,
+     "Counted executions per level set. Default: 1, with --leveled 5."},
+    {"warmup", 'w', "N", NULL, OPTION_AT_START | OPTION_BY_SPAN,
      "Executions before them, kept in the file but in no statistic. Default: 0, with --leveled 1."},
-    {"model-range", 'm', "PATTERN", NULL, false,
+    {"model-range", 'm', "PATTERN", NULL, OPTION_AT_START,
      "Ranges of NVTX and ITT whose text matches are model level, one step each; * and ? match any text and character."},
-    {"delay", 0, "SECONDS", "0", false, "Record nothing until so long after the program's start."},
-    {"duration", 0, "SECONDS", "0", false, "Record for so long, then no more; the program runs on. 0: to its end."},
-    {"capture-range", 0, "PATTERN", NULL, false,
+    {"delay", 0, "SECONDS", "0", 0, "Record nothing until so long after the program's start."},
+    {"duration", 0, "SECONDS", "0", 0, "Record for so long, then no more; the program runs on. 0: to its end."},
+    {"capture-range", 0, "PATTERN", NULL, OPTION_AT_START,
      "Record only inside ranges of NVTX and ITT whose text matches; * and ? as in --model-range."},
-    {"flight-recorder", 0, "SIZE", NULL, false,
+    {"flight-recorder", 0, "SIZE", NULL, OPTION_BY_SPAN,
      "Keep only the last SIZE bytes of records of each thread, as in 64M; nothing is read until the program has "
      "ended."},
-    {"memory-limit", 0, "SIZE", NULL, false,
+    {"memory-limit", 0, "SIZE", NULL, 0,
      "Memory for records that xsp has not read yet, of all threads together, as in 4G; what does not fit is dropped "
      "and counted. Default: a quarter of the free memory, at most 2G."},
-    {"functions", 0, "FILE", NULL, false,
+    {"functions", 0, "FILE", NULL, OPTION_AT_START,
      "Functions of any library, by name, one a line, that become spans at library level."},
     OPTION_CALL_PATHS,
-    {"cuda", 0, "KEY=VALUE,...", NULL, false, OPTION_CUDA_TEXT},
-    {"aggregate", 0, NULL, NULL, false,
+    {"cuda", 0, "KEY=VALUE,...", NULL, OPTION_AT_START, OPTION_CUDA_TEXT},
+    {"aggregate", 0, NULL, NULL, 0,
      "Keep the calling context tree instead of spans: for each call path how often, how long, how many bytes. File and "
      "memory do not grow with the time that is recorded."},
-    {"snapshot", 0, "SECONDS", "5", false, "With --aggregate: how often the tree is written to the file."},
-    {"resolve", 0, NULL, NULL, false,
+    {"snapshot", 0, "SECONDS", "5", 0, "With --aggregate: how often the tree is written to the file."},
+    {"resolve", 0, NULL, NULL, OPTION_AT_START | OPTION_BY_SPAN,
      "Where kernels launched in parallel have two possible parents: run once more, one launch after the other, and "
      "take the parents from there."},
-    {"shapes", 0, NULL, NULL, false,
+    {"shapes", 0, NULL, NULL, OPTION_AT_START,
      "Shapes, types and values of the inputs of operators, of tracers that have them (PyTorch): for FLOPs from "
      "shapes."},
-    {"pin-algorithms", 0, NULL, NULL, false,
+    {"pin-algorithms", 0, NULL, NULL, OPTION_AT_START,
      "Set the variables by which TensorFlow, MXNet and cuBLAS take the same algorithms in every process, so that level "
      "sets run the same kernels. Other frameworks have no such variable."},
-    {"pid", 'p', "PID", NULL, false,
+    {"pid", 'p', "PID", NULL, 0,
      "Record a process that runs already, for --duration or until Ctrl-C; it goes on. It must be yours and have "
      "libxsp.so in it: linked, or by LD_PRELOAD. What it records is what its own spans say, from the next one on."},
-    {"wait", 0, "WHOM", "program", false,
+    {"wait", 0, "program|all", "program", OPTION_AT_START,
      "program: be done when the program has ended. all: also wait for processes that it left running."},
-    {"output", 'o', "FILE", NULL, false,
+    {"output", 'o', "FILE", NULL, 0,
      "The .xsp file to write; %h is the host, %p xsp's process number, %q{NAME} a variable of the environment, %% a "
      "percent sign. Default: the program's or script's name, in the current folder."},
-    {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
-    {"quiet", 'q', NULL, NULL, false, "No tables and no progress on stderr."},
+    {"force", 'f', NULL, NULL, 0, "Overwrite an existing output file."},
+    {"quiet", 'q', NULL, NULL, 0, "No tables and no progress on stderr."},
     OPTIONS_PUBLISH("Send the spans too, to an xsp serve while the program runs, else when the file is complete,"),
     OPTION_REMOTE_CONTROL,
     {0},
@@ -184,8 +185,6 @@ static enum status fill_ranges(struct request *request, struct error *err)
     return error_set(err, STATUS_USE, "wrong use", "--capture-range", "one of the two",
                      "a range and --delay or --duration both choose when to record");
   const char *whom = invocation_value(invocation, "wait");
-  if (strcmp(whom, "program") != 0 && strcmp(whom, "all") != 0)
-    return error_set(err, STATUS_USE, "wrong use", "--wait", "--wait program, or --wait all", "'%s' is neither", whom);
   run->wait_all = strcmp(whom, "all") == 0;
   return STATUS_OK;
 }
@@ -239,9 +238,6 @@ static const char *command_line(struct request *request)
 // A program to start, or one that runs; options that a start needs do not go with the second.
 static enum status fill_program(struct request *request, struct error *err)
 {
-  static const char *const at_start[] = {"tracer",      "leveled",       "serialize", "runs",    "warmup",
-                                         "model-range", "capture-range", "functions", "resolve", "pin-algorithms",
-                                         "wait",        "call-paths",    "shapes",    "cuda"};
   const struct invocation *invocation = request->invocation;
   struct launch_options *run = &request->experiment.run;
   run->command = (char *const *)invocation->arguments; // NULL-terminated, argv's own strings
@@ -253,10 +249,10 @@ static enum status fill_program(struct request *request, struct error *err)
   XSP_TRY(invocation_unsigned(invocation, "pid", 1, INT_MAX, &process_id, err));
   if (invocation->argument_count > 0)
     return error_set(err, STATUS_USE, "wrong use", "--pid", "one of the two", "a command and a process are given");
-  for (size_t i = 0; i < sizeof at_start / sizeof *at_start; i++)
-    if (invocation_has(invocation, at_start[i]))
-      return error_set(err, STATUS_USE, "wrong use", "--pid", "without it, or xsp run -- COMMAND",
-                       "--%s acts on a program's start", at_start[i]);
+  const char *at_start = invocation_flagged(invocation, OPTION_AT_START);
+  if (at_start != NULL)
+    return error_set(err, STATUS_USE, "wrong use", "--pid", "without it, or xsp run -- COMMAND",
+                     "--%s acts on a program's start", at_start);
   if (request->experiment.set_count > 1)
     return error_set(err, STATUS_USE, "wrong use", "--pid", "one level set", "a running program is not repeated");
   run->process_id = (pid_t)process_id;
@@ -269,15 +265,14 @@ static enum status fill_program(struct request *request, struct error *err)
 
 static enum status fill_aggregate(struct request *request, struct error *err)
 {
-  static const char *const by_span[] = {"leveled", "serialize", "runs", "warmup", "resolve", "flight-recorder"};
   struct run_experiment_options *experiment = &request->experiment;
   experiment->aggregate = invocation_has(request->invocation, "aggregate");
   if (!experiment->aggregate)
     return STATUS_OK;
-  for (size_t i = 0; i < sizeof by_span / sizeof *by_span; i++)
-    if (invocation_has(request->invocation, by_span[i]))
-      return error_set(err, STATUS_USE, "wrong use", "--aggregate", "one of the two",
-                       "--%s needs spans, which --aggregate does not keep", by_span[i]);
+  const char *by_span = invocation_flagged(request->invocation, OPTION_BY_SPAN);
+  if (by_span != NULL)
+    return error_set(err, STATUS_USE, "wrong use", "--aggregate", "one of the two",
+                     "--%s needs spans, which --aggregate does not keep", by_span);
   return invocation_double(request->invocation, "snapshot", 0.1, 1e6, &experiment->run.commit_s, err);
 }
 
@@ -292,7 +287,7 @@ static enum status fill(struct request *request, struct error *err)
   experiment->run.pin_algorithms = invocation_has(request->invocation, "pin-algorithms");
   experiment->run.shapes = invocation_has(request->invocation, "shapes");
   experiment->resolve = invocation_has(request->invocation, "resolve");
-  XSP_TRY(option_call_paths(request->invocation, &experiment->run.call_paths, err));
+  experiment->run.call_paths = invocation_value(request->invocation, "call-paths");
   XSP_TRY(fill_aggregate(request, err));
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_tracers(request, err));

@@ -121,45 +121,44 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"listen", 0, "HOST:PORT", "127.0.0.1:4318", false,
+    {"listen", 0, "HOST:PORT", "127.0.0.1:4318", 0,
      "Where to receive. Port 0 takes a free one. Elsewhere than on this machine's own addresses (127.0.0.0/8, ::1) "
      "--token-file is required."},
-    {"dir", 0, "DIR", "xsp-traces", false, "The folder for files. It is made if it is missing."},
-    {"token-file", 0, "FILE", NULL, false,
+    {"dir", 0, "DIR", "xsp-traces", 0, "The folder for files. It is made if it is missing."},
+    {"token-file", 0, "FILE", NULL, 0,
      "Refuse requests without the header \"Authorization: Bearer TOKEN\", where TOKEN is the text of this file. A "
      "browser asks for it as a password, with any name."},
     OPTIONS_SERVING_TLS,
-    {"sync", 0, NULL, NULL, false,
+    {"sync", 0, NULL, NULL, 0,
      "Write each request to the disk before it is acknowledged; requests at the same time share a write. Without it an "
      "acknowledged request survives the end of xsp, but not a loss of power."},
-    {"file-bytes", 0, "N", "48M", false,
+    {"file-bytes", 0, "N", "48M", 0,
      "End a file when so many bytes were received for it; K, M and G multiply by 1024. Storing a file takes about as "
      "much memory."},
-    {"file-quiet", 0, "SECONDS", "60", false, "End a file when nothing was received for so long."},
-    {"retention", 0, "AGE,BYTES", NULL, false,
+    {"file-quiet", 0, "SECONDS", "60", 0, "End a file when nothing was received for so long."},
+    {"retention", 0, "AGE,BYTES", NULL, 0,
      "Remove the oldest complete files that the server made or received: those older than AGE (7d, 12h, 30m, 60s), and "
      "while all of them have more than BYTES (100G). One of the two or both."},
-    {"live-spans", 0, "N", "30000", false,
+    {"live-spans", 0, "N", "30000", 0,
      "Show about the N newest spans on the live page. More make it slower to follow: it is as far behind as their "
      "analyses take."},
-    {"page-bytes", 0, "N", "4G", false,
+    {"page-bytes", 0, "N", "4G", 0,
      "Keep at most N bytes of what pages are made of, in DIR/.pages; the oldest are removed. Spans of large runs take "
      "about 60 bytes each there. 0: they are made when a page is asked for, and one file's are kept."},
-    {"limit-body", 0, "N", "64M", false,
-     "Refuse requests of more than N bytes, also after decompression. At most 100M."},
-    {"limit-upload", 0, "N", "1G", false, "Refuse files of more than N bytes."},
-    {"limit-analyses", 0, "N", "2", false,
+    {"limit-body", 0, "N", "64M", 0, "Refuse requests of more than N bytes, also after decompression. At most 100M."},
+    {"limit-upload", 0, "N", "1G", 0, "Refuse files of more than N bytes."},
+    {"limit-analyses", 0, "N", "2", 0,
      "Make at most N analyses, pages and searches at a time. Others wait a few seconds, then they are refused for the "
      "moment."},
-    {"limit-connections", 0, "N", "1024", false,
+    {"limit-connections", 0, "N", "1024", 0,
      "Take at most N connections at a time. Another one takes the place of one that sends nothing, or else sends "
      "most."},
-    {"timeout", 0, "SECONDS", "60", false,
+    {"timeout", 0, "SECONDS", "60", 0,
      "Close a connection that takes longer to send a request, or sends none for so long; the first head has 10 seconds "
      "at most."},
-    {"library", 0, "NAME=PATH", NULL, true,
+    {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE,
      "With NAME microhttpd: take this libmicrohttpd; also by the environment variable XSP_LIBRARY_MICROHTTPD."},
-    {"json", 0, NULL, NULL, false, "Print url, port and folder as JSON."},
+    {"json", 0, NULL, NULL, 0, "Print url, port and folder as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {

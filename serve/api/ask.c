@@ -28,25 +28,16 @@
 
 extern char **environ;
 
-// The options of `xsp analyze` that make sense here, by their names.
+#define TYPE_COUNT ROUTE_COUNT
+#define TYPE_TEXT ROUTE_TEXT
+#define TYPE_PERCENT ROUTE_NUMBER
+#define TYPE_FLAG ROUTE_FLAG
+#define TYPE_LIST ROUTE_TEXT
 const struct route_parameter ask_analysis_parameters[] = {
-    {"batch", ROUTE_COUNT, "The batch size to look at"},
-    {"layer", ROUTE_TEXT, "What counts as a layer: outermost, innermost, all or module"},
-    {"stat", ROUTE_TEXT, "The statistic over observations: trimmed:F, mean, median, min, max, pNN"},
-    {"sort", ROUTE_TEXT, "The column to sort by"},
-    {"top", ROUTE_COUNT, "Only the first rows"},
-    {"by", ROUTE_TEXT, "A grouping: layer, batch, system, framework, experiment or module"},
-    {"cold", ROUTE_FLAG, "The first inferences of fresh processes"},
-    {"base", ROUTE_TEXT, "The framework that others are normalised to"},
-    {"optimal", ROUTE_TEXT, "The limit of the optimal batch size: latency<=10ms"},
-    {"optimal-threshold", ROUTE_NUMBER, "In percent"},
-    {"overhead-threshold", ROUTE_NUMBER, "In percent"},
-    {"latency-threshold", ROUTE_NUMBER, "In percent"},
-    {"asynchronous-threshold", ROUTE_NUMBER, "In percent"},
-    {"latency-basis", ROUTE_TEXT, "host or device"},
-    {"metric", ROUTE_TEXT, "Further metrics of kernels, with commas between them"},
-    {"partial-metrics", ROUTE_FLAG, "Sums of metrics where some kernels lack them"},
-    {0},
+#define X(name, form, member, count, most, value_name, default_value, of, help) {name, TYPE_##form, help},
+    ANALYZE_OPTIONS(X)
+#undef X
+        {0},
 };
 const struct route_parameter ask_report_parameters[] = {
     {"max-spans", ROUTE_COUNT, "Rectangles that the page holds"},

@@ -73,12 +73,12 @@ class WrongUseTest(CliTest):
                        mentions=["--no-such-option-at-all", f"xsp help {verb}"])
         self.fails(2, "info", self.file, "--jason", mentions=["--json"])
         self.fails(2, "info", self.file, "--format", "yaml", mentions=["yaml", "markdown"])
-        self.fails(2, "info", self.file, "--format", mentions=["--format=FORMAT"])
+        self.fails(2, "info", self.file, "--format", mentions=["--format=text|markdown|csv|json"])
         self.fails(2, "info", self.file, "--json=1", mentions=["--json"])
         self.fails(2, "info", self.file, "--json", "--format", "csv", mentions=["contradicts"])
         self.fails(2, "analyze", "A2", self.file, "--top", "0", mentions=["--top"])
         self.fails(2, "analyze", "A2", self.file, "--batch", "x", mentions=["--batch=x"])
-        self.fails(2, "analyze", "A2", self.file, "--by", "colour", mentions=["colour", "--by layer"])
+        self.fails(2, "analyze", "A2", self.file, "--by", "colour", mentions=["colour", "--by=layer"])
 
     def test_arguments(self):
         self.fails(2, "info", mentions=["xsp info FILE"])
@@ -298,11 +298,11 @@ class HelpTest(CliTest):
         arguments = {"analyze": ["A2", self.file], "compare": [self.file, self.file], "history": [self.file], "info": [self.file], "sql": [self.file, "select 1"], "help": [],
                      "export": [self.file, "-o", self.folder / "none" / "out"], "import": [self.file, "-o", self.folder / "no.xsp"], "check": ["script"], "version": [],
                      "profile": [self.folder / "none.onnx"], "evaluate": [self.folder / "none.yml", "--data", self.folder],
-                     "data": ["generate", self.folder / "none" / "x.xspd"],
+                     "data": ["generate", self.folder / "none" / "x.xspd"], "run": [],
                      "agent": ["--list", "--registry", "http://127.0.0.1:1"]}
         self.assertEqual({verb for verb, _, _ in found}, set(arguments))
         for verb, option, values in found:
-            refusal = xsp(verb, *arguments[verb], option, "nonsense", check=2).stderr
+            refusal = xsp(verb, *arguments[verb], option, "nonsense", check=125 if verb == "run" else 2).stderr
             self.assertIn(b"nonsense", refusal)
             for value in values.split():
                 result = xsp(verb, *arguments[verb], option, value)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A vocabulary is one table, and every face has it: options of analyses in help, man page, completion, the C API and the server's
+OpenAPI; importers in help, completion and docs; levels in C, Python and TypeScript. Figures: tests/report/test_words.py."""
+import ast
+import json
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+import scripted
+import server
+from scripted import leveled, temporary_folder
+
+SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
+sys.path.insert(0, str(SOURCE / "python" / "src"))
+os.environ.setdefault("XSP_LIBRARY_READ", str(scripted.BUILD / "libxsp_read.so"))
+
+
+def source(name):
+    return (SOURCE / name).read_text()
+
+
+def xsp(*arguments, **options):
+    return scripted.xsp(*arguments, text=True, check=0, **options).stdout
+
+
+def completed(verb, option, script):
+    """The values that bash offers; none: []."""
+    found = re.search(rf'^    {verb}:--{option}\) values="(.*)" ;;$', script, re.M)
+    return found.group(1).split() if found else []
+
+
+class AnalysisOptions(unittest.TestCase):
+    """Those of analyze/options.h."""
+    ROW = re.compile(r'^  X\("([a-z-]+)", ([A-Z]+), \w+, \w+, \w+, (NULL|"[^"]*"), (?:NULL|"[^"]*"), \w+, \\\n((?:    ".*\n)+)', re.M)
+    TYPES = {"COUNT": "integer", "TEXT": "string", "PERCENT": "number", "FLAG": "boolean", "LIST": "string"}
+
+    @classmethod
+    def setUpClass(cls):
+        text = source("analyze/options.h")
+        cls.table = {name: (form, None if value == "NULL" else value.strip('"'),
+                            "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', lines)).replace('\\"', '"'))
+                     for name, form, value, lines in cls.ROW.findall(text)}
+        assert len(cls.table) == text.count('\n  X("') > 15
+
+    def test_help_and_man(self):
+        text, man = xsp("help", "analyze"), xsp("help", "analyze", "--man").replace("\\-", "-")
+        for name, (_, value, words) in self.table.items():
+            self.assertIn(f"  --{name}={value}" if value else f"  --{name} ", text)
+            self.assertIn(" ".join(words.split()), " ".join(text.split()))
+            self.assertIn(words, man.replace("\\e", "\\").replace("\\&", ""))
+
+    def test_completion(self):
+        script = xsp("help", "--completion", "bash")
+        options = re.search(r'^    analyze\) options="(.*)" ;;$', script, re.M).group(1).split()
+        for name, (_, value, _) in self.table.items():
+            self.assertIn(f"--{name}", options)
+            self.assertEqual(completed("analyze", name, script), value.split("|") if value and "|" in value else [], name)
+
+    def test_the_servers_parameters(self):
+        with temporary_folder() as folder, server.Server(pathlib.Path(folder)) as running:
+            document = running.ask(None, path="/api/v1/openapi.json", method="GET")[2]
+        found = json.loads(document)["paths"]["/api/v1/files/{file}/analyses/{analysis}"]["get"]["parameters"]
+        query = {one["name"]: (one["schema"]["type"], one["description"]) for one in found if one["in"] == "query"}
+        self.assertEqual(query, {name: (self.TYPES[form], words) for name, (form, _, words) in self.table.items()})
+
+    @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "Python cannot load a library that is built with a sanitizer")
+    def test_the_c_api(self):
+        import xsp as package
+        with temporary_folder() as folder:
+            path = pathlib.Path(folder) / "leveled.xsp"
+            leveled().write(path)
+            with package.open(str(path)) as trace:
+                for name, (form, value, _) in self.table.items():
+                    given = True if form == "FLAG" else 1 if form in ("COUNT", "PERCENT") else value.split("|")[0]
+                    try:
+                        trace.analyze("findings", **{name: given})
+                    except package.Error as error:
+                        self.assertNotIn("no such option", str(error))
+                with self.assertRaisesRegex(package.Error, "host|device"):
+                    trace.analyze("A2", latency_basis="moon")
+                with self.assertRaisesRegex(package.Error, "no such option"):
+                    trace.analyze("A2", batsch=1)
+
+    def test_words_that_an_option_does_not_have(self):
+        for name, (_, value, _) in self.table.items():
+            if value and "|" in value:
+                done = scripted.xsp("analyze", "A2", "none.xsp", f"--{name}", "moon", text=True)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(value, done.stderr)
+
+
+class Importers(unittest.TestCase):
+    """Those of importers/importers.c, by their descriptors."""
+    def test_all_faces(self):
+        listed = re.search(r"importers\[\] = \{(.*?)NULL", source("importers/importers.c"), re.S).group(1)
+        descriptors = "".join(path.read_text() for path in (SOURCE / "importers").glob("*/*.c"))
+        table = [(re.search(rf'struct importer {name} = \{{\s*\.name = "(.*?)",\s*\.summary = "(.*?)"', descriptors).groups())
+                 for name in re.findall(r"&(importer_\w+)", listed)]
+        self.assertGreater(len(table), 7)
+        lines = re.findall(r"^  ([a-z-]+) {1,} *(\S.*)$", xsp("help", "import").split("Options:")[0], re.M)
+        self.assertEqual(lines, table)
+        man = xsp("help", "import", "--man").replace("\\-", "-")
+        docs = source("docs/importers.md")
+        for name, summary in table:
+            self.assertRegex(man, rf"(?m)^  {name} +{re.escape(summary)}$")
+            self.assertIn(f"`{name}`", docs)
+        self.assertEqual(completed("import", "format", xsp("help", "--completion", "bash")), [name for name, _ in table])
+
+
+class Levels(unittest.TestCase):
+    """Those of the public header, in its order."""
+    def test_every_list(self):
+        names = [name.lower() for name in re.findall(r"^  XSP_LEVEL_(\w+) = \d,", source("include/xsp/span.h"), re.M)]
+        self.assertEqual(len(names), 5)
+        for path, start, end in (("format/level.c", "level_names[XSP_LEVEL_COUNT] = {", "}"),
+                                 ("python/recorder.c", "names[XSP_LEVEL_COUNT] = {", "}"),
+                                 ("tracers/functions/list.c", "names[XSP_LEVEL_COUNT] = {", "}"),
+                                 ("python/src/xsp/file.py", 'NAMES = {"level": (', ")"),
+                                 ("web/src/data.ts", "LEVELS = [", "]")):
+            with self.subTest(path):
+                text = source(path)
+                self.assertEqual(text.count(start), 1)
+                self.assertEqual(list(ast.literal_eval(f"[{text.split(start)[1].split(end)[0]}]")), names)
+
+    def test_kinds(self):
+        names = [name.lower() for name in re.findall(r"^  XSP_KIND_(\w+) = \d,", source("include/xsp/span.h"), re.M)]
+        self.assertEqual(len(names), 3)
+        for path, start, end in (("python/src/xsp/file.py", '"kind": (', ")"), ("web/src/data.ts", "KINDS = [", "]")):
+            with self.subTest(path):
+                self.assertEqual(list(ast.literal_eval(f"[{source(path).split(start)[1].split(end)[0]}]")), names)
+
+
+class RunOptions(unittest.TestCase):
+    """What acts on a program's start, or needs spans, is refused where there is no start, or are no spans: by its description."""
+    def refused(self, flag, *before):
+        table = re.findall(r'\{"([a-z-]+)",\s*(?:0|\'.\'), (NULL|"[^"]*"), (?:NULL|"[^"]*"), ([A-Z_ |0]+),',
+                           source("programs/xsp/verb_run.c") + source("programs/xsp/verb.h").replace("\\\n", "\n"))
+        marked = {name: value.strip('"') for name, value, flags in table if flag in flags}
+        for name, value in marked.items():
+            word = [] if value == "NULL" else [value.split("|")[0] if value.islower() else "1"]
+            done = scripted.xsp("run", *before, f"--{name}", *word, *(["--", "true"] if "--pid" not in before else []), text=True)
+            self.assertEqual(done.returncode, 125, name)
+            yield name, done.stderr
+
+    def test_at_start(self):
+        found = list(self.refused("OPTION_AT_START", "--pid", "1"))
+        self.assertGreater(len(found), 12)
+        for name, text in found:
+            if name not in ("functions", "cuda", "tracer", "leveled", "serialize"): # whose values are looked at before
+                self.assertIn(f"--{name} acts on a program's start", text)
+
+    def test_by_span(self):
+        found = list(self.refused("OPTION_BY_SPAN", "--aggregate"))
+        self.assertGreater(len(found), 4)
+        for name, text in found:
+            self.assertIn(f"--{name} needs spans", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
