@@ -27,38 +27,59 @@ enum event_class {
 static const struct {
   const char *category;
   enum event_class event_class;
+  enum kineto_sign sign; // that a file with it is of Kineto
 } classes[] = {
-    {"cpu_op", CLASS_OPERATOR},
-    {"operator", CLASS_OPERATOR},
-    {"user_annotation", CLASS_ANNOTATION},
-    {"python_function", CLASS_PYTHON},
-    {"kernel", CLASS_KERNEL},
-    {"concurrent_kernel", CLASS_KERNEL},
-    {"gpu_memcpy", CLASS_MEMCPY},
-    {"memcpy", CLASS_MEMCPY},
-    {"gpu_memset", CLASS_MEMSET},
-    {"memset", CLASS_MEMSET},
-    {"cuda_sync", CLASS_SYNC},
-    {"xpu_sync", CLASS_SYNC},
-    {"cuda_event", CLASS_OTHER},
-    {"cuda_profiler_range", CLASS_OTHER},
-    {"collective_comm", CLASS_OTHER},
-    {"hpu_op", CLASS_OTHER},
-    {"runtime", CLASS_CALL},
-    {"driver", CLASS_CALL},
-    {"gpu_user_annotation", CLASS_DEVICE_ANNOTATION},
-    {"trace", CLASS_PROFILER},
-    {"overhead", CLASS_OVERHEAD},
+    {"cpu_op", CLASS_OPERATOR, SIGN_CERTAIN},
+    {"operator", CLASS_OPERATOR, SIGN_LIKELY},
+    {"user_annotation", CLASS_ANNOTATION, SIGN_CERTAIN},
+    {"python_function", CLASS_PYTHON, SIGN_CERTAIN},
+    {"kernel", CLASS_KERNEL, SIGN_LIKELY},
+    {"concurrent_kernel", CLASS_KERNEL, SIGN_LIKELY},
+    {"gpu_memcpy", CLASS_MEMCPY, SIGN_CERTAIN},
+    {"memcpy", CLASS_MEMCPY, SIGN_LIKELY},
+    {"gpu_memset", CLASS_MEMSET, SIGN_CERTAIN},
+    {"memset", CLASS_MEMSET, SIGN_LIKELY},
+    {"cuda_sync", CLASS_SYNC, SIGN_CERTAIN},
+    {"xpu_sync", CLASS_SYNC, SIGN_CERTAIN},
+    {"cuda_event", CLASS_OTHER, SIGN_CERTAIN},
+    {"cuda_profiler_range", CLASS_OTHER, SIGN_CERTAIN},
+    {"collective_comm", CLASS_OTHER, SIGN_LIKELY},
+    {"hpu_op", CLASS_OTHER, SIGN_CERTAIN},
+    {"cuda_runtime", CLASS_CALL, SIGN_CERTAIN},
+    {"cuda_driver", CLASS_CALL, SIGN_CERTAIN},
+    {"runtime", CLASS_CALL, SIGN_LIKELY},
+    {"driver", CLASS_CALL, SIGN_NONE},
+    {"gpu_user_annotation", CLASS_DEVICE_ANNOTATION, SIGN_CERTAIN},
+    {"trace", CLASS_PROFILER, SIGN_NONE},
+    {"overhead", CLASS_OVERHEAD, SIGN_NONE},
+    {"ac2g", CLASS_RANGE, SIGN_CERTAIN}, // of arrows and instants, which are no spans
+    {"fwdbwd", CLASS_RANGE, SIGN_CERTAIN},
+    {"cpu_instant_event", CLASS_RANGE, SIGN_CERTAIN},
 };
+// Of devices that Kineto does not know by name; what follows differs.
+static const char *const device_prefixes[] = {"mtia_", "hpu_", "xpu_", "privateuse1_"};
 
 // ---- categories ------------------------------------------------------------------------------------------------------
-static enum event_class judge(struct slice category)
+static bool is_of_device(struct slice lower)
 {
-  static const char *const device_prefixes[] = {"mtia_", "hpu_", "xpu_", "privateuse1_"};
-  char text[KINETO_CATEGORY_BYTES];
-  const struct slice lower = {text, category.length};
+  for (size_t i = 0; i < sizeof device_prefixes / sizeof device_prefixes[0]; i++)
+    if (slice_starts_with(lower, device_prefixes[i]))
+      return true;
+  return false;
+}
+
+// In small letters, in `text`.
+static struct slice lower_of(struct slice category, char text[KINETO_CATEGORY_BYTES])
+{
   for (size_t i = 0; i < category.length; i++)
     text[i] = (char)tolower((unsigned char)category.data[i]);
+  return (struct slice){text, category.length};
+}
+
+static enum event_class judge(struct slice category)
+{
+  char text[KINETO_CATEGORY_BYTES];
+  const struct slice lower = lower_of(category, text);
   for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
     if (slice_is(lower, classes[i].category))
       return classes[i].event_class;
@@ -66,10 +87,19 @@ static enum event_class judge(struct slice category)
     return CLASS_DEVICE_ANNOTATION;
   if (slice_ends_with(lower, "_runtime") || slice_ends_with(lower, "_driver"))
     return CLASS_CALL;
-  for (size_t i = 0; i < sizeof device_prefixes / sizeof device_prefixes[0]; i++)
-    if (slice_starts_with(lower, device_prefixes[i]))
-      return CLASS_OTHER;
-  return CLASS_RANGE;
+  return is_of_device(lower) ? CLASS_OTHER : CLASS_RANGE;
+}
+
+enum kineto_sign kineto_category_sign(struct slice category)
+{
+  char text[KINETO_CATEGORY_BYTES];
+  if (category.length == 0 || category.length > KINETO_CATEGORY_BYTES)
+    return SIGN_NONE;
+  const struct slice lower = lower_of(category, text);
+  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+    if (slice_is(lower, classes[i].category))
+      return classes[i].sign;
+  return is_of_device(lower) ? SIGN_CERTAIN : SIGN_NONE;
 }
 
 static enum event_class class_of(struct kineto *kineto, struct slice category)

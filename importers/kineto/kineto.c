@@ -59,24 +59,11 @@ static void judge_key(const struct walk *walk, unsigned event_depth, struct sign
 
 static void judge_value(const struct walk *walk, unsigned event_depth, struct slice value, struct signs *signs)
 {
-  static const char *const own[] = {"cpu_op",
-                                    "user_annotation",
-                                    "gpu_user_annotation",
-                                    "python_function",
-                                    "gpu_memcpy",
-                                    "gpu_memset",
-                                    "cuda_runtime",
-                                    "cuda_driver",
-                                    "xpu_runtime",
-                                    "ac2g",
-                                    "fwdbwd",
-                                    "cpu_instant_event",
-                                    NULL};
-  static const char *const shared[] = {"operator", "kernel", "runtime", "memcpy", "memset", NULL};
   if (walk->depth != event_depth || !slice_is(walk->key, "cat"))
     return;
-  signs->own_category |= has_any_case(value, own);
-  signs->shared_category |= has_any_case(value, shared);
+  enum kineto_sign sign = kineto_category_sign(value);
+  signs->own_category |= sign == SIGN_CERTAIN;
+  signs->shared_category |= sign == SIGN_LIKELY;
 }
 
 static void walk_head(struct walk *walk, unsigned event_depth, struct signs *signs)

@@ -119,7 +119,10 @@ struct kineto {
   size_t device_properties_length;
 };
 
-// events.c. STATUS_OK also for what is skipped.
+// events.c
+enum kineto_sign { SIGN_NONE, SIGN_LIKELY, SIGN_CERTAIN }; // LIKELY: other tools have the category, too
+enum kineto_sign kineto_category_sign(struct slice category);
+// STATUS_OK also for what is skipped.
 void kineto_events_start(struct kineto *kineto);
 enum status kineto_event(void *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
 

@@ -384,6 +384,12 @@ static void test_claims(void **state)
   assert_int_equal(claim("{\"traceEvents\": [{\"args\": {\"x\": [1, 2, {\"y\": 3}]}, \"cat\" : \"CPU_OP\""), 3);
   assert_int_equal(claim("{\"traceEvents\": [{\"cat\": \"Operator\", \"args\": {\"External id\": 1"), 2);
   assert_int_equal(claim("{\"traceEvents\": [{\"cat\": \"Operator\", \"args\": {\"x\": 1"), 0);
+  // Of devices other than NVIDIA's, alone in their file.
+  assert_int_equal(claim("[{\"cat\": \"xpu_sync\""), 3);
+  assert_int_equal(claim("[{\"cat\": \"mtia_op\""), 3);
+  assert_int_equal(claim("[{\"cat\": \"PrivateUse1_Driver\""), 3);
+  assert_int_equal(claim("[{\"cat\": \"my_runtime\""), 0);
+  assert_int_equal(claim("[{\"cat\": \"a category of another tool, longer than any of Kineto's own\""), 0);
   assert_int_equal(claim("{\"traceEvents\": [{\"args\": {\"cat\": \"cpu_op\"}}]"), 0);
   assert_int_equal(claim("{\"traceEvents\": [{\"name\": \"cat\", \"x\": \"cpu_op\"}]"), 0);
   assert_int_equal(claim("{\"other\": {\"schemaVersion\": 1}}"), 0);

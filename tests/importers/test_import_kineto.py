@@ -333,6 +333,20 @@ class Generations(Case):
             "insight": ("execution", "other")})
 
 
+    def test_a_file_of_one_category(self):
+        """The recogniser and the reader have one table: such a file is not a Chrome trace at application level."""
+        with temporary_folder() as folder:
+            for category, stored in (("xpu_sync", "sync"), ("mtia_op", "other"), ("cuda_event", "other")):
+                path = f"{folder}/{category}.json"
+                with open(path, "w") as file:
+                    json.dump([{"ph": "X", "cat": category, "name": "wait", "ts": 0, "dur": 5, "pid": 0, "tid": 7,
+                                "args": {"device": 0, "stream": 7}}], file)
+                report, out = import_file(path, folder)
+                self.assertEqual(report["files"][0]["format"], "kineto", category)
+                self.assertEqual(xsp_json("sql", out, "select level, category from span", "--json"),
+                                 [{"level": "kernel", "category": stored}], category)
+
+
 class Attribution(Case):
     def test_external_ids_that_are_correlation_ids_attribute_nothing(self):
         spans = self.load([
