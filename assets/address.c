@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// URLs of assets, taken apart. Called by assets.c; fuzz/asset_fuzz.c.
+// URLs of assets, taken apart. Called by get.c; fuzz/asset_fuzz.c.
 #include "assets/address.h"
 
 #include "assets/assets.h"

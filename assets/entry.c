@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache's files; see entry.h. Called by assets.c and fetch.c.
+// The cache's files; see entry.h. Called by get.c and fetch.c.
 #include "assets/entry.h"
 
 #include "assets/address.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GET requests by libcurl; see fetch.h. Servers are not trusted: what they send is bounded, and they cannot lead elsewhere than to
-// other HTTP servers. Called by assets.c.
+// other HTTP servers. Called by get.c.
 #include "assets/fetch.h"
 
 #include "base/curl.h"
