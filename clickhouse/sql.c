@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the queries. Called by fetch.c. Every query begins with the table expression `rows`: the selected spans, with the
 // columns that the others are made of. Names and values from the address are quoted here.
-#include "clickhouse/sql_parts.h"
+#include "clickhouse/sql_private.h"
 
 #include <inttypes.h>
 #include <string.h>

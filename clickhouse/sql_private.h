@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of queries: table expressions and quoting. Inside this room only.
-#ifndef XSP_CLICKHOUSE_SQL_PARTS_H
-#define XSP_CLICKHOUSE_SQL_PARTS_H
+#ifndef XSP_CLICKHOUSE_SQL_PRIVATE_H
+#define XSP_CLICKHOUSE_SQL_PRIVATE_H
 
 #include "clickhouse/sql.h"
 
