@@ -3,8 +3,8 @@
 // store for each row that collect hands over, and before each commit, so that what was taken out of the rings is in the file.
 #include "correlate/fold.h"
 
+#include "correlate/answer.h"
 #include "correlate/context_metrics.h"
-#include "correlate/correlate.h"
 
 #include <string.h>
 #include <xsp/call_path.h>

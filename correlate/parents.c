@@ -9,7 +9,7 @@
 
 #include "base/sorted.h"
 #include "correlate/order.h"
-#include "correlate/processes.h"
+#include "correlate/parents_private.h"
 
 #include <stdlib.h>
 #include <string.h>

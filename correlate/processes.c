@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Called by parents.c.
-#include "correlate/processes.h"
+#include "correlate/parents_private.h"
 
 #include "correlate/rows.h"
 

@@ -4,7 +4,7 @@
 #include "correlate/resolve.h"
 
 #include "base/sorted.h"
-#include "correlate/correlate.h"
+#include "correlate/answer.h"
 
 #include <inttypes.h>
 #include <math.h>

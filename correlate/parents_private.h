@@ -5,8 +5,8 @@
 // ran, ranges that begin on one thread and end on another. Each level of a process (and clock) has one stack for the
 // spans of all its tracks that have neither a thread nor a device. Such spans may run side by side, so of two that
 // enclose a span one must be the other's ancestor; otherwise the span's parent is ambiguous.
-#ifndef XSP_CORRELATE_PROCESSES_H
-#define XSP_CORRELATE_PROCESSES_H
+#ifndef XSP_CORRELATE_PARENTS_PRIVATE_H
+#define XSP_CORRELATE_PARENTS_PRIVATE_H
 
 #include "correlate/parents.h"
 
