@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures load and first inference in fresh processes, one at a time, after all other runners have ended. Called by
 // model_experiment.c. The model's file and the library are then in the page cache, for all repetitions alike.
-#include "experiment/model_parts.h"
+#include "experiment/model_experiment_private.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

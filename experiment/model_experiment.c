@@ -10,7 +10,7 @@
 #include "experiment/gpus.h"
 #include "experiment/lane.h"
 #include "experiment/matrix.h"
-#include "experiment/model_parts.h"
+#include "experiment/model_experiment_private.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
 #include "experiment/software.h"

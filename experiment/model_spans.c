@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a finished capture of models before it is correlated: xsp's own share of each run, and windows of the model's file
 // as tags of its layers. Called by model_experiment.c.
-#include "experiment/model_parts.h"
+#include "experiment/model_experiment_private.h"
 
 #include "analyze/analyze.h"
 #include "base/map.h"

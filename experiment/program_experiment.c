@@ -7,7 +7,7 @@
 #include "correlate/correlate.h"
 #include "experiment/matrix.h"
 #include "experiment/plan.h"
-#include "experiment/program_parts.h"
+#include "experiment/program_experiment_private.h"
 #include "experiment/record.h"
 #include "launch/launch.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks over the spans of an execution that was just drained, without holding a run in memory. Called by
 // program_experiment.c.
-#include "experiment/program_parts.h"
+#include "experiment/program_experiment_private.h"
 
 #include "base/vector.h"
 

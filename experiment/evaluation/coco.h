@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data set of pictures with true boxes, from a JSON file as COCO has it. For data_set.c.
+// A data set of pictures with true boxes, from a JSON file as COCO has it. For data_set_read.c.
 #ifndef XSP_EXPERIMENT_EVALUATION_COCO_H
 #define XSP_EXPERIMENT_EVALUATION_COCO_H
 

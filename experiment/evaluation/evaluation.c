@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "correlate/correlate.h"
 #include "experiment/lane.h"
-#include "experiment/model_parts.h"
+#include "experiment/model_experiment_private.h"
 #include "experiment/record.h"
 
 #include <inttypes.h>

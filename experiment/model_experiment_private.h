@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What model_experiment.c, cold.c, model_spans.c and evaluation.c ask of each other.
-#ifndef XSP_EXPERIMENT_MODEL_PARTS_H
-#define XSP_EXPERIMENT_MODEL_PARTS_H
+#ifndef XSP_EXPERIMENT_MODEL_EXPERIMENT_PRIVATE_H
+#define XSP_EXPERIMENT_MODEL_EXPERIMENT_PRIVATE_H
 
 #include "experiment/model_experiment.h"
 

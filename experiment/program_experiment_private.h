@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What program_experiment.c asks of program_spans.c and program_resolve.c.
-#ifndef XSP_EXPERIMENT_PROGRAM_PARTS_H
-#define XSP_EXPERIMENT_PROGRAM_PARTS_H
+#ifndef XSP_EXPERIMENT_PROGRAM_EXPERIMENT_PRIVATE_H
+#define XSP_EXPERIMENT_PROGRAM_EXPERIMENT_PRIVATE_H
 
 #include "experiment/program_experiment.h"
 
