@@ -5,7 +5,7 @@
 //
 // Only the first copy of MXNet in a process is traced. MXNet calls its own functions through the loader, hence through
 // here: only the program's call counts.
-#include "frameworks/mxnet/tracer.h"
+#include "frameworks/mxnet/hooks.h"
 
 #include "frameworks/common/door.h"
 

@@ -3,8 +3,8 @@
 #ifndef XSP_FRAMEWORKS_MXNET_TRACER_MODELS_H
 #define XSP_FRAMEWORKS_MXNET_TRACER_MODELS_H
 
+#include "frameworks/mxnet/hooks.h"
 #include "frameworks/mxnet/symbol.h"
-#include "frameworks/mxnet/tracer.h"
 
 #include <stddef.h>
 

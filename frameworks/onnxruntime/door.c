@@ -6,7 +6,7 @@
 #include "frameworks/onnxruntime/door_sessions.h"
 
 #include "frameworks/onnxruntime/door_objects.h"
-#include "frameworks/onnxruntime/tracer.h"
+#include "frameworks/onnxruntime/hooks.h"
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
 // ours out. The module's RunOptions are the C API's: their address, taken from the object, is given to its functions.
 
 #include "frameworks/onnxruntime/door_objects.h"
-#include "frameworks/onnxruntime/tracer.h"
+#include "frameworks/onnxruntime/hooks.h"
 
 #include <fcntl.h>
 #include <string.h>

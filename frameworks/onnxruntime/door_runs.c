@@ -8,7 +8,7 @@
 #include "frameworks/onnxruntime/door_runs.h"
 
 #include "format/range.h"
-#include "frameworks/onnxruntime/tracer.h"
+#include "frameworks/onnxruntime/hooks.h"
 
 #include <sched.h>
 #include <stdio.h>

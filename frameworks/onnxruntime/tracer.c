@@ -4,7 +4,7 @@
 // Loaded by ONNX Runtime itself: for xsp's predictor, for frameworks.so, or by a program's own
 // ort.register_execution_provider_library(). A process may have several copies of the runtime, each with its own tables.
 // A guest: no lock, no allocation while nodes run, no output, and no failure that a session could see.
-#include "frameworks/onnxruntime/tracer.h"
+#include "frameworks/onnxruntime/hooks.h"
 
 #include "frameworks/common/guest.h"
 #include "frameworks/onnxruntime/abi.h"

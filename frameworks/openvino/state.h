@@ -9,7 +9,7 @@
 #include "frameworks/common/predictor.h"
 #include "frameworks/openvino/abi.h"
 #include "frameworks/openvino/graph.h"
-#include "frameworks/openvino/tracer.h"
+#include "frameworks/openvino/hooks.h"
 
 enum openvino_route { OPENVINO_NO_LAYERS, OPENVINO_LISTENER, OPENVINO_COUNTERS };
 

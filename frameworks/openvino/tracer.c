@@ -5,7 +5,7 @@
 // tracers/itt is the collector for everything that ITT says.
 //
 // A guest: names are kept when they are made, before anything runs; a task's begin and end take no lock and no memory.
-#include "frameworks/openvino/tracer.h"
+#include "frameworks/openvino/hooks.h"
 
 #include "base/hash.h"
 #include "tracers/itt/abi.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A module with ITT inside, made by hand, speaks to openvino.so as OpenVINO does: its nodes become layers, all else does
 // not. In a child process with a session of its own.
-#include "frameworks/openvino/tracer.h"
+#include "frameworks/openvino/hooks.h"
 
 #include "tests/support/ring_reader.h"
 #include "tracers/itt/abi.h"

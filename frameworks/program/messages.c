@@ -2,7 +2,7 @@
 // Reads what a program answers to `open` and `prepare`; see messages.h. Predictions: prediction.c.
 #include "frameworks/program/messages.h"
 
-#include "frameworks/program/reader.h"
+#include "frameworks/program/messages_private.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs of a program's prediction: what its answer says of them, and their values, which it wrote into a file in memory. The
 // answer is checked as in messages.h; the program could cut the file at any time, so that it is read, not mapped.
-#include "frameworks/program/reader.h"
+#include "frameworks/program/messages_private.h"
 #include "frameworks/program/requests.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "frameworks/program/messages.h"
 
 #include "base/slice.h"
-#include "frameworks/program/reader.h"
+#include "frameworks/program/messages_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

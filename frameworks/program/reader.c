@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the objects of a program's answers; see reader.h. An object is read by a table of its fields, so that what
+// Reads the objects of a program's answers; see messages_private.h. An object is read by a table of its fields, so that what
 // is unknown, repeated, missing or of another type is found in one place, and the path to it is known.
-#include "frameworks/program/reader.h"
+#include "frameworks/program/messages_private.h"
 
 #include "base/utf8.h"
 

@@ -4,7 +4,7 @@
 // operations that are executed, and sessions that are run, to tensorflow.so.
 //
 // Only the first copy of TensorFlow in a process is traced.
-#include "frameworks/tensorflow/tracer.h"
+#include "frameworks/tensorflow/hooks.h"
 
 #include "frameworks/common/door.h"
 

@@ -2,7 +2,7 @@
 // The tracer's descriptor, and predictions: a session's run, or one call of a function (tf.function, Keras, a SavedModel's
 // signature). Operations that are executed one by one are layers without a model. Called by frameworks.so on the program's
 // threads.
-#include "frameworks/tensorflow/tracer.h"
+#include "frameworks/tensorflow/hooks.h"
 
 #include "base/clock.h"
 #include "base/hash.h"

@@ -3,7 +3,7 @@
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_TRACER_RECORDING_H
 #define XSP_FRAMEWORKS_TENSORFLOW_TRACER_RECORDING_H
 
-#include "frameworks/tensorflow/tracer.h"
+#include "frameworks/tensorflow/hooks.h"
 
 void recording_start(const struct tensorflow_functions *functions);
 bool recording_is_wanted(void); // the layer level is on

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What frameworks.so (frameworks/common/doors.c) asks of mxnet.so in the same process, and what mxnet.so calls of MXNet. Found by
 // dlsym, so that a program without MXNet never loads this tracer.
-#ifndef XSP_FRAMEWORKS_MXNET_TRACER_H
-#define XSP_FRAMEWORKS_MXNET_TRACER_H
+#ifndef XSP_FRAMEWORKS_MXNET_HOOKS_H
+#define XSP_FRAMEWORKS_MXNET_HOOKS_H
 
 #include <stdbool.h>
 #include <stdint.h>

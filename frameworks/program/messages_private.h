@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strict reading of one answer of a program, shared by its messages: values and objects, and the path to the field at
 // hand, which the one error names. Private to frameworks/program.
-#ifndef XSP_FRAMEWORKS_PROGRAM_READER_H
-#define XSP_FRAMEWORKS_PROGRAM_READER_H
+#ifndef XSP_FRAMEWORKS_PROGRAM_MESSAGES_PRIVATE_H
+#define XSP_FRAMEWORKS_PROGRAM_MESSAGES_PRIVATE_H
 
 #include "base/arena.h"
 #include "base/error.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the predictor asks of openvino.so in the same process. Found by dlsym. OpenVINO's CPU plug-in announces every node
 // that it executes as an ITT task (domain ov::op::cpu::details, 2026.0 and later); each becomes a layer span.
-#ifndef XSP_FRAMEWORKS_OPENVINO_TRACER_H
-#define XSP_FRAMEWORKS_OPENVINO_TRACER_H
+#ifndef XSP_FRAMEWORKS_OPENVINO_HOOKS_H
+#define XSP_FRAMEWORKS_OPENVINO_HOOKS_H
 
 #include "frameworks/common/layer_publish.h"
 
