@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink's life: a call begins, files begin and end. Called by import.c. What belongs to a file is forgotten with it;
+// The sink's life: a call begins, files begin and end. Called by import_files.c. What belongs to a file is forgotten with it;
 // runs and tracks go to the store here, while its other side is idle.
 #include "importers/sink_private.h"
 

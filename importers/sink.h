@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What importers pour into (importer.h), and what import.c drives it by. Inside this room only.
+// What importers pour into (importer.h), and what import_files.c drives it by. Inside this room only.
 #ifndef XSP_IMPORTERS_SINK_H
 #define XSP_IMPORTERS_SINK_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kineto's Chrome JSON, as torch.profiler writes it since 2021: tells such files from other JSON, reads them once from
-// beginning to end, ends the run. What an event becomes is in events.c. Called by import.c.
+// beginning to end, ends the run. What an event becomes is in events.c. Called by import_files.c.
 #include "importers/kineto/kineto.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the runs that call each other and joins them (join.h). Called by the reader of journals between its two passes.
-#include "importers/otlp/join_clocks.h"
+#include "importers/otlp/join_private.h"
 
 #include "base/map.h"
 #include "base/memory.h"

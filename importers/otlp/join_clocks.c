@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From calls between machines to a shift of each run's times. From the clock of the run that all joined, neighbour by neighbour.
-#include "importers/otlp/join_clocks.h"
+#include "importers/otlp/join_private.h"
 
 #include "base/memory.h"
 #include "base/saturate.h"

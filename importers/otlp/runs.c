@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resources of OTLP as experiments and runs: one run per xsp.run within its experiment, else per distinct resource. The
 // first resource of a run says what it is. Called by the decoders, once per group of spans.
-#include "importers/otlp/join_clocks.h"
+#include "importers/otlp/join_private.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact decimal arithmetic on the text of two numbers; see private.h. Called for trace events whose times have a sign,
+// Exact decimal arithmetic on the text of two numbers; see trace_events_private.h. Called for trace events whose times have a sign,
 // an exponent, or more digits than nearly all have.
 //
 // A number is taken apart into whole nanoseconds, rounded down, and a fraction of one in [0, 1), whose digits stay in the
 // text:
 //
 //      12345.6789e-1 µs  =   1234567 ns + 0.89 ns          -12345.6789e-1 µs  =  -1234568 ns + 0.11 ns
-#include "importers/trace_events/private.h"
+#include "importers/trace_events/trace_events_private.h"
 
 #define WHOLE_MOST ((__int128)1 << 100) // as good as infinite
 #define EXPONENT_MOST 1000000000

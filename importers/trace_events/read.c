@@ -2,7 +2,7 @@
 // One trace event from its opening to its closing brace: gaps by the tree of shapes where it knows them, else by the
 // grammar; values by the scanners of json_scan.h. Called by trace_events.c, which starts again where the window was too
 // short. This is where an import of JSON spends its time.
-#include "importers/trace_events/private.h"
+#include "importers/trace_events/trace_events_private.h"
 
 #include "base/memory.h"
 #include "base/utf8.h"

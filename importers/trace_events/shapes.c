@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of gaps between values; see private.h. Filled by the reader of trace events, bounded however odd a file is.
-#include "importers/trace_events/private.h"
+// The tree of gaps between values; see trace_events_private.h. Filled by the reader of trace events, bounded however odd a file is.
+#include "importers/trace_events/trace_events_private.h"
 
 #include "base/memory.h"
 

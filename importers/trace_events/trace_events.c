@@ -4,7 +4,7 @@
 #include "importers/trace_events/trace_events.h"
 
 #include "base/memory.h"
-#include "importers/trace_events/private.h"
+#include "importers/trace_events/trace_events_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks of the runs that join.c joined: how far each machine's is ahead of the caller's. Inside this folder only.
-#ifndef XSP_IMPORTERS_OTLP_JOIN_CLOCKS_H
-#define XSP_IMPORTERS_OTLP_JOIN_CLOCKS_H
+#ifndef XSP_IMPORTERS_OTLP_JOIN_PRIVATE_H
+#define XSP_IMPORTERS_OTLP_JOIN_PRIVATE_H
 
 #include "importers/otlp/join.h"
 

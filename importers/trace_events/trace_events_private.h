@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the reader of trace events share: trace_events.c walks the document, read.c reads one event, shapes.c
 // knows its bytes between values. Private to them.
-#ifndef XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
-#define XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
+#ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_PRIVATE_H
+#define XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_PRIVATE_H
 
 #include "base/arena.h"
 #include "base/json_block.h"
