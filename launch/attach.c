@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds libxsp.so's block in another process, and writes the question into it. Called by execution.c and `xsp run --pid`.
+// Finds libxsp.so's block in another process, and writes the question into it. Called by execute.c and `xsp run --pid`.
 // Whatever the process's memory holds is only compared and copied.
 #include "launch/attach.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draining while the program runs: when, by whom, at which priority. Called by execution.c.
+// Draining while the program runs: when, by whom, at which priority. Called by execute.c.
 #include "launch/draining.h"
 
 #include "base/clock.h"

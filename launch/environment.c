@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the environment of a traced program, before each execution. docs/internals/launch.md has all variables. Called
-// by execution.c. xsp's own variables that have no value are removed, so that an outer xsp run has no effect.
+// by execute.c. xsp's own variables that have no value are removed, so that an outer xsp run has no effect.
 #include "launch/environment.h"
 
 #include "base/debug.h"

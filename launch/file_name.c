@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of outputs and of programs in traces. Called by verb_run.c before anything runs, and by execution.c.
+// Names of outputs and of programs in traces. Called by verb_run.c before anything runs, and by execute.c.
 #include "launch/file_name.h"
 
 #include "base/buf.h"

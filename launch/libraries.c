@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the memory maps of a program and its children. Called by execution.c between its waits.
+// Reads the memory maps of a program and its children. Called by execute.c between its waits.
 #include "launch/libraries.h"
 
 #include "base/clock.h"

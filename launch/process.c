@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the program, waits for it, and handles signals meanwhile. Called by execution.c.
+// Starts the program, waits for it, and handles signals meanwhile. Called by execute.c.
 //
 // Signals. The terminal and `kill -PGID` send to the whole process group, so the program has them already; what is sent to
 // xsp's own number has to be sent on. Which it was cannot be seen from a signal, so there is a *sentinel*: a child in the

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent's side of the runner protocol. A framework may abort, hang or be killed in the runner; here that becomes
 // an error with the framework's last lines.
-#include "launch/runner_end.h"
 #include "launch/runner_private.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends a runner's process, and explains its end with what it wrote last; see runner_end.h.
-#include "launch/runner_end.h"
+#include "launch/runner_private.h"
 
 #include "base/clock.h"
 
