@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of a manifest about what is around the model: images of containers, who may use it, code around a prediction, attributes. For the table in
 // manifest.c.
-#include "manifests/fields.h"
+#include "manifests/manifest_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked values of a manifest's document; see fields.h. Called by manifest.c only.
-#include "manifests/fields.h"
+// Checked values of a manifest's document; see manifest_private.h. Called by manifest.c only.
+#include "manifests/manifest_private.h"
 
 #include "base/memory.h"
 #include "base/nearest.h"

@@ -5,7 +5,7 @@
 
 #include "base/input_file.h"
 #include "manifests/document.h"
-#include "manifests/fields.h"
+#include "manifests/manifest_private.h"
 #include "manifests/version.h"
 
 #include <ctype.h>

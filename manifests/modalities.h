@@ -3,7 +3,7 @@
 #ifndef XSP_MANIFESTS_MODALITIES_H
 #define XSP_MANIFESTS_MODALITIES_H
 
-#include "manifests/fields.h"
+#include "manifests/manifest_private.h"
 
 // The keys of an entry with `type: image`, or of an output that is no plain tensor; NULL: it is one. Their target is a struct
 // manifest_tensor; of an output `tensor` gets its kind.

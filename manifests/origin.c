@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key `model` of a manifest: where the model comes from. For the table in manifest.c.
 #include "base/path_text.h"
-#include "manifests/fields.h"
+#include "manifests/manifest_private.h"
 #include "manifests/version.h"
 
 #include <stdio.h>

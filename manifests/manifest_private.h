@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of a manifest's document, checked: the format itself is a few tables over these (manifest.c). Every refusal names
 // the line, the reason, and what to write instead.
-#ifndef XSP_MANIFESTS_FIELDS_H
-#define XSP_MANIFESTS_FIELDS_H
+#ifndef XSP_MANIFESTS_MANIFEST_PRIVATE_H
+#define XSP_MANIFESTS_MANIFEST_PRIVATE_H
 
 #include "manifests/document.h"
 #include "manifests/manifest.h"
