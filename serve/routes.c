@@ -13,7 +13,7 @@
 #include "serve/api/upload.h"
 #include "serve/kept.h"
 #include "serve/pages/page_routes.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 #include "serve/traces.h"
 
 #include <string.h>

@@ -7,8 +7,9 @@
 #include "http/exchange.h"
 #include "otlp/json_request.h"
 #include "serve/body.h"
+#include "serve/pages/live.h"
 #include "serve/reply.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

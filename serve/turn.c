@@ -3,7 +3,7 @@
 #include "serve/turn.h"
 
 #include "http/exchange.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 
 #include <time.h>
 

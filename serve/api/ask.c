@@ -9,7 +9,7 @@
 #include "http/connections.h"
 #include "http/exchange.h"
 #include "serve/kept.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 #include "serve/turn.h"
 
 #include <errno.h>

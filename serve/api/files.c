@@ -6,7 +6,7 @@
 #include "base/slice.h"
 #include "http/exchange.h"
 #include "serve/kept.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 
 #include <inttypes.h>
 #include <stdio.h>

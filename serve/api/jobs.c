@@ -8,7 +8,7 @@
 #include "format/level.h"
 #include "http/exchange.h"
 #include "serve/jobs.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #include "base/slice.h"
 #include "http/exchange.h"
 #include "serve/api/trace_id.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 #include "serve/turn.h"
 
 #define LIMIT_DEFAULT 1000

@@ -4,7 +4,7 @@
 
 #include "base/json_write.h"
 #include "http/exchange.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 
 void status_answer(struct exchange *exchange)
 {

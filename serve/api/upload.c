@@ -11,7 +11,7 @@
 #include "serve/api/catalogue.h"
 #include "serve/kept.h"
 #include "serve/retention.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 #include "serve/turn.h"
 
 #include <errno.h>

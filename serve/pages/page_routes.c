@@ -7,7 +7,7 @@
 #include "serve/pages/live.h"
 #include "serve/pages/page_cache.h"
 #include "serve/pages/span_tags.h"
-#include "serve/serve_private.h"
+#include "serve/server.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What serve.c (start and stop) and handlers share.
-#ifndef XSP_SERVE_SERVE_PRIVATE_H
-#define XSP_SERVE_SERVE_PRIVATE_H
+// The server from inside: what start.c and handlers share.
+#ifndef XSP_SERVE_SERVER_H
+#define XSP_SERVE_SERVER_H
 
 #include "http/exchange.h"
 #include "http/server.h"
@@ -9,13 +9,14 @@
 #include "serve/jobs.h"
 #include "serve/journal.h"
 #include "serve/keeper.h"
-#include "serve/pages/live.h"
-#include "serve/pages/page_cache.h"
-#include "serve/pages/prepare.h"
 #include "serve/retention.h"
 #include "serve/serve.h"
 
 #include <semaphore.h>
+
+struct live;
+struct page_cache;
+struct prepare;
 
 struct serve {
   struct serve_options options;

@@ -5,7 +5,10 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "serve/kept.h"
-#include "serve/serve_private.h"
+#include "serve/pages/live.h"
+#include "serve/pages/page_cache.h"
+#include "serve/pages/prepare.h"
+#include "serve/server.h"
 
 #include <malloc.h>
 #include <stdlib.h>
