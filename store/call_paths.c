@@ -2,8 +2,8 @@
 // Call paths: the writer's tables of frames and contexts, and the checked reading of both. Called by collect and importers,
 // and by whoever shows call paths.
 #include "base/memory.h"
+#include "store/handle.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <stdio.h>
 #include <string.h>

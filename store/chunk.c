@@ -12,7 +12,7 @@
 #include "store/chunk.h"
 
 #include "base/memory.h"
-#include "store/chunk_kernels.h"
+#include "store/chunk_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variants of the loops over a column's values; see chunk_kernels.h. The code is the same (chunk_kernels_code.h), the
+// Variants of the loops over a column's values; see chunk_private.h. The code is the same (chunk_kernels_code.h), the
 // instructions differ: the portable ones lack 64-bit comparisons and wide shuffles. All give the same bytes.
-#include "store/chunk_kernels.h"
+#include "store/chunk_private.h"
 
 #include <string.h>
 

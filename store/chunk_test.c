@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Round trips of hard columns, and blobs that were tampered with.
 #include "store/chunk.h"
-#include "store/chunk_kernels.h"
+#include "store/chunk_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

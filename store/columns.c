@@ -2,7 +2,7 @@
 // Typed reading of columns into the caller's arena, one column or one part at a time where a run is large. Called by every
 // stage after the store.
 #include "base/memory.h"
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 #include <string.h>

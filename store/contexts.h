@@ -4,7 +4,16 @@
 #ifndef XSP_STORE_CONTEXTS_H
 #define XSP_STORE_CONTEXTS_H
 
-#include "store/store.h"
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+struct store_span;
+struct store_tag;
 
 // A row of the calling context tree, see docs/format.md.
 struct store_context_metric {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The derived columns of a run: written next to its base columns, or laid over them in memory. Called by correlate.
 #include "base/memory.h"
+#include "store/handle.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // Tags that follow from what is recorded. Called by correlate. SQL sees them like any others; the typed readers do not, so
 // that exports and analyses only see what a source recorded. Older versions of xsp pass over their chunks.
 #include "base/memory.h"
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 

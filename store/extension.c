@@ -3,7 +3,7 @@
 // database. Read only. This file and its dependencies are compiled against sqlite3ext.h. Exhausted memory ends the
 // process that loaded it, as in xsp (base/memory.h).
 #include "base/memory.h"
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the plain tables, one function a table: what experiments, runs, tracks and the like are. Called by every writer and
 // reader; rows.c moves the rows.
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #include "base/debug.h"
 #include "base/file_place.h"
 #include "base/memory.h"
+#include "store/handle.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

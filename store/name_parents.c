@@ -3,7 +3,7 @@
 // run --resolve`, before it correlates again.
 #include "base/memory.h"
 #include "base/sorted.h"
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 

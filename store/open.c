@@ -7,8 +7,8 @@
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "store/database.h"
+#include "store/handle.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // Rows on their way into chunks: columns in memory until a part is full or a commit asks for what is there. An open part
 // that was written by a commit is written again when it has grown, so that parts stay full-sized.
 #include "base/memory.h"
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // One SELECT from a person or a script, and nothing else: an authorizer allows reading tables and calling functions, all
 // other actions are refused while the statement is prepared. Called by `xsp sql`.
 #include "base/clock.h"
+#include "store/handle.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // Rows of the plain tables: one list of columns serves to insert a struct of store.h and to read it into an arena.
 // Called by whoever writes a file, and by every stage after the store.
 #include "base/vector.h"
+#include "store/handle.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <limits.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 // A chunk's times are coded as differences to its base, so the base moves and nothing is coded again. Called by
 // importers before correlate runs.
 #include "base/memory.h"
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 

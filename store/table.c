@@ -2,7 +2,7 @@
 // The virtual tables' cursors and cells, for SQLite. A column is decoded when a statement asks for it, by parts.
 #include "store/table.h"
 #include "base/memory.h"
-#include "store/store_private.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 #include <string.h>

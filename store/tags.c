@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed reading of tags into the caller's arena, all of them or those of some keys, one part at a time.
 #include "base/memory.h"
+#include "store/handle.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 // journal stays small. What fails once fails for good: the file then holds what was committed before.
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "store/handle.h"
 #include "store/leftovers.h"
 #include "store/problem.h"
-#include "store/store_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops over a column's values, in as many variants as there are instruction sets worth it. Private to chunk.c.
-#ifndef XSP_STORE_CHUNK_KERNELS_H
-#define XSP_STORE_CHUNK_KERNELS_H
+#ifndef XSP_STORE_CHUNK_PRIVATE_H
+#define XSP_STORE_CHUNK_PRIVATE_H
 
 #include "store/chunk.h"
 

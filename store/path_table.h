@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a writer keeps of a file's call paths: frames and contexts, each once. Private to the store. One thread.
-#ifndef XSP_STORE_CALL_PATHS_H
-#define XSP_STORE_CALL_PATHS_H
+#ifndef XSP_STORE_PATH_TABLE_H
+#define XSP_STORE_PATH_TABLE_H
 
 #include "base/buf.h"
 #include "base/interner.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store handle from inside: a connection, its strings and reader, and what a writer still holds in memory.
-#ifndef XSP_STORE_STORE_PRIVATE_H
-#define XSP_STORE_STORE_PRIVATE_H
+#ifndef XSP_STORE_HANDLE_H
+#define XSP_STORE_HANDLE_H
 
 #include "base/map.h"
-#include "store/call_paths.h"
+#include "store/path_table.h"
 #include "store/reader.h"
 #include "store/store.h"
 #include "store/unfinished.h"
