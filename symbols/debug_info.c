@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads units, scopes and lines of an address (DWARF), and demangles names. Called by symbols.c for each address.
-#include "symbols/debug_info.h"
+#include "symbols/symbols_private.h"
 
 #include "base/memory.h"
 

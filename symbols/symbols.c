@@ -7,7 +7,7 @@
 #include "base/interner.h"
 #include "base/memory.h"
 #include "base/vector.h"
-#include "symbols/debug_info.h"
+#include "symbols/symbols_private.h"
 
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>

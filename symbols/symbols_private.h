@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What debug information has of an address: the functions that were inlined into each other there, file and line.
-#ifndef XSP_SYMBOLS_DEBUG_INFO_H
-#define XSP_SYMBOLS_DEBUG_INFO_H
+#ifndef XSP_SYMBOLS_SYMBOLS_PRIVATE_H
+#define XSP_SYMBOLS_SYMBOLS_PRIVATE_H
 
 #include "base/buf.h"
 #include "symbols/symbols.h"
