@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges, marks and counters of annotation APIs as spans; nesting per thread and domain; capture ranges. Called by the
 // tracers of such APIs, on whatever thread the program calls them.
-#include "tracers/annotations/state.h"
+#include "tracers/annotations/annotations_private.h"
 
 #include <errno.h>
 #include <pthread.h>

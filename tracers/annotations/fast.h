@@ -4,7 +4,7 @@
 #ifndef XSP_TRACERS_ANNOTATIONS_FAST_H
 #define XSP_TRACERS_ANNOTATIONS_FAST_H
 
-#include "tracers/annotations/state.h"
+#include "tracers/annotations/annotations_private.h"
 
 // A handle is a pointer into annotation_domains. All else is the default domain.
 static inline struct annotation_domain *annotation_domain_checked(const void *handle)

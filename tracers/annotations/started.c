@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges that one thread starts and any thread ends. Each open one holds a slot; a slot is a track of its own, so that
 // spans of one track never overlap. Published when they end.
-#include "tracers/annotations/state.h"
+#include "tracers/annotations/annotations_private.h"
 
 #include <stdio.h>
 #include <string.h>

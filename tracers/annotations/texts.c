@@ -3,8 +3,8 @@
 // Called once a range. What is kept is bounded: beyond it texts share the site of what they are without their numbers.
 //
 //   one mapping:  | 65,536 pointers, by hash | copies of texts, one after the other →              |
+#include "tracers/annotations/annotations_private.h"
 #include "tracers/annotations/guest_table.h"
-#include "tracers/annotations/state.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "tracers/cuda/allocations.h"
 
 #include "tracers/cuda/calls.h"
-#include "tracers/cuda/records.h"
+#include "tracers/cuda/memory_kinds.h"
 #include "tracers/device/tracks.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "tracers/cuda/allocations.h"
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/graphs.h"
+#include "tracers/cuda/memory_kinds.h"
 #include "tracers/cuda/pm_sampling.h"
 #include "tracers/cuda/subscriber.h"
 #include "tracers/device/kernels.h"
@@ -84,17 +85,10 @@ static struct xsp_span emit_in_stream(struct xsp_site *site, const struct execut
 // ---- names of CUPTI's numbers, which no version has changed
 static const char *const directions[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                          "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
-static const char *const memories[] = {"Unknown", "Pageable", "Pinned",        "Device",
-                                       "Array",   "Managed",  "Device Static", "Managed Static"};
 static const char *const waits[] = {"Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
 #define COUNT(names) (sizeof(names) / sizeof(names)[0])
 #define PLACE_IN(names, number) ((number) < COUNT(names) ? (number) : 0)
 #define NAME_OF(names, number) ((names)[PLACE_IN(names, number)])
-
-const char *name_of_memory(uint32_t kind)
-{
-  return NAME_OF(memories, kind);
-}
 
 static struct xsp_site *site_named(const char *category, const char *format, const char *first, const char *second,
                                    const char *third)
@@ -106,12 +100,11 @@ static struct xsp_site *site_named(const char *category, const char *format, con
 
 static struct xsp_site *copy_site(uint8_t direction, uint8_t source, uint8_t destination)
 {
-  static struct xsp_site *sites[COUNT(directions)][COUNT(memories)][COUNT(memories)];
-  struct xsp_site **site =
-      &sites[PLACE_IN(directions, direction)][PLACE_IN(memories, source)][PLACE_IN(memories, destination)];
+  static struct xsp_site *sites[COUNT(directions)][MEMORY_KINDS][MEMORY_KINDS];
+  struct xsp_site **site = &sites[PLACE_IN(directions, direction)][memory_place(source)][memory_place(destination)];
   if (*site == NULL) {
-    *site = site_named("memcpy", "Memcpy %s (%s -> %s)", NAME_OF(directions, direction), NAME_OF(memories, source),
-                       NAME_OF(memories, destination));
+    *site = site_named("memcpy", "Memcpy %s (%s -> %s)", NAME_OF(directions, direction), name_of_memory(source),
+                       name_of_memory(destination));
     if (*site != NULL)
       xsp_site_tag_string(*site, "copy_kind", NAME_OF(directions, direction));
   }
@@ -158,10 +151,10 @@ static void publish_peer_copy(const struct cupti *cupti, const void *record)
 static void publish_set(const struct cupti *cupti, const void *record)
 {
   const struct cupti_memset *set = record;
-  static struct xsp_site *sites[COUNT(memories)];
-  struct xsp_site **site = &sites[PLACE_IN(memories, set->memory_kind)];
+  static struct xsp_site *sites[MEMORY_KINDS];
+  struct xsp_site **site = &sites[memory_place(set->memory_kind)];
   if (*site == NULL)
-    *site = site_named("memset", "Memset (%s)", NAME_OF(memories, set->memory_kind), "", "");
+    *site = site_named("memset", "Memset (%s)", name_of_memory(set->memory_kind), "", "");
   struct xsp_span span = emit_in_stream(*site, EXECUTION(set));
   xsp_span_tag_int(&span, "bytes", (int64_t)set->bytes);
 }

@@ -11,8 +11,6 @@
 // Publishes what is in the buffers, executions by their start; memory's changes are kept (memory.h). Buffers stay the caller's.
 void records_publish(const struct cupti *cupti, struct buffer *const *buffers, uint32_t count);
 
-const char *name_of_memory(uint32_t kind); // CUPTI's number; static text
-
 #define OVERHEADS 9u // kinds of overhead: CUPTI's number >> 16
 extern struct record_counts {
   uint64_t without_times;          // the device had no room for them

@@ -3,6 +3,7 @@
 // come back into C, and compares each frame of that stack with the public API. Memory is read only after the kernel has
 // confirmed that it can be.
 #include "tracers/frames/interpreter.h"
+#include "tracers/frames/python.h"
 #include "tracers/frames/readable.h"
 
 #include <stdarg.h>

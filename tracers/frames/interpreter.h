@@ -4,7 +4,9 @@
 #ifndef XSP_TRACERS_FRAMES_INTERPRETER_H
 #define XSP_TRACERS_FRAMES_INTERPRETER_H
 
-#include "tracers/frames/python.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef void object; // PyObject
 

@@ -3,7 +3,7 @@
 #ifndef XSP_TRACERS_LEVELZERO_ALLOCATIONS_H
 #define XSP_TRACERS_LEVELZERO_ALLOCATIONS_H
 
-#include "tracers/levelzero/flights.h"
+#include "tracers/levelzero/slots.h"
 
 void allocation_made(void *context, void *address, size_t bytes);
 void allocation_gone(void *context, void *address); // it is about to be

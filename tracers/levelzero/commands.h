@@ -3,7 +3,7 @@
 #ifndef XSP_TRACERS_LEVELZERO_COMMANDS_H
 #define XSP_TRACERS_LEVELZERO_COMMANDS_H
 
-#include "tracers/levelzero/flights.h"
+#include "tracers/levelzero/slots.h"
 
 struct call { // of this thread: calls of Level Zero do not nest
   bool is_open;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an event that is signalled to an execution. Looked at where the program has waited, now and then when it launches, and
 // at exit: a device's times do not change. Never waits.
-#include "tracers/levelzero/flights.h"
+#include "tracers/levelzero/slots.h"
 
 #include "tracers/levelzero/lists.h"
 

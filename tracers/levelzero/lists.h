@@ -5,7 +5,7 @@
 #ifndef XSP_TRACERS_LEVELZERO_LISTS_H
 #define XSP_TRACERS_LEVELZERO_LISTS_H
 
-#include "tracers/levelzero/flights.h"
+#include "tracers/levelzero/slots.h"
 
 struct recorded {    // a command of a list
   struct slot *slot; // its event; NULL: of_program

@@ -5,9 +5,9 @@
 #include "tracers/device/host.h"
 #include "tracers/device/host_clock.h"
 #include "tracers/levelzero/callbacks.h"
-#include "tracers/levelzero/flights.h"
 #include "tracers/levelzero/hooks.h"
 #include "tracers/levelzero/probe.h"
+#include "tracers/levelzero/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // walked with a stack of bounded depth, and all work together is bounded by ENTRIES_MOST.
 #include "tracers/nvtx/payload.h"
 
-#include "tracers/nvtx/payload_value.h"
+#include "tracers/nvtx/payload_private.h"
 #include "tracers/nvtx/text.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values in NVTX payloads: predefined types and enumerations as tags. Called by payload.c with bytes within the payload.
-#include "tracers/nvtx/payload_value.h"
+#include "tracers/nvtx/payload_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "tracers/annotations/guest_table.h"
 #include "tracers/nvtx/handles.h"
-#include "tracers/nvtx/payload_value.h"
+#include "tracers/nvtx/payload_private.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef XSP_TRACERS_OPENCL_CALIBRATE_H
 #define XSP_TRACERS_OPENCL_CALIBRATE_H
 
-#include "tracers/opencl/queues.h"
+#include "tracers/opencl/objects.h"
 
 void calibrate_device(struct device *device, cl_context context);
 // Reads it again, where that is due and there is a way. `now_ticks`: about now.

@@ -6,8 +6,8 @@
 #include "tracers/opencl/drain.h"
 
 #include "base/clock.h"
-#include "tracers/opencl/layer.h"
-#include "tracers/opencl/queues.h"
+#include "tracers/opencl/objects.h"
+#include "tracers/opencl/opencl.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #ifndef XSP_TRACERS_OPENCL_KERNELS_H
 #define XSP_TRACERS_OPENCL_KERNELS_H
 
-#include "tracers/opencl/layer.h"
+#include "tracers/opencl/opencl.h"
 
 // How a kernel was launched. Spans of one shape share a site, which carries the shape as tags: they cost nothing then.
 struct launch_shape {

@@ -5,7 +5,7 @@
 #define XSP_TRACERS_OPENCL_PENDING_H
 
 #include "tracers/opencl/kernels.h"
-#include "tracers/opencl/queues.h"
+#include "tracers/opencl/objects.h"
 
 #define BYTES_UNKNOWN UINT64_MAX
 

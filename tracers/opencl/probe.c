@@ -2,7 +2,7 @@
 // `xsp check opencl`: the loader, whether it knows layers, and the platforms it finds. In a traced process nothing is
 // looked at: most programs never use OpenCL, and loading its drivers takes longer than such programs run.
 #include "tracers/device/function.h"
-#include "tracers/opencl/layer.h"
+#include "tracers/opencl/opencl.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues get CL_QUEUE_PROFILING_ENABLE added; whatever the program asks about its queues and events is answered as if it
 // had not been. Called from the program's threads; a lookup takes no lock.
-#include "tracers/opencl/queues.h"
+#include "tracers/opencl/objects.h"
 
 #include "tracers/annotations/guest_table.h"
 #include "tracers/opencl/calibrate.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that wait or take long on the host: plain spans of the calling thread, one row each.
-#include "tracers/opencl/layer.h"
+#include "tracers/opencl/opencl.h"
 
 static cl_int finish(struct xsp_span *span, cl_int error)
 {

@@ -4,8 +4,8 @@
 // Memory: one mapping for all texts (texts.c), one for ranges that any thread may end (started.c), one block a thread
 // (annotations.c); none is ever given back, a thread's block goes to the next thread. No locks: what is published is
 // complete, by compare-and-swap, so that a fork or a signal between any two instructions leaves nothing half-made.
-#ifndef XSP_TRACERS_ANNOTATIONS_STATE_H
-#define XSP_TRACERS_ANNOTATIONS_STATE_H
+#ifndef XSP_TRACERS_ANNOTATIONS_ANNOTATIONS_PRIVATE_H
+#define XSP_TRACERS_ANNOTATIONS_ANNOTATIONS_PRIVATE_H
 
 #include "tracers/annotations/annotations.h"
 #include "tracers/annotations/guest.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the OpenCL tracer share: the vendor's headers, the functions below this layer, and what the tracer
 // knows about itself. The loader calls clInitLayer; capture calls xsp_tracer_entry; whichever comes first initialises.
-#ifndef XSP_TRACERS_OPENCL_LAYER_H
-#define XSP_TRACERS_OPENCL_LAYER_H
+#ifndef XSP_TRACERS_OPENCL_OPENCL_H
+#define XSP_TRACERS_OPENCL_OPENCL_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 300

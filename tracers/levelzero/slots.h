@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands in flight. Each has a slot: an event of ours with the device's times, where the program gave none. Slots come from
 // pools that grow to a bound and are kept until their context ends.
-#ifndef XSP_TRACERS_LEVELZERO_FLIGHTS_H
-#define XSP_TRACERS_LEVELZERO_FLIGHTS_H
+#ifndef XSP_TRACERS_LEVELZERO_SLOTS_H
+#define XSP_TRACERS_LEVELZERO_SLOTS_H
 
 #include "tracers/levelzero/objects.h"
 

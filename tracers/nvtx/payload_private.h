@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values in NVTX payloads as tags. `at`: bytes of the value's size, any alignment. Pure.
-#ifndef XSP_TRACERS_NVTX_PAYLOAD_VALUE_H
-#define XSP_TRACERS_NVTX_PAYLOAD_VALUE_H
+#ifndef XSP_TRACERS_NVTX_PAYLOAD_PRIVATE_H
+#define XSP_TRACERS_NVTX_PAYLOAD_PRIVATE_H
 
 #include "tracers/annotations/value.h"
 #include "tracers/nvtx/payload.h"

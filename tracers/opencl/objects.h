@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues and devices: what the program asked for, what was added to it, and the tracks of a queue's executions.
-#ifndef XSP_TRACERS_OPENCL_QUEUES_H
-#define XSP_TRACERS_OPENCL_QUEUES_H
+#ifndef XSP_TRACERS_OPENCL_OBJECTS_H
+#define XSP_TRACERS_OPENCL_OBJECTS_H
 
 #include "tracers/device/device_clock.h"
 #include "tracers/device/lanes.h"
-#include "tracers/opencl/layer.h"
+#include "tracers/opencl/opencl.h"
 
 #include <time.h>
 
