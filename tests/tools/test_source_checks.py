@@ -127,12 +127,14 @@ class Openers(unittest.TestCase):
 
 
 class CheckIncludes(unittest.TestCase):
-    def check(self, path, line, **others):
+    def check(self, path, line, rules=None, **others):
         with tempfile.TemporaryDirectory() as folder:
             tree = pathlib.Path(folder)
             (tree / "tools").mkdir()
             for name in ("check_includes.sh", "include_rules.txt"):
                 shutil.copy(TOOLS / name, tree / "tools" / name)
+            if rules is not None:
+                (tree / "tools" / "include_rules.txt").write_text(rules)
             file = tree / path
             file.parent.mkdir(parents=True)
             file.write_text(line + "\n")
@@ -155,12 +157,27 @@ class CheckIncludes(unittest.TestCase):
             self.assertIn(path + ":1:", result.stdout)
 
     def test_circles(self):
-        line = '#include "analyze/b.h"'
-        result = self.check("analyze/a.c", line, b='#include "analyze/c.h"', c='#include "analyze/a.h"', a="")
-        self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stdout.count("in a circle"), 3)
-        result = self.check("analyze/a.c", line, b='#include "analyze/c.h"', c="", a='#include "analyze/c.h"')
+        for wing_and_room in ("answers/analyze", "trace/store", "guest/tracers", "programs"):
+            room = wing_and_room.split("/")[-1]
+            line = f'#include "{room}/b.h"'
+            path = f"{wing_and_room}/a.c" if (TOOLS.parent / wing_and_room).is_dir() else f"{room}/a.c"
+            result = self.check(path, line, b=f'#include "{room}/c.h"', c=f'#include "{room}/a.h"', a="")
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stdout.count("in a circle"), 3)
+            result = self.check(path, line, b=f'#include "{room}/c.h"', c="", a=f'#include "{room}/c.h"')
+            self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+    def test_a_private_header_is_no_circle(self):
+        result = self.check("programs/a.c", '#include "programs/a_private.h"', a_private='#include "programs/a.h"', a="")
         self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+    def test_wings(self):
+        rules = "wing low a : base\nwing high b c : base a\na a b\nb a b\nc c low\nbase base\n"
+        for path, included, problem in (("high/b/x.c", "a/a.h", ""), ("low/a/x.c", "a/a.h", ""), ("low/a/x.c", "b/b.h", "wing low/ may not"),
+                                        ("high/c/x.c", "a/a.h", "c/ may not"), ("low/b/x.c", "b/b.h", "belongs into high/"),
+                                        ("b/x.c", "b/b.h", "belongs into high/"), ("low/base/x.c", "base/b.h", "belongs into the root")):
+            result = self.check(path, f'#include "{included}"', rules=rules)
+            self.assertEqual((result.returncode, problem in result.stdout), (1 if problem else 0, True), (path, included, result.stdout))
 
 
 if __name__ == "__main__":
