@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl behind one function. Called by publish/ and agent/.
+// libcurl behind one function. Called by publish/, agent/ and clickhouse/.
 #include "http/client.h"
 
 #include "base/curl.h"
@@ -15,8 +15,9 @@
 
 #define ANSWER_BYTES_MOST ((size_t)4 << 20)
 #define STALLED_S 30L
+#define CONNECT_S 30L
 
-#define FORMS 3 // enum http_form
+#define FORMS 4 // enum http_form
 
 struct http {
   struct curl_functions curl;
@@ -24,7 +25,7 @@ struct http {
   struct curl_slist *headers[FORMS];
   char problem[CURL_ERROR_SIZE];
   // of the request
-  int file;
+  int file, write_error;
   uint64_t bytes, most;
   struct buf *body;
 };
@@ -37,14 +38,16 @@ static void add_header(struct http *http, int form, const char *text)
   http->headers[form] = longer;
 }
 
-static bool put_into_file(int file, const char *bytes, size_t length)
+static bool put_into_file(struct http *http, const char *bytes, size_t length)
 {
   while (length > 0) {
-    ssize_t written = write(file, bytes, length);
+    ssize_t written = write(http->file, bytes, length);
     if (written < 0 && errno == EINTR)
       continue;
-    if (written <= 0)
+    if (written <= 0) {
+      http->write_error = errno;
       return false;
+    }
     bytes += written;
     length -= (size_t)written;
   }
@@ -58,22 +61,25 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
   long code = 0;
   size *= count;
   http->curl.easy_getinfo(http->handle, CURLINFO_RESPONSE_CODE, &code);
+  bool is_for_file = http->file > 0 && code == 200;
   http->bytes += size;
-  if (http->bytes > http->most)
+  if (http->bytes > (is_for_file || http->file == 0 ? http->most : ANSWER_BYTES_MOST))
     return 0;
-  bool is_taken =
-      http->file > 0 && code == 200 ? put_into_file(http->file, bytes, size) : buf_put(http->body, bytes, size);
+  bool is_taken = is_for_file ? put_into_file(http, bytes, size) : buf_put(http->body, bytes, size);
   return is_taken ? size : 0;
 }
 
 static void set_up(struct http *http, const struct http_options *options)
 {
+  static const char *const types[FORMS] = {[HTTP_JSON] = "Content-Type: application/json",
+                                           [HTTP_PROTOBUF_PACKED] = "Content-Type: application/x-protobuf",
+                                           [HTTP_JSON_PACKED] = "Content-Type: application/json",
+                                           [HTTP_TEXT] = "Content-Type: text/plain"};
   struct curl_functions *curl = &http->curl;
   CURL *handle = http->handle;
   for (int form = 0; form < FORMS; form++) {
-    bool is_protobuf = form == HTTP_PROTOBUF_PACKED;
-    add_header(http, form, is_protobuf ? "Content-Type: application/x-protobuf" : "Content-Type: application/json");
-    if (form != HTTP_JSON)
+    add_header(http, form, types[form]);
+    if (form == HTTP_PROTOBUF_PACKED || form == HTTP_JSON_PACKED)
       add_header(http, form, "Content-Encoding: gzip");
     add_header(http, form, "Expect:"); // no pause before large requests
     for (size_t i = 0; i < options->header_count; i++)
@@ -84,6 +90,7 @@ static void set_up(struct http *http, const struct http_options *options)
   curl->easy_setopt(handle, CURLOPT_PROTOCOLS_STR,
                     "http,https"); // libcurl before 7.85 does not know it; URLs are checked
   curl->easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl->easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
   curl->easy_setopt(handle, CURLOPT_USERAGENT, "xsp/" XSP_VERSION);
   curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
   curl->easy_setopt(handle, CURLOPT_WRITEDATA, http);
@@ -129,7 +136,7 @@ static void prepare(struct http *http, const struct http_request *request)
     curl->easy_setopt(handle, CURLOPT_POSTFIELDS, request->length > 0 ? request->body : ""); // at NULL it reads stdin
     curl->easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->length);
   }
-  curl->easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+  curl->easy_setopt(handle, CURLOPT_TIMEOUT_MS, request->timeout_ms == HTTP_WAIT ? 0L : (long)request->timeout_ms);
   curl->easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, request->timeout_ms == 0 ? 1L : 0L);
   curl->easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, request->timeout_ms == 0 ? STALLED_S : 0L);
 }
@@ -145,18 +152,22 @@ void http_send(struct http *http, const struct http_request *request, struct htt
   http->body = &answer->body;
   http->file = request->file;
   http->bytes = 0;
+  http->write_error = 0;
   http->most = request->most > 0 ? request->most : ANSWER_BYTES_MOST;
   http->problem[0] = 0;
   prepare(http, request);
   CURLcode result = curl->easy_perform(handle);
   if (result != CURLE_OK) {
     answer->is_lost = curl_is_lost(result);
-    if (http->bytes > http->most)
+    answer->write_error = http->write_error;
+    answer->is_too_long = http->bytes > http->most;
+    if (answer->is_too_long)
       snprintf(http->problem, sizeof http->problem, "the answer is longer than %" PRIu64 " MiB", http->most >> 20);
     answer->problem = http->problem[0] != 0 ? http->problem : curl->easy_strerror(result);
     return;
   }
   curl->easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer->code);
+  answer->bytes = answer->code == 200 ? http->bytes : 0;
   curl->easy_getinfo(handle, CURLINFO_CONTENT_TYPE, &type);
   curl->easy_getinfo(handle, CURLINFO_REDIRECT_URL, &location);
   curl->easy_getinfo(handle, CURLINFO_RETRY_AFTER, &retry_after_s);

@@ -20,7 +20,8 @@ struct http;
 enum status http_open(const struct http_options *options, struct http **ret_http, struct error *err) MUST_CHECK;
 void http_close(struct http *http); // NULL: nothing
 
-enum http_form { HTTP_JSON, HTTP_PROTOBUF_PACKED, HTTP_JSON_PACKED }; // packed by gzip
+enum http_form { HTTP_JSON, HTTP_TEXT, HTTP_PROTOBUF_PACKED, HTTP_JSON_PACKED }; // packed by gzip
+#define HTTP_WAIT INT64_MAX // as timeout_ms: for ever, while the connection lasts
 struct http_request {
   const char *method; // "GET", "POST", "PUT", "DELETE"
   const char *url;    // http or https
@@ -38,6 +39,9 @@ struct http_answer {
   const char *type;      // Content-Type; NULL: none. As location, lives until the next request
   const char *location;  // of a redirect, which is not followed; NULL
   int64_t retry_after_s; // Retry-After, in seconds or as a date; 0: none
+  uint64_t bytes;        // of a body of status 200
+  bool is_too_long;      // it has more than `most`; there is no answer
+  int write_error;       // why it could not be put into `file`, an errno; 0: it could
   struct buf body;       // owned; cleared by the next request. Starts as {0}
 };
 void http_send(struct http *http, const struct http_request *request, struct http_answer *answer);
