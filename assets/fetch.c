@@ -3,9 +3,9 @@
 // other HTTP servers. Called by get.c.
 #include "assets/fetch.h"
 
-#include "base/curl.h"
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "http/curl.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 // libcurl behind one function. Called by publish/, agent/ and clickhouse/.
 #include "http/client.h"
 
-#include "base/curl.h"
 #include "base/memory.h"
 #include "base/slice.h"
+#include "http/curl.h"
 
 #include <errno.h>
 #include <inttypes.h>

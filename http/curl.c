@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the functions of libcurl. Called by rooms that speak HTTP as clients.
-#include "base/curl.h"
+#include "http/curl.h"
 
 #include "base/library.h"
 
