@@ -115,7 +115,7 @@ class Openers(unittest.TestCase):
         source = TOOLS.parent
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
-        for room in ("agent", "analyze", "assets", "base", "collect", "correlate", "data", "frameworks", "http", "importers", "launch", "manifests", "otlp",
+        for room in ("agent", "analyze", "assets", "base", "collect", "correlate", "data", "frameworks", "net/http", "importers", "launch", "manifests", "otlp",
                      "programs/xsp", "publish", "report", "serve", "store", "symbols", "table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):

@@ -11,7 +11,7 @@
 #define ROUTE_PARTS_MOST 4u
 #define ROUTE_PART_BYTES_MOST 200u
 
-struct exchange; // http/exchange.h
+struct exchange; // net/http/exchange.h
 
 // COUNT: an integer of at least 0; both in 64 bits. FLAG: "true" or "false"
 enum route_type { ROUTE_TEXT, ROUTE_INTEGER, ROUTE_COUNT, ROUTE_NUMBER, ROUTE_FLAG };
@@ -45,7 +45,7 @@ struct route {
   const struct route_body *body;            // of a request
   // Before the body is received. May refuse. NULL: nothing is to be done.
   void (*begin)(struct exchange *exchange);
-  // Replies or refuses (http/exchange.h). Both run on the connection's thread, and may wait.
+  // Replies or refuses (net/http/exchange.h). Both run on the connection's thread, and may wait.
   void (*answer)(struct exchange *exchange);
 };
 

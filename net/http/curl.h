@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl, opened at run time, also for clients that need more of it than http/client.h has. It is not linked: few verbs need it and the dozens of libraries it brings, and the system's own
+// libcurl, opened at run time, also for clients that need more of it than net/http/client.h has. It is not linked: few verbs need it and the dozens of libraries it brings, and the system's own
 // has the system's certificates, also for a relocated xsp.
 #ifndef XSP_HTTP_CURL_H
 #define XSP_HTTP_CURL_H

@@ -29,14 +29,14 @@
 #define EXCHANGE_NAME_BYTES 64u
 #define EXCHANGE_BODY_SPARE ((size_t)128) // bytes of room after a body in memory, for its handler
 
-struct http_server; // http/server_private.h
+struct http_server; // net/http/server_private.h
 
 struct exchange {
   // ---- what is asked
   struct http_server *server;
   struct MHD_Connection *http;
   struct arena *texts;           // owned: headers that had to be copied
-  struct connection *connection; // its place in http/connections.h; NULL: the head has not come
+  struct connection *connection; // its place in net/http/connections.h; NULL: the head has not come
   const char *version_at;        // where the version must be, if the target has no zero byte
   const struct route *route;     // NULL: none
   enum target_result target_result;

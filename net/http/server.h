@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An HTTP server over a table of routes: a thread for each connection, guarded by a token or to this machine. The front door of
-// http/ for servers; handlers see requests by http/exchange.h. See docs/internals/http.md.
+// http/ for servers; handlers see requests by net/http/exchange.h. See docs/internals/http.md.
 #ifndef XSP_HTTP_SERVER_H
 #define XSP_HTTP_SERVER_H
 
