@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call paths in this process's own session, read back as format/session.h describes the folder.
+// Call paths in this process's own session, read back as trace/format/session.h describes the folder.
 #include "tests/support/ring_reader.h"
 
 #include <pthread.h>

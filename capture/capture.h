@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capture's files share. Private to libxsp.so; collect never sees it (they meet in format/session.h).
+// What capture's files share. Private to libxsp.so; collect never sees it (they meet in trace/format/session.h).
 //
 // Rules of this room: no exit, abort, stdout or lock anywhere; no allocation in anything a started span can reach after
 // its thread's first one; errno is the caller's. Lock-free by compare-and-swap: a signal handler may interrupt anything.

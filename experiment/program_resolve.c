@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One more execution of a program, its launches one after the other, to find parents that parallel launches left
-// ambiguous. Called by program_experiment.c; correlate/resolve.c compares the executions.
+// ambiguous. Called by program_experiment.c; trace/correlate/resolve.c compares the executions.
 #include "experiment/program_experiment_private.h"
 
 #include "correlate/correlate.h"

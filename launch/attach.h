@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that runs already joins a session: its libxsp.so is asked to, through its memory (format/attach.h). Nothing is
+// A process that runs already joins a session: its libxsp.so is asked to, through its memory (trace/format/attach.h). Nothing is
 // stopped, and no code is brought in. One thread.
 #ifndef XSP_LAUNCH_ATTACH_H
 #define XSP_LAUNCH_ATTACH_H

@@ -87,7 +87,7 @@ struct runner_picture {
 };
 // One inference of pictures. `output`: with the scores; "": the only one; NULL: none is read, and `visit` is not called.
 // `visit` gets the fields of each line of what was found, as
-// format/protocol.h has them; false: it knows none such.
+// trace/format/protocol.h has them; false: it knows none such.
 typedef bool (*runner_found_fn)(void *context, char *const *fields, size_t count);
 enum status runner_infer(struct runner *runner, const struct runner_picture *pictures, size_t count,
                          enum runner_inference kind, const char *output, runner_found_fn visit, void *context,

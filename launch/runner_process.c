@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a runner: its folder, arguments and environment (format/protocol.h lists them). runner.c talks with it afterwards.
+// Starts a runner: its folder, arguments and environment (trace/format/protocol.h lists them). runner.c talks with it afterwards.
 #include "base/debug.h"
 #include "base/vector.h"
 #include "launch/runner.h"

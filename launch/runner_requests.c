@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a runner is asked for once it is ready (format/protocol.h); see runner.h. The exchange itself is in runner.c.
+// What a runner is asked for once it is ready (trace/format/protocol.h); see runner.h. The exchange itself is in runner.c.
 #include "launch/runner_private.h"
 
 #include "base/slice.h"

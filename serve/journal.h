@@ -2,7 +2,7 @@
 // The journals of one folder: what was acknowledged and is not yet in a finished file. One is open and grows; it is closed when it is
 // large or has been quiet, and the keeper (keeper.h) makes a file of it.
 //
-//   DIR/NAME.journal   requests in the order of their replies (otlp/journal.h)
+//   DIR/NAME.journal   requests in the order of their replies (trace/otlp/journal.h)
 //   DIR/NAME.xsp       what was made of them; replaced while the journal grows
 //
 // All functions may be called from any thread, but journal_next and journal_done, which are the keeper's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long devices work in the observations and layers of condensed runs (format/detail.h), whose single executions are not known.
+// How long devices work in the observations and layers of condensed runs (trace/format/detail.h), whose single executions are not known.
 // Called by kernels.c.
 #include "analyze/kernels/kernels.h"
 

@@ -163,7 +163,7 @@ struct predictor {
   // Another process makes the inference: predict fills model->reported, from which the runner makes the spans.
   bool tells_times;
   bool tells_units; // its layers may have parts on units of a device: the kernel level without a tracer
-  // Another process makes the inference and publishes its model span itself, with the tags of format/protocol.h.
+  // Another process makes the inference and publishes its model span itself, with the tags of trace/format/protocol.h.
   bool publishes_model;
   bool executes_model; // the model is a program: who runs it must trust it
   bool tells_outputs;  // predictor_model.outputs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runner's end of the control socket (format/protocol.h).
+// The runner's end of the control socket (trace/format/protocol.h).
 #ifndef XSP_PROGRAMS_RUNNER_CONTROL_H
 #define XSP_PROGRAMS_RUNNER_CONTROL_H
 

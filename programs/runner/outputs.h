@@ -9,7 +9,7 @@
 // The output of this name, or the tensor between layers; "": the first output. STATUS_INPUT: there is none.
 enum status output_find(const struct predictor_model *model, const char *name, size_t *ret_number,
                         struct error *err) MUST_CHECK;
-// Answers `read` (format/protocol.h). What the framework has no values for is an answer, not an error.
+// Answers `read` (trace/format/protocol.h). What the framework has no values for is an answer, not an error.
 enum status tensor_send(const struct predictor *predictor, struct predictor_model *model, const struct inputs *inputs,
                         const char *kind, const char *name, const struct runner_arguments *arguments,
                         struct error *err) MUST_CHECK;

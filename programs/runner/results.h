@@ -7,7 +7,7 @@
 #include "programs/runner/pictures.h"
 
 // Of the last inference, which was made of the pictures. Where an output of the manifest is of boxes, a mask or a text, it is read; else
-// the output `name` ("": the only one) has scores of classes. `code` changes that output first. Lines as format/protocol.h has them.
+// the output `name` ("": the only one) has scores of classes. `code` changes that output first. Lines as trace/format/protocol.h has them.
 enum status results_send(const struct predictor *predictor, struct predictor_model *model,
                          const struct runner_arguments *arguments, const struct pictures *pictures, struct code *code,
                          const char *name, struct error *err) MUST_CHECK;

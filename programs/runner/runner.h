@@ -24,7 +24,7 @@ struct runner {
   uint64_t first_ns;
 };
 
-// Requests of format/protocol.h. Errors: those of the predictor, and STATUS_USE for a request that makes no sense.
+// Requests of trace/format/protocol.h. Errors: those of the predictor, and STATUS_USE for a request that makes no sense.
 enum status inference_prepare(struct runner *runner, const char *batch, struct error *err) MUST_CHECK;
 enum status inference_predict(struct runner *runner, const char *batch, const char *kind, struct error *err) MUST_CHECK;
 // `output`: whose results are sent; NULL: none.

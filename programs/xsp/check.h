@@ -24,7 +24,7 @@ enum status check_print(const struct check_subjects *subjects, enum report_forma
                         const struct peaks *peaks, struct error *err) MUST_CHECK;
 // Facts of the machine that decide how well xsp can measure here, one a line. `peaks` NULL: not asked for.
 void check_machine(struct buf *out, unsigned width, const struct peaks *peaks);
-// `xsp check --links FILE`: what correlate/check_links.h found, to stdout. STATUS_NO where links disagree.
+// `xsp check --links FILE`: what trace/correlate/check_links.h found, to stdout. STATUS_NO where links disagree.
 enum status check_links_run(const char *path, enum report_format format, struct error *err) MUST_CHECK;
 // `xsp check X.yml`: manifests, their models, checksums and frameworks, without measuring. All arguments are manifests. A wrong
 // one does not keep the others from being checked; the status is that of the first.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xsp merge: one file of several that have parts of the same traces. What they hold goes into one journal (otlp/journal.h), as spans
+// xsp merge: one file of several that have parts of the same traces. What they hold goes into one journal (trace/otlp/journal.h), as spans
 // that were received, whose importer joins runs that call each other.
 #include "base/buf.h"
 #include "otlp/journal.h"

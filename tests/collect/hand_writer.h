@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A traced process by hand, for tests: writes the bytes of format/session.h where capture would.
+// A traced process by hand, for tests: writes the bytes of trace/format/session.h where capture would.
 #ifndef XSP_TESTS_COLLECT_HAND_WRITER_H
 #define XSP_TESTS_COLLECT_HAND_WRITER_H
 

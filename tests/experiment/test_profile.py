@@ -16,7 +16,7 @@ import wrapped_runner
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
-COLLECTOR_PID = 80  # its offset in DIR/session, format/session.h
+COLLECTOR_PID = 80  # its offset in DIR/session, trace/format/session.h
 CLOCK = 0.999  # two clocks differ by less: the one that a script waits by, and that of spans
 
 MODEL = """\

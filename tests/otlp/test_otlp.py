@@ -535,7 +535,7 @@ class FormTest(OtlpTest):
 
 class BrokenJsonTest(OtlpTest):
     def test_cut_anywhere(self):
-        """At every byte: importers/otlp/otlp_test.c."""
+        """At every byte: trace/importers/otlp/otlp_test.c."""
         text = lines(request([span(1, "a\u00e9\\\"", events=[(1, "e")], list=[1, {"a": True}])],
                              {"xsp.run": 1})).encode().rstrip()
         for length in range(1, len(text), 13):

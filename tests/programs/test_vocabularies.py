@@ -93,10 +93,10 @@ class AnalysisOptions(unittest.TestCase):
 
 
 class Importers(unittest.TestCase):
-    """Those of importers/importers.c, by their descriptors."""
+    """Those of trace/importers/importers.c, by their descriptors."""
     def test_all_faces(self):
-        listed = re.search(r"importers\[\] = \{(.*?)NULL", source("importers/importers.c"), re.S).group(1)
-        descriptors = "".join(path.read_text() for path in (SOURCE / "importers").glob("*/*.c"))
+        listed = re.search(r"importers\[\] = \{(.*?)NULL", source("trace/importers/importers.c"), re.S).group(1)
+        descriptors = "".join(path.read_text() for path in (SOURCE / "trace/importers").glob("*/*.c"))
         table = [(re.search(rf'struct importer {name} = \{{\s*\.name = "(.*?)",\s*\.summary = "(.*?)"', descriptors).groups())
                  for name in re.findall(r"&(importer_\w+)", listed)]
         self.assertGreater(len(table), 7)
@@ -115,7 +115,7 @@ class Levels(unittest.TestCase):
     def test_every_list(self):
         names = [name.lower() for name in re.findall(r"^  XSP_LEVEL_(\w+) = \d,", source("include/xsp/span.h"), re.M)]
         self.assertEqual(len(names), 5)
-        for path, start, end in (("format/level.c", "level_names[XSP_LEVEL_COUNT] = {", "}"),
+        for path, start, end in (("trace/format/level.c", "level_names[XSP_LEVEL_COUNT] = {", "}"),
                                  ("python/recorder.c", "names[XSP_LEVEL_COUNT] = {", "}"),
                                  ("tracers/functions/list.c", "names[XSP_LEVEL_COUNT] = {", "}"),
                                  ("python/src/xsp/file.py", 'NAMES = {"level": (', ")"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests only: reads a session folder as format/session.h describes it, sharing no code with capture or collect.
+// Tests only: reads a session folder as trace/format/session.h describes it, sharing no code with capture or collect.
 #ifndef XSP_TESTS_SUPPORT_RING_READER_H
 #define XSP_TESTS_SUPPORT_RING_READER_H
 

@@ -22,7 +22,7 @@ class CommitLint(unittest.TestCase):
         settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
         subprocess.run(["git", *settings, *arguments], cwd=self.repository, check=True, capture_output=True)
 
-    def lint(self, message, file="store/write.c", revision="HEAD"):
+    def lint(self, message, file="trace/store/write.c", revision="HEAD"):
         path = self.repository / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(message)
@@ -32,7 +32,7 @@ class CommitLint(unittest.TestCase):
         return subprocess.run([TOOLS / "commit_lint", revision], env=environment, capture_output=True, text=True)
 
     def test_good(self):
-        for message, file in (("store: write chunks", "store/write.c"), ("xsp: lay out the rooms", "a/b"),
+        for message, file in (("store: write chunks", "trace/store/write.c"), ("xsp: lay out the rooms", "a/b"),
                               ("tracers/nvtx: read payloads", "tracers/nvtx/payload.c"),
                               ("tools: why\n\nA body, with its reasons.", "tools/setup")):
             result = self.lint(message, file)
@@ -90,7 +90,7 @@ class Openers(unittest.TestCase):
         "base/python_package.c",   # of installed packages
         "base/root.c",             # below a folder that a stranger filled
         "base/small_file.c",       # files of the system
-        "collect/place.c",         # session folders
+        "trace/collect/place.c",         # session folders
         "frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
         "frameworks/onnxruntime/onnx_layers.c", # a copy of the model, in the runner's own folder
         "launch/attach.c",         # /proc
@@ -104,19 +104,19 @@ class Openers(unittest.TestCase):
         "serve/journal_folder.c",  # journals in the server's own folder
         "serve/kept.c",            # that folder, and new files in it
         "serve/pages/live.c",      # a journal in that folder, which it imports and removes
-        "store/database.c",        # any SQLite file, for reading
-        "store/finish.c",          # the output's folder, to sync it
-        "store/private_copy.c",    # the copy, and the folder of the original
-        "store/write.c",           # an output
-        "symbols/symbols.c",       # libraries of the traced process, and their debug information
+        "trace/store/database.c",        # any SQLite file, for reading
+        "trace/store/finish.c",          # the output's folder, to sync it
+        "trace/store/private_copy.c",    # the copy, and the folder of the original
+        "trace/store/write.c",           # an output
+        "trace/symbols/symbols.c",       # libraries of the traced process, and their debug information
     }
 
     def test_nobody_else_opens_files(self):
         source = TOOLS.parent
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
-        for room in ("agent", "analyze", "assets", "base", "collect", "correlate", "data", "frameworks", "net/http", "importers", "launch", "manifests", "otlp",
-                     "programs/xsp", "publish", "report", "serve", "store", "symbols", "table"):
+        for room in ("agent", "analyze", "assets", "base", "trace/collect", "trace/correlate", "data", "frameworks", "net/http", "trace/importers", "launch", "manifests", "trace/otlp",
+                     "programs/xsp", "publish", "report", "serve", "trace/store", "trace/symbols", "table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):
                     continue

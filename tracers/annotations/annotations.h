@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tracers of annotations (NVTX, ITT) share: a text in a domain becomes a site (level, name) and the tags that its
-// text carries, by format/range.h; push/pop nesting per thread and domain; capture ranges. Linked into each tracer.
+// text carries, by trace/format/range.h; push/pop nesting per thread and domain; capture ranges. Linked into each tracer.
 //
 // Every function may be called from any thread at any time. Looking up a text that was seen before takes no lock and
 // allocates nothing; a new text is copied. Nothing here fails towards the traced program: what could not be kept has

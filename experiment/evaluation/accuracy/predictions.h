@@ -30,7 +30,7 @@ struct predictions { // each in the order of items
   VECTOR(struct predicted_token) tokens;
 };
 
-// Takes a line of item `item`, "box", "pixels" or "token", as format/protocol.h has them. False: it is none of these, or malformed.
+// Takes a line of item `item`, "box", "pixels" or "token", as trace/format/protocol.h has them. False: it is none of these, or malformed.
 bool predictions_take(struct predictions *predictions, size_t item, char *const *fields, size_t count);
 void predictions_done(struct predictions *predictions);
 

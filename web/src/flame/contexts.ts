@@ -94,7 +94,7 @@ export class Children {
   }
 }
 
-// Finds the contexts of spans, as correlate/contexts.c does: a span with a call path is in the path's frames, which the
+// Finds the contexts of spans, as trace/correlate/contexts.c does: a span with a call path is in the path's frames, which the
 // innermost parent in no path calls. 0 is the top.
 export class Places {
   private readonly of: Int32Array;

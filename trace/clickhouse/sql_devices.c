@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long devices work for layers and observations, in SQL. analyze/layers/device_time.c computes the same from single executions;
-// format/detail.h defines the figures. Called by sql.c.
+// trace/format/detail.h defines the figures. Called by sql.c.
 #include "clickhouse/sql_private.h"
 
 // All that runs on devices, with what it is in; and layers that have finished.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journals of `xsp serve` (otlp/journal.h): requests in either encoding, one after the other, one file of any size. Each was
+// The journals of `xsp serve` (trace/otlp/journal.h): requests in either encoding, one after the other, one file of any size. Each was
 // checked when it was received. A part that is refused nevertheless, by a limit on files, is left out and reported:
 // nothing that a client sends may keep the others' spans from being stored.
 #include "importers/otlp/join.h"

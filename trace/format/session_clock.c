@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session's clocks. Called by capture from everywhere, and by collect/session.c. Only clock_gettime below it.
+// A session's clocks. Called by capture from everywhere, and by trace/collect/session.c. Only clock_gettime below it.
 #include "format/session_clock.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chrome trace events of whatever origin: complete events, begin and end pairs, nestable asynchronous ones. Their levels
-// are told from their names, as those of NVTX ranges (format/range.h). See docs/importers.md.
+// are told from their names, as those of NVTX ranges (trace/format/range.h). See docs/importers.md.
 #include "format/range.h"
 #include "importers/lanes.h"
 #include "importers/trace_events/trace_events.h"

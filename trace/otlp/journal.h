@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of requests in which `xsp serve` keeps what it has acknowledged: OTLP_JOURNAL_MAGIC, then records, each a
-// struct otlp_journal_head and the request's body. serve/ appends, importers/otlp reads. A record that is not whole or whose
+// struct otlp_journal_head and the request's body. serve/ appends, trace/importers/otlp reads. A record that is not whole or whose
 // checksum differs ends the file: its request was never acknowledged.
 #ifndef XSP_OTLP_JOURNAL_H
 #define XSP_OTLP_JOURNAL_H

@@ -100,7 +100,7 @@ struct session_switch {
   uint32_t levels;
   uint64_t sequence; // 1-based; written last (release). 0: being written
 };
-struct session_switches { // offset SESSION_SWITCHES_OFFSET; format/switches.h
+struct session_switches { // offset SESSION_SWITCHES_OFFSET; trace/format/switches.h
   uint64_t count;         // atomic
   struct session_switch switched[SESSION_SWITCHES];
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a database that anyone may have made, and lists its tables. Called by nsys.c only.
 //
-// The file is read as it is (store/database.h): no locks, no journals, nothing written next to it. The progress handler ends
+// The file is read as it is (trace/store/database.h): no locks, no journals, nothing written next to it. The progress handler ends
 // statements that take more steps than the file's size explains.
 #include "importers/nsys/database.h"
 

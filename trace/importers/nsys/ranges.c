@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVTX of an Nsight Systems export: ranges on threads, ranges on none, and the rows of the same table that only name
-// domains, categories and threads. What a range is, is format/range.h's to say.
+// domains, categories and threads. What a range is, is trace/format/range.h's to say.
 #include "importers/nsys/reader.h"
 
 #include "format/range.h"

@@ -11,9 +11,10 @@
 struct collect_session;
 
 struct collect_options {
-  const char *directory;    // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
-  uint32_t level_mask;      // what may be switched on; XSP_LEVEL_MASK bits
-  uint32_t ring_records;    // what rings begin with, of flight recorders what they grow to; 0: as format/session.h says
+  const char *directory; // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
+  uint32_t level_mask;   // what may be switched on; XSP_LEVEL_MASK bits
+  uint32_t
+      ring_records; // what rings begin with, of flight recorders what they grow to; 0: as trace/format/session.h says
   uint64_t memory_limit;    // bytes of all rings; 0: what session_memory_limit finds
   bool flight_recorder;     // rings overwrite; nothing is drained until the end
   int64_t quiet_ns;         // a ring that is nearly empty for so long returns storage; 0: a minute
