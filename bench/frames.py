@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call paths of Python stacks (tracers/frames) in this interpreter, with a session: a known stack, a new line in a known
+"""Call paths of Python stacks (guest/tracers/frames) in this interpreter, with a session: a known stack, a new line in a known
 stack, the innermost frame. Called by bench/run.py, or by hand with XSP_BUILD=build-bench; prints one JSON object per line.
 Floors: the same stack read without hashing, a frame appended to a known path, the thread's state. Native stacks against
 libunwind's unw_backtrace, which only gives addresses."""

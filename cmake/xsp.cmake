@@ -66,7 +66,7 @@ endfunction()
 # FOLDER "": they are not installed.
 function(xsp_abi_test_in name folder)
   if(folder)
-    add_test(NAME ${name} COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -fsyntax-only -I${CMAKE_SOURCE_DIR} ${ARGN}
+    add_test(NAME ${name} COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -fsyntax-only -I${CMAKE_SOURCE_DIR}/guest ${ARGN}
       -isystem ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/abi_test.c)
   else()
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: the vendor's headers are not installed")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/litert/events: bytes in place of a profiler's events. Tags are pointers, which are passed on unread.
+// Fuzzes guest/frameworks/litert/events: bytes in place of a profiler's events. Tags are pointers, which are passed on unread.
 #include "frameworks/common/stderr_capture.h"
 #include "frameworks/litert/events.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/litert/file and graph: any bytes as a TFLite model.
+// Fuzzes guest/frameworks/litert/file and graph: any bytes as a TFLite model.
 #include "frameworks/litert/graph.h"
 
 #include <stdint.h>

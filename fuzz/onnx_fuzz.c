@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/onnxruntime/onnx_file and onnx_external: any bytes are walked to an end or an error message, and no
+// Fuzzes guest/frameworks/onnxruntime/onnx_file and onnx_external: any bytes are walked to an end or an error message, and no
 // file outside the model's folder is named.
 #include "frameworks/onnxruntime/onnx.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/onnxruntime/onnx_layers: any bytes give tensors with names, each once.
+// Fuzzes guest/frameworks/onnxruntime/onnx_layers: any bytes give tensors with names, each once.
 #include "frameworks/onnxruntime/onnx.h"
 
 #include <stdlib.h>

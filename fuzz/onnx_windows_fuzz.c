@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/onnxruntime/onnx_windows: any bytes give windows whose parts are within bounds.
+// Fuzzes guest/frameworks/onnxruntime/onnx_windows: any bytes give windows whose parts are within bounds.
 #include "frameworks/onnxruntime/onnx.h"
 
 #include <stdlib.h>

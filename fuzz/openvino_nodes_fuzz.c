@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/openvino/nodes: a list of any texts and times. Lines of the input: name, primitive, type; "-" is NULL.
+// Fuzzes guest/frameworks/openvino/nodes: a list of any texts and times. Lines of the input: name, primitive, type; "-" is NULL.
 #include "frameworks/openvino/graph.h"
 
 #include <stdlib.h>

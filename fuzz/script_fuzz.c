@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/script/model.
+// Fuzzes guest/frameworks/script/model.
 #include "frameworks/script/model.h"
 
 #include <stdlib.h>

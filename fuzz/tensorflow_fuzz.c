@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/tensorflow: the first byte chooses the message. Any bytes give an answer whose parts are within
+// Fuzzes guest/frameworks/tensorflow: the first byte chooses the message. Any bytes give an answer whose parts are within
 // bounds, or an error.
 #include "frameworks/tensorflow/graph.h"
 #include "frameworks/tensorflow/layers.h"

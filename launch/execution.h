@@ -20,7 +20,7 @@ struct launch_options {           // the user's options; strings borrowed
   const char *model_range;        // glob; NULL: none
   const char *capture_range;      // glob; NULL: none
   const char *functions;          // path of the list; NULL: none
-  const char *cuda;               // tracers/cuda/choice.h, valid; NULL: its default
+  const char *cuda;               // guest/tracers/cuda/choice.h, valid; NULL: its default
   unsigned repetition;            // counted executions at these levels before this one
   const char *call_paths;         // "light", "full" or "none"; NULL: light, of tracers that have them
   double delay_s, duration_s;     // duration 0: to the end

@@ -53,7 +53,7 @@ const struct known_tracer known_tracers[] = {
      .level_mask = K,
      .library = "levelzero",
      .variables = {{"ZE_ENABLE_TRACING_LAYER", IF_ABSENT, VALUE_TEXT, K, "1"}}},
-    EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
+    EACH_TRACER(FRAMEWORK_ROW) // guest/frameworks/common/table.h
     {.name = "functions",      // comes with --functions
      .is_not_automatic = true,
      .variables = {{"LD_AUDIT", PREPEND, VALUE_PART, 0, "tracers/functions_audit.so"},

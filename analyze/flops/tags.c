@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads shapes from the tags that predictors and importers give layers, and counts their operators, each different one
-// once. Called by layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (frameworks/onnxruntime); Kineto's
+// once. Called by layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (guest/frameworks/onnxruntime); Kineto's
 // "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, group, size, mode from whoever knows them
 // (`xsp profile` reads them from the model); operator and fused_ops of the other predictors.
 #include "analyze/flops/tags.h"

@@ -43,7 +43,7 @@ class Library(unittest.TestCase):
     def test_exports_are_the_documented_ones(self):
         names = output_of("nm", "-D", "--defined-only", LIBRARY, env={**os.environ, "LC_ALL": "C"})
         names = sorted(line.split()[2] for line in names.splitlines())
-        self.assertEqual(names, (SOURCE / "capture/exports.txt").read_text().split())
+        self.assertEqual(names, (SOURCE / "guest/capture/exports.txt").read_text().split())
 
     @unittest.skipIf(SANITIZED, "sanitizers add symbols of their own")
     def test_needs_nothing_that_a_guest_may_not_call(self):

@@ -18,7 +18,7 @@
 #define LAYER_NS 100000
 #define KERNEL_NS 50000
 
-struct xsp_script_hooks { // frameworks/script/predictor.h: the fake tracer looks for it
+struct xsp_script_hooks { // guest/frameworks/script/predictor.h: the fake tracer looks for it
   uint32_t size;
   void (*kernel_begin)(const char *name);
   void (*kernel_end)(const char *name);

@@ -102,8 +102,8 @@ class HowTo(unittest.TestCase):
                     changed.add(path)
                     self.change(path, hunks)
             elif kind == "console":
-                self.run_console(lines, [f"xsp_tracer_{name.split('/')[1]}" for name in created
-                                         if name.startswith("tracers/") and name.endswith(".c")])
+                self.run_console(lines, [f"xsp_tracer_{name.split('/')[2]}" for name in created
+                                         if name.startswith("guest/tracers/") and name.endswith(".c")])
         own = {str(pathlib.Path(name).parent) for name in created if not (SOURCE / name).parent.exists()}
         counted = {name for name in {*changed, *created}
                    if not name.startswith(("tests/", "docs/")) and str(pathlib.Path(name).parent) not in own}

@@ -117,7 +117,7 @@ class Levels(unittest.TestCase):
         self.assertEqual(len(names), 5)
         for path, start, end in (("trace/format/level.c", "level_names[XSP_LEVEL_COUNT] = {", "}"),
                                  ("python/recorder.c", "names[XSP_LEVEL_COUNT] = {", "}"),
-                                 ("tracers/functions/list.c", "names[XSP_LEVEL_COUNT] = {", "}"),
+                                 ("guest/tracers/functions/list.c", "names[XSP_LEVEL_COUNT] = {", "}"),
                                  ("python/src/xsp/file.py", 'NAMES = {"level": (', ")"),
                                  ("web/src/data.ts", "LEVELS = [", "]")):
             with self.subTest(path):

@@ -47,7 +47,7 @@ def tee_library(framework, real, folder):
         raise unittest.SkipTest("no C compiler")
     # The real library is named by its path, as it has no name that the loader would search for.
     subprocess.run([compiler, "-std=gnu17", "-O1", "-shared", "-fPIC", f"-DTEE_{framework.upper()}", f'-DREAL="{real}"',
-                    f"-I{source.parents[2]}", f"-I{source.parents[2]}/trace", source, "-o", made, "-Wl,--no-as-needed", real,
+                    f"-I{source.parents[2]}", f"-I{source.parents[2]}/guest", f"-I{source.parents[2]}/trace", source, "-o", made, "-Wl,--no-as-needed", real,
                     f"-Wl,-rpath,{real.parent}", "-Wl,--allow-shlib-undefined"], check=True, timeout=600)
     return made
 

@@ -33,7 +33,7 @@ class CommitLint(unittest.TestCase):
 
     def test_good(self):
         for message, file in (("store: write chunks", "trace/store/write.c"), ("xsp: lay out the rooms", "a/b"),
-                              ("tracers/nvtx: read payloads", "tracers/nvtx/payload.c"),
+                              ("guest/tracers/nvtx: read payloads", "guest/tracers/nvtx/payload.c"),
                               ("tools: why\n\nA body, with its reasons.", "tools/setup")):
             result = self.lint(message, file)
             self.assertEqual((result.returncode, result.stdout), (0, ""), message)
@@ -91,8 +91,8 @@ class Openers(unittest.TestCase):
         "base/root.c",             # below a folder that a stranger filled
         "base/small_file.c",       # files of the system
         "trace/collect/place.c",         # session folders
-        "frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
-        "frameworks/onnxruntime/onnx_layers.c", # a copy of the model, in the runner's own folder
+        "guest/frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
+        "guest/frameworks/onnxruntime/onnx_layers.c", # a copy of the model, in the runner's own folder
         "launch/attach.c",         # /proc
         "launch/executable.c",     # the program that is started
         "launch/runner_process.c", # its own folder, to lock it
@@ -115,7 +115,7 @@ class Openers(unittest.TestCase):
         source = TOOLS.parent
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
-        for room in ("agent", "analyze", "assets", "base", "trace/collect", "trace/correlate", "data", "frameworks", "net/http", "trace/importers", "launch", "manifests", "trace/otlp",
+        for room in ("agent", "analyze", "assets", "base", "trace/collect", "trace/correlate", "data", "guest/frameworks", "net/http", "trace/importers", "launch", "manifests", "trace/otlp",
                      "programs/xsp", "publish", "report", "serve", "trace/store", "trace/symbols", "table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):
@@ -143,14 +143,14 @@ class CheckIncludes(unittest.TestCase):
             return subprocess.run([tree / "tools" / "check_includes.sh"], capture_output=True, text=True)
 
     def test_allowed(self):
-        for path, line in (("report/a.c", '#include "analyze/analyze.h"'), ("capture/a.c", "#include <xsp/span.h>"),
-                           ("capture/a.c", "#include <stdio.h>"), ("programs/xsp/a.c", '#include "store/chunk.h"')):
+        for path, line in (("report/a.c", '#include "analyze/analyze.h"'), ("guest/capture/a.c", "#include <xsp/span.h>"),
+                           ("guest/capture/a.c", "#include <stdio.h>"), ("programs/xsp/a.c", '#include "store/chunk.h"')):
             result = self.check(path, line)
             self.assertEqual((result.returncode, result.stdout), (0, ""), (path, line))
 
     def test_forbidden(self):
-        for path, line in (("capture/a.c", '#include "collect/collect.h"'), ("report/a.c", '#include "store/store.h"'),
-                           ("tracers/x/a.c", '#include "capture/ring.h"'), ("base/a.h", '#include "format/level.h"'),
+        for path, line in (("guest/capture/a.c", '#include "collect/collect.h"'), ("report/a.c", '#include "store/store.h"'),
+                           ("guest/tracers/x/a.c", '#include "capture/ring.h"'), ("base/a.h", '#include "format/level.h"'),
                            ("analyze/a.c", '#include "correlate/sweep.h"'), ("misc/a.c", '#include "base/error.h"')):
             result = self.check(path, line)
             self.assertEqual(result.returncode, 1, (path, line, result.stdout))

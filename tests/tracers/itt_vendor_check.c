@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler compares the layouts and numbers of tracers/itt/abi.h with the vendor's headers, if long_itt_vendor.py
+// The compiler compares the layouts and numbers of guest/tracers/itt/abi.h with the vendor's headers, if long_itt_vendor.py
 // could get them. Never part of a build.
 #include "ittnotify_config.h"
 #undef ITT_MAGIC // the vendor's static part is run as well: that compares it

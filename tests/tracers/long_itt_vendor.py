@@ -49,7 +49,7 @@ class Vendor(unittest.TestCase):
 
     def compile(self, sources, *arguments):
         result = run("gcc", "-std=gnu17", "-D_GNU_SOURCE", f"-I{sources}/include", f"-I{sources}/src/ittnotify",
-                     f"-I{SOURCE}", f"-I{SOURCE}/trace", f"-I{SOURCE}/include", *arguments)
+                     f"-I{SOURCE}", f"-I{SOURCE}/trace", f"-I{SOURCE}/guest", f"-I{SOURCE}/include", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_our_description_is_the_vendors(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tracers/frames: call paths of Python stacks equal the interpreter's own view, in every CPython 3.10 to 3.14 that is
+"""guest/tracers/frames: call paths of Python stacks equal the interpreter's own view, in every CPython 3.10 to 3.14 that is
 installed. Each scenario is a function of frames/frames_program.py, in a process of its own."""
 import importlib.util
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that the rings of a session may take. Called by capture/session.c and trace/collect/folder.c.
+// The memory that the rings of a session may take. Called by guest/capture/session.c and trace/collect/folder.c.
 #include "format/session_memory.h"
 
 #include "base/small_file.h"

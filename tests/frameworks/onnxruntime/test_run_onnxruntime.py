@@ -24,7 +24,7 @@ class CProgram(Case):
     @classmethod
     def build(cls, name, *options):
         program = cls.folder / name
-        subprocess.run([COMPILER, "-D_GNU_SOURCE", "-O1", f"-I{SOURCE}", f"-I{SOURCE}/trace", f"-I{SOURCE}/include",
+        subprocess.run([COMPILER, "-D_GNU_SOURCE", "-O1", f"-I{SOURCE}", f"-I{SOURCE}/trace", f"-I{SOURCE}/guest", f"-I{SOURCE}/include",
                         SOURCE / "tests/frameworks/onnxruntime/run_onnxruntime.c", "-o", program, *options, "-ldl", "-lpthread"], check=True)
         return program
 

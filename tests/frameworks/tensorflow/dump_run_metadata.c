@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what frameworks/tensorflow/metadata.c reads of a RunMetadata file as JSON lines, for comparison with the
+// Prints what guest/frameworks/tensorflow/metadata.c reads of a RunMetadata file as JSON lines, for comparison with the
 // official protobuf classes.
 #include "frameworks/tensorflow/metadata.h"
 

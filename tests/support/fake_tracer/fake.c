@@ -16,7 +16,7 @@
 
 #define SCRIPT_BYTES_MAXIMUM (4 << 20)
 
-// The runner's table, filled in by us: frameworks/script/predictor.h. A tracer knows no other room, so it is repeated here.
+// The runner's table, filled in by us: guest/frameworks/script/predictor.h. A tracer knows no other room, so it is repeated here.
 struct xsp_script_hooks {
   uint32_t size;
   void (*kernel_begin)(const char *name);

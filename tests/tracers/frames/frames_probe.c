@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tracers/frames for tests in real interpreters: loaded with ctypes. Keeps call paths in a table of its own, so that no
+// guest/tracers/frames for tests in real interpreters: loaded with ctypes. Keeps call paths in a table of its own, so that no
 // session is needed and calls of xsp_call_path are counted.
 #include "tracers/frames/frames.h"
 

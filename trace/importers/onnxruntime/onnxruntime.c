@@ -48,7 +48,7 @@ struct tag_rule {
   const char *argument, *key;
   enum form form;
 };
-// As frameworks/onnxruntime/layers.c names them, so that imported and recorded layers compare.
+// As guest/frameworks/onnxruntime/layers.c names them, so that imported and recorded layers compare.
 static const struct tag_rule node_tags[] = {
     {"node_index", "layer_index", FORM_INT},
     {"op_name", "layer_type", FORM_TEXT},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strict reading of one answer of a program, shared by its messages: values and objects, and the path to the field at
-// hand, which the one error names. Private to frameworks/program.
+// hand, which the one error names. Private to guest/frameworks/program.
 #ifndef XSP_FRAMEWORKS_PROGRAM_MESSAGES_PRIVATE_H
 #define XSP_FRAMEWORKS_PROGRAM_MESSAGES_PRIVATE_H
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a PyTorch model for `xsp profile`: answers the requests of docs/predictor_protocol.md. Started by
-frameworks/pytorch/predictor.c as a guest of the capture session: publishes the model spans; tracer `pytorch`, if layers are
+guest/frameworks/pytorch/predictor.c as a guest of the capture session: publishes the model spans; tracer `pytorch`, if layers are
 recorded, publishes those.
 
 MODEL is a file of TorchScript or torch.export, or FILE.py:FUNCTION or PACKAGE.MODULE:FUNCTION, a function that returns a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers NVTX's core calls, on the program's threads: each becomes a range, mark or name of tracers/annotations. Texts
+// Answers NVTX's core calls, on the program's threads: each becomes a range, mark or name of guest/tracers/annotations. Texts
 // are valid during the call only.
 #include "tracers/nvtx/callbacks.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's buffers of records: given to it, taken back, read on the tracer's own thread (tracers/device/worker.h).
+// CUPTI's buffers of records: given to it, taken back, read on the tracer's own thread (guest/tracers/device/worker.h).
 #ifndef XSP_TRACERS_CUDA_WORKER_H
 #define XSP_TRACERS_CUDA_WORKER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frameworks.so (frameworks/common/doors.c) asks of mxnet.so in the same process, and what mxnet.so calls of MXNet. Found by
+// What frameworks.so (guest/frameworks/common/doors.c) asks of mxnet.so in the same process, and what mxnet.so calls of MXNet. Found by
 // dlsym, so that a program without MXNet never loads this tracer.
 #ifndef XSP_FRAMEWORKS_MXNET_HOOKS_H
 #define XSP_FRAMEWORKS_MXNET_HOOKS_H

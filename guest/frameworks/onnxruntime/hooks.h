@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frameworks.so (frameworks/common/doors.c) asks of onnxruntime.so in the same process. Found by dlsym: each works without
+// What frameworks.so (guest/frameworks/common/doors.c) asks of onnxruntime.so in the same process. Found by dlsym: each works without
 // the other.
 #ifndef XSP_FRAMEWORKS_ONNXRUNTIME_HOOKS_H
 #define XSP_FRAMEWORKS_ONNXRUNTIME_HOOKS_H

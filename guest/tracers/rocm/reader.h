@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rocprofiler-sdk's buffer of records: emptied on its thread, read on the tracer's own (tracers/device/worker.h).
+// rocprofiler-sdk's buffer of records: emptied on its thread, read on the tracer's own (guest/tracers/device/worker.h).
 #ifndef XSP_TRACERS_ROCM_READER_H
 #define XSP_TRACERS_ROCM_READER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frameworks.so (frameworks/levelzero/door.c) asks of levelzero.so in the same process.
+// What frameworks.so (guest/frameworks/levelzero/door.c) asks of levelzero.so in the same process.
 #ifndef XSP_TRACERS_LEVELZERO_HOOKS_H
 #define XSP_TRACERS_LEVELZERO_HOOKS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level Zero in programs that look its functions up (SYCL's runtime does) or are linked against its loader. Nothing works
-// before the loader is initialised: where that has succeeded, tracers/levelzero learns of it and asks the loader to be
+// before the loader is initialised: where that has succeeded, guest/tracers/levelzero learns of it and asks the loader to be
 // called from then on.
 #include "frameworks/common/door.h"
 #include "tracers/levelzero/hooks.h"

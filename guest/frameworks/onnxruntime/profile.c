@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer level without a listener: ONNX Runtime's own profile file, read after the fact. Called by the predictor's
-// flush, outside every model span. Times in it are microseconds; tags are those of the listener (frameworks/onnxruntime).
+// flush, outside every model span. Times in it are microseconds; tags are those of the listener (guest/frameworks/onnxruntime).
 #include "frameworks/onnxruntime/profile.h"
 
 #include "base/arena.h"

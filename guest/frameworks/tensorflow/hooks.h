@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frameworks.so (frameworks/common/doors.c) asks of tensorflow.so in the same process, and what tensorflow.so calls of
+// What frameworks.so (guest/frameworks/common/doors.c) asks of tensorflow.so in the same process, and what tensorflow.so calls of
 // TensorFlow. Found by dlsym, so that a program without TensorFlow never loads this tracer.
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_HOOKS_H
 #define XSP_FRAMEWORKS_TENSORFLOW_HOOKS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // frameworks.so, preloaded next to libxsp.so, attaches tracers to frameworks in unmodified programs. It intercepts the two
 // ways to reach a framework: a lookup of its C functions, and the start of its Python module. A framework is one door.c
-// and a line in frameworks/common/table.h.
+// and a line in guest/frameworks/common/table.h.
 //
 // A framework is traced where its tracer (build/tracers/NAME.so) is listed in XSP_TRACERS. Everything here runs in the
 // program: it prints nothing, and on anything unexpected the program gets what it would have got without xsp.
