@@ -57,14 +57,14 @@ dist: setup ## a tarball that runs where nothing can be installed: dist/xsp-VERS
 install: all ## install under PREFIX (/usr/local), DESTDIR honoured
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
 
-editor: ## build the extension for VS Code: editor/dist/xsp.vsix (docs/editor.md); needs Node 20.19 and npm's registry, once
+editor: ## build the extension for VS Code: answers/editor/dist/xsp.vsix (docs/editor.md); needs Node 20.19 and npm's registry, once
 	@tools/editor
 
 gpu-check: all ## check the tracer of CUDA on this machine's NVIDIA GPU; leaves gpu-check/report.html and gpu-check.json
 	@"$(BUILD)/gpu-check" $(if $(wildcard .venv/bin/python3),--python .venv/bin/python3) $(GPU_CHECK)
 
 clean: ## remove what was built, not .venv
-	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo gpu-check editor/dist
+	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo gpu-check answers/editor/dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile

@@ -64,7 +64,7 @@ def cost():
 
 
 def measure(*prefix):
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE / "python" / "src"), "XSP_LIBRARY_PYTHON": str(BUILD / "xsp_python.so"),
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE / "answers/python" / "src"), "XSP_LIBRARY_PYTHON": str(BUILD / "xsp_python.so"),
                    "XSP_LIBRARY_READ": str(BUILD / "libxsp_read.so")}
     command = [*map(str, prefix), sys.executable, "-B", __file__, "cost"]
     return json.loads(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True, timeout=200).stdout)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes analyze/flops/shapes and the analytic counts. Lines of the input: operator, inputs, types or outputs,
+// Fuzzes answers/analyze/flops/shapes and the analytic counts. Lines of the input: operator, inputs, types or outputs,
 // arguments. Decoded shapes must be within bounds; counts are never negative or infinite.
 #include "analyze/flops/flops.h"
 

@@ -47,8 +47,8 @@ static enum status start(const char *python, const char *program, const char *tr
   posix_spawn_file_actions_destroy(&actions);
   if (failure == 0)
     return STATUS_OK;
-  return error_set(err, STATUS_SYSTEM, WHAT, program, "pip install ./python, in the active environment", "%s: %s",
-                   python, strerror(failure));
+  return error_set(err, STATUS_SYSTEM, WHAT, program, "pip install ./answers/python, in the active environment",
+                   "%s: %s", python, strerror(failure));
 }
 
 enum outcome { ENDED, TOO_MUCH, TOO_LONG };
@@ -100,7 +100,7 @@ static enum status judge(const char *program, const char *python, enum outcome o
                      "it ran for more than %u s", timeout_s);
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
     return STATUS_OK;
-  return error_set(err, STATUS_INPUT, WHAT, program, "its messages above; the package: pip install ./python",
+  return error_set(err, STATUS_INPUT, WHAT, program, "its messages above; the package: pip install ./answers/python",
                    "%s -m xsp.findings ended with %s %d", python, WIFSIGNALED(state) ? "signal" : "exit status",
                    WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state));
 }

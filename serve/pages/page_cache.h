@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages of the folder's files are made of: for each file DIR/NAME.xsp its parts (report/report.h), made at the first question
+// What pages of the folder's files are made of: for each file DIR/NAME.xsp its parts (answers/report/report.h), made at the first question
 // and kept in DIR/.pages, as much as fits. A changed file's parts are made anew. All functions: any thread.
 #ifndef XSP_SERVE_PAGE_CACHE_H
 #define XSP_SERVE_PAGE_CACHE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers the questions of pages: the page without data, its parts, spans of a range of time, the next match, tags.
-// web/src/parts.ts, windows.ts and live.ts ask.
+// answers/web/src/parts.ts, windows.ts and live.ts ask.
 #include "serve/pages/page_routes.h"
 
 #include "base/slice.h"

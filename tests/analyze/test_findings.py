@@ -20,7 +20,7 @@ import scripted
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 RESNET = (pathlib.Path(os.environ["XSP_TEST_DATA"]) / "kineto" /
           "kineto__tb_plugin__samples__resnet50_num_workers_0__worker0.1623143089861.pt.trace.json.gz")
-PACKAGE = SOURCE / "python" / "src"
+PACKAGE = SOURCE / "answers/python" / "src"
 KEYS = {"id", "rule", "severity", "confidence", "title", "context", "context_id", "file", "line", "time_ms", "share_pct", "basis",
         "saving_ms", "saving_pct", "saving_basis", "threshold", "advice", "run_id", "spans", "numbers"}
 STEPS = [{"ph": "X", "name": f"step {step}", "ts": 2000 * step, "dur": 1000, "pid": 1, "tid": 1} for step in range(3)]

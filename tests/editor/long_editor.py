@@ -57,7 +57,7 @@ class EditorTest(unittest.TestCase):
     def editor(self, folder, scheme="dark", settings=None):
         data = pathlib.Path(tempfile.mkdtemp(prefix="xsp-code-"))
         settings = {"security.workspace.trust.enabled": False, "xsp.path": str(XSP), **(settings or {})}
-        made = Editor(SOURCE / "editor" / "dist" / "xsp.vsix", folder, data, settings, scheme=scheme)
+        made = Editor(SOURCE / "answers/editor" / "dist" / "xsp.vsix", folder, data, settings, scheme=scheme)
         self.addCleanup(made.close)
         return made
 

@@ -43,7 +43,7 @@ class DoorTest(unittest.TestCase):
 
     def run_door(self, *command, status=0, env=None):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False,
-                              env={**os.environ, "PYTHONPATH": str(SOURCE / "python" / "src"), "XSP_LIBRARY_READ": str(BUILD / "libxsp_read.so"),
+                              env={**os.environ, "PYTHONPATH": str(SOURCE / "answers/python" / "src"), "XSP_LIBRARY_READ": str(BUILD / "libxsp_read.so"),
                                    "XSP_LIBRARY_EVALUATE": str(LIBRARY), "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
         self.assertEqual(done.returncode, status, done.stderr)
         return done

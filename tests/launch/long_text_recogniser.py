@@ -41,7 +41,7 @@ class TextRecogniser(unittest.TestCase):
         folder = temporary_folder()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE / "python/src"), *sys.path]),
+        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE / "answers/python/src"), *sys.path]),
                             "XDG_STATE_HOME": str(self.folder / "state")}
 
     def program(self, name, *arguments, publish=()):

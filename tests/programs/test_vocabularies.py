@@ -14,7 +14,7 @@ import server
 from scripted import leveled, temporary_folder
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
-sys.path.insert(0, str(SOURCE / "python" / "src"))
+sys.path.insert(0, str(SOURCE / "answers/python" / "src"))
 os.environ.setdefault("XSP_LIBRARY_READ", str(scripted.BUILD / "libxsp_read.so"))
 
 
@@ -33,13 +33,13 @@ def completed(verb, option, script):
 
 
 class AnalysisOptions(unittest.TestCase):
-    """Those of analyze/options.h."""
+    """Those of answers/analyze/options.h."""
     ROW = re.compile(r'^  X\("([a-z-]+)", ([A-Z]+), \w+, \w+, \w+, (NULL|"[^"]*"), (?:NULL|"[^"]*"), \w+, \\\n((?:    ".*\n)+)', re.M)
     TYPES = {"COUNT": "integer", "TEXT": "string", "PERCENT": "number", "FLAG": "boolean", "LIST": "string"}
 
     @classmethod
     def setUpClass(cls):
-        text = source("analyze/options.h")
+        text = source("answers/analyze/options.h")
         cls.table = {name: (form, None if value == "NULL" else value.strip('"'),
                             "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', lines)).replace('\\"', '"'))
                      for name, form, value, lines in cls.ROW.findall(text)}
@@ -116,10 +116,10 @@ class Levels(unittest.TestCase):
         names = [name.lower() for name in re.findall(r"^  XSP_LEVEL_(\w+) = \d,", source("include/xsp/span.h"), re.M)]
         self.assertEqual(len(names), 5)
         for path, start, end in (("trace/format/level.c", "level_names[XSP_LEVEL_COUNT] = {", "}"),
-                                 ("python/recorder.c", "names[XSP_LEVEL_COUNT] = {", "}"),
+                                 ("answers/python/recorder.c", "names[XSP_LEVEL_COUNT] = {", "}"),
                                  ("guest/tracers/functions/list.c", "names[XSP_LEVEL_COUNT] = {", "}"),
-                                 ("python/src/xsp/file.py", 'NAMES = {"level": (', ")"),
-                                 ("web/src/data.ts", "LEVELS = [", "]")):
+                                 ("answers/python/src/xsp/file.py", 'NAMES = {"level": (', ")"),
+                                 ("answers/web/src/data.ts", "LEVELS = [", "]")):
             with self.subTest(path):
                 text = source(path)
                 self.assertEqual(text.count(start), 1)
@@ -128,7 +128,7 @@ class Levels(unittest.TestCase):
     def test_kinds(self):
         names = [name.lower() for name in re.findall(r"^  XSP_KIND_(\w+) = \d,", source("include/xsp/span.h"), re.M)]
         self.assertEqual(len(names), 3)
-        for path, start, end in (("python/src/xsp/file.py", '"kind": (', ")"), ("web/src/data.ts", "KINDS = [", "]")):
+        for path, start, end in (("answers/python/src/xsp/file.py", '"kind": (', ")"), ("answers/web/src/data.ts", "KINDS = [", "]")):
             with self.subTest(path):
                 self.assertEqual(list(ast.literal_eval(f"[{source(path).split(start)[1].split(end)[0]}]")), names)
 

@@ -15,7 +15,7 @@ import torch_environment
 from scripted import BUILD, XSP, xsp_json
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
-sys.path.insert(0, str(SOURCE / "python" / "src"))
+sys.path.insert(0, str(SOURCE / "answers/python" / "src"))
 LISTINGS = pathlib.Path(__file__).parent / "listings.py"
 STEPS = 5
 PROGRAM = f"""
@@ -48,7 +48,7 @@ class PyTorch(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder, cls.file = pathlib.Path(folder.name), pathlib.Path(folder.name) / "out.xsp"
         (cls.folder / "train.py").write_text(PROGRAM)
-        cls.environment = {**os.environ, "PYTHONPATH": str(SOURCE / "python" / "src"),
+        cls.environment = {**os.environ, "PYTHONPATH": str(SOURCE / "answers/python" / "src"),
                            "XSP_LIBRARY_READ": str(BUILD / "libxsp_read.so"), "XSP_LIBRARY_PYTHON": str(BUILD / "xsp_python.so")}
         os.environ["XSP_LIBRARY_READ"] = cls.environment["XSP_LIBRARY_READ"]
         subprocess.run([XSP, "run", "-q", "-o", cls.file, "--", torch_environment.torch_python(), cls.folder / "train.py"],

@@ -10,7 +10,7 @@ from scripted import BUILD, temporary_folder
 from training_file import write_training
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
-PACKAGE = SOURCE / "python"
+PACKAGE = SOURCE / "answers/python"
 PROGRAM = pathlib.Path(__file__).parent / "package_program.py"
 INTERPRETERS = interpreters()
 # Python without the sanitizer's runtime cannot load such a library.

@@ -431,7 +431,7 @@ class ReportTest(unittest.TestCase):
 
     def test_nothing_but_packed_parts_is_added_to_the_template(self):
         _, page = self.report(asynchronous())
-        template = (SOURCE / "report" / "page" / "template.html").read_text(encoding="utf-8")
+        template = (SOURCE / "answers/report" / "page" / "template.html").read_text(encoding="utf-8")
         bare = re.sub(r'<script type="application/octet-stream" id="xsp-[a-z0-9-]+">[A-Za-z0-9+/=]*</script>\n', "",
                       page.html)
         self.assertEqual(bare, template.replace("<!--xsp-data-->", "", 1))

@@ -12,7 +12,7 @@ import unittest
 import report_files
 import scripted
 
-sys.path.insert(0, str(pathlib.Path(os.environ["XSP_SOURCE"]) / "python" / "src"))
+sys.path.insert(0, str(pathlib.Path(os.environ["XSP_SOURCE"]) / "answers/python" / "src"))
 os.environ.setdefault("XSP_LIBRARY_READ", str(scripted.BUILD / "libxsp_read.so"))
 
 IDS = [*(f"A{number}" for number in range(1, 17)), "L0", "T8", "T9", "T11"]

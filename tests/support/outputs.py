@@ -111,7 +111,7 @@ class Outputs:
             time = int(line.rpartition(" ")[2])
             self.case.assertGreater(time, 0)
             total += time
-        # Time that lies in several spans of one lane counts once (report/exports/timeline_nest.c): between what a track's
+        # Time that lies in several spans of one lane counts once (answers/report/exports/timeline_nest.c): between what a track's
         # spans cover and the sum of all own times. test_export.py has exact figures.
         spans = [span for span in self.drawn if span["kind"] != "launch"]
         self.case.assertLessEqual(total, sum(max(0, span["self_ns"] or 0) for span in spans))

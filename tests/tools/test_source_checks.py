@@ -99,8 +99,8 @@ class Openers(unittest.TestCase):
         "launch/streams.c",        # its own copy, by /proc/self/fd
         "programs/xsp/verb_merge.c", # its own file, in a new folder of TMPDIR
         "publish/spool.c",         # its own files, in a folder of the caller's
-        "report/exports/file.c",   # outputs
-        "report/exports/sqlite.c", # an output
+        "answers/report/exports/file.c",   # outputs
+        "answers/report/exports/sqlite.c", # an output
         "serve/journal_folder.c",  # journals in the server's own folder
         "serve/kept.c",            # that folder, and new files in it
         "serve/pages/live.c",      # a journal in that folder, which it imports and removes
@@ -115,8 +115,8 @@ class Openers(unittest.TestCase):
         source = TOOLS.parent
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
-        for room in ("agent", "analyze", "assets", "base", "trace/collect", "trace/correlate", "data", "guest/frameworks", "net/http", "trace/importers", "launch", "manifests", "trace/otlp",
-                     "programs/xsp", "publish", "report", "serve", "trace/store", "trace/symbols", "table"):
+        for room in ("agent", "answers/analyze", "assets", "base", "trace/collect", "trace/correlate", "data", "guest/frameworks", "net/http", "trace/importers", "launch", "manifests", "trace/otlp",
+                     "programs/xsp", "publish", "answers/report", "serve", "trace/store", "trace/symbols", "answers/table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):
                     continue
@@ -143,15 +143,15 @@ class CheckIncludes(unittest.TestCase):
             return subprocess.run([tree / "tools" / "check_includes.sh"], capture_output=True, text=True)
 
     def test_allowed(self):
-        for path, line in (("report/a.c", '#include "analyze/analyze.h"'), ("guest/capture/a.c", "#include <xsp/span.h>"),
+        for path, line in (("answers/report/a.c", '#include "analyze/analyze.h"'), ("guest/capture/a.c", "#include <xsp/span.h>"),
                            ("guest/capture/a.c", "#include <stdio.h>"), ("programs/xsp/a.c", '#include "store/chunk.h"')):
             result = self.check(path, line)
             self.assertEqual((result.returncode, result.stdout), (0, ""), (path, line))
 
     def test_forbidden(self):
-        for path, line in (("guest/capture/a.c", '#include "collect/collect.h"'), ("report/a.c", '#include "store/store.h"'),
+        for path, line in (("guest/capture/a.c", '#include "collect/collect.h"'), ("answers/report/a.c", '#include "store/store.h"'),
                            ("guest/tracers/x/a.c", '#include "capture/ring.h"'), ("base/a.h", '#include "format/level.h"'),
-                           ("analyze/a.c", '#include "correlate/sweep.h"'), ("misc/a.c", '#include "base/error.h"')):
+                           ("answers/analyze/a.c", '#include "correlate/sweep.h"'), ("misc/a.c", '#include "base/error.h"')):
             result = self.check(path, line)
             self.assertEqual(result.returncode, 1, (path, line, result.stdout))
             self.assertIn(path + ":1:", result.stdout)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long devices work for layers and observations, in SQL. analyze/layers/device_time.c computes the same from single executions;
+// How long devices work for layers and observations, in SQL. answers/analyze/layers/device_time.c computes the same from single executions;
 // trace/format/detail.h defines the figures. Called by sql.c.
 #include "clickhouse/sql_private.h"
 

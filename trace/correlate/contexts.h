@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calling contexts: spans of equal chains of names, from the top down, share one. Flame graphs and folded stacks are
-// made of them. One thread at a time. Parents are the caller's: timeline_nest (report/exports/timeline.h) makes those that
+// made of them. One thread at a time. Parents are the caller's: timeline_nest (answers/report/exports/timeline.h) makes those that
 // count time once. A span with a call path has the path's frames around it in place of those of its parents that are in a
 // path too: the innermost parent in none is the caller of the outermost frame.
 #ifndef XSP_CORRELATE_CONTEXTS_H

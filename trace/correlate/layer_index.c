@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions of layers within their observation: by start, longer first, then file order, counting all finished layers, from
-// 0. Called by stored.c. analyze/layers/rows.c counts alike; both follow the same rule.
+// 0. Called by stored.c. answers/analyze/layers/rows.c counts alike; both follow the same rule.
 #include "correlate/layer_index.h"
 
 #include "correlate/order.h"

@@ -4,7 +4,7 @@
 #include "base/json_write.h"
 #include "report/page/parts.h"
 
-// ---- a range of time: of each row the spans that overlap it, as rowsInside of web/src/find.ts has them --------------------
+// ---- a range of time: of each row the spans that overlap it, as rowsInside of answers/web/src/find.ts has them --------------------
 struct within {
   size_t first, count; // places of the level
   size_t before;       // spans of earlier rows that are within

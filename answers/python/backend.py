@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the wheel for pip (PEP 517) by the standard library alone, so that `pip install ./python` needs no network."""
+"""Builds the wheel for pip (PEP 517) by the standard library alone, so that `pip install ./answers/python` needs no network."""
 import base64
 import hashlib
 import pathlib

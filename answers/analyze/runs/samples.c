@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts the latencies of a set, and of each of its runs, in order of start: of the model, or of one of its parts. Called by L0,
-// A1 and analyze/compare/.
+// A1 and answers/analyze/compare/.
 #include "analyze/runs/samples.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set's latencies as analyze/intervals.h takes them: of its models, or of one of their parts.
+// A set's latencies as answers/analyze/intervals.h takes them: of its models, or of one of their parts.
 #ifndef XSP_ANALYZE_RUNS_SAMPLES_H
 #define XSP_ANALYZE_RUNS_SAMPLES_H
 

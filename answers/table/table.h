@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A typed table: columns, rows, a summary, notes. analyze/ and programs/ fill tables (table/builder.h), report/ prints
+// A typed table: columns, rows, a summary, notes. analyze/ and programs/ fill tables (answers/table/builder.h), report/ prints
 // them. Nothing in this room knows what the figures mean.
 #ifndef XSP_TABLE_TABLE_H
 #define XSP_TABLE_TABLE_H
@@ -25,7 +25,7 @@ struct table_column {
   const char *unit;  // "ms", "bytes", "%", "1/s", ""
   const char *label; // for people: "latency"
   const char *of;    // what a share is of: "model"; NULL: not said
-  int rank;          // of its word (table/words.h), as its traits
+  int rank;          // of its word (answers/table/words.h), as its traits
   unsigned traits;
 };
 struct table_entry { // of the summary

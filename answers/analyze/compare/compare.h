@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of this folder share: the sides of a comparison, their parts, rows. Front door: analyze/analyze.h.
+// What the files of this folder share: the sides of a comparison, their parts, rows. Front door: answers/analyze/analyze.h.
 #ifndef XSP_ANALYZE_COMPARE_COMPARE_H
 #define XSP_ANALYZE_COMPARE_COMPARE_H
 

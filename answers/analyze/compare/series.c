@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes in a series: the split with the largest t is a change where its interval says so, then both parts are split. Called by
-// history.c and, through analyze/analyze.h, by the room history.
+// history.c and, through answers/analyze/analyze.h, by the room history.
 #include "analyze/series.h"
 
 #include <math.h>

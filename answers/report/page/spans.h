@@ -61,7 +61,7 @@ void page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct 
 void page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
                      struct page_names *names, struct arena *arena, struct page_spans *ret_spans);
 
-// ---- columns: one value a span, each cut into planes of bytes; web/src/data.ts reads them
+// ---- columns: one value a span, each cut into planes of bytes; answers/web/src/data.ts reads them
 enum page_column {
   PAGE_GAP,        // start, from the end of the span before it in its row; the row's first: from the run's first start
   PAGE_DURATION,   // ns

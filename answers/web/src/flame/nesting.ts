@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parents for calling contexts, as report/exports/timeline_nest.c finds them: a host span takes the innermost one that
+// Parents for calling contexts, as answers/report/exports/timeline_nest.c finds them: a host span takes the innermost one that
 // its lane draws around it, where that one lies between it and its recorded parent, or where it has no parent.
 import { kindOf, type Spans } from "../data";
 import { tracksOf } from "./own_time";

@@ -12,7 +12,7 @@
 #include "table/table.h"
 
 // ---- the question ---------------------------------------------------------------------------------------------------
-// What several questions about the same open stores share: experiments, their views (analyze/view.h), and layer rows. Starts as
+// What several questions about the same open stores share: experiments, their views (answers/analyze/view.h), and layer rows. Starts as
 // {.bytes_most = …}, the most that the rows take between two questions; analyze_cache_done frees it.
 struct analyze_cache {
   size_t bytes_most;
@@ -69,9 +69,9 @@ struct analysis {
   const char *main_figure;  // key of the column that --top sorts by; NULL: its own order has the first rows first
   enum trace_detail detail; // so much of a trace gives the same answer as all of it
   bool takes_folded;        // answers without spans: `xsp run --aggregate`
-  // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
+  // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (answers/analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);
-  // Fills one table over all experiments of all files (analyze/models/survey.h): instead of `answer` if that is NULL, else where
+  // Fills one table over all experiments of all files (answers/analyze/models/survey.h): instead of `answer` if that is NULL, else where
   // the request has `by`.
   enum status (*answer_all)(struct survey *survey, struct error *err);
 };
@@ -85,10 +85,11 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                         const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err) MUST_CHECK;
 
-const char *analyze_severity(double pct);  // of what a finding could save, else of its share: "high", "medium", "low"
-bool analyze_is_finding(const char *name); // an id ("F1", in any case) or a key ("hotspot") of analyze/findings/
+const char *analyze_severity(double pct); // of what a finding could save, else of its share: "high", "medium", "low"
+bool analyze_is_finding(
+    const char *name); // an id ("F1", in any case) or a key ("hotspot") of answers/analyze/findings/
 
-// ---- the cause (analyze/causes/) --------------------------------------------------------------------------------------
+// ---- the cause (answers/analyze/causes/) --------------------------------------------------------------------------------------
 enum time_part { // of the observations' time, each without those before it: they add up to it. docs/analyses.md, "The cause"
   TIME_KERNELS,  // a device executes something other than copies
   TIME_COPIES,   // devices only copy or set memory
@@ -138,7 +139,7 @@ enum status analyze_causes(struct store *const *stores, size_t store_count, cons
                            struct arena *arena, struct cause **ret_causes, size_t *ret_count,
                            struct error *err) MUST_CHECK;
 
-// ---- comparisons (analyze/compare/) -----------------------------------------------------------------------------------
+// ---- comparisons (answers/analyze/compare/) -----------------------------------------------------------------------------------
 struct compare_side { // runs of experiments of one name, framework and version are pooled
   struct store *const *stores;
   size_t store_count;
@@ -180,7 +181,7 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
 enum status analyze_history(struct store *const *stores, size_t store_count, const struct compare_request *request,
                             struct arena *arena, struct compare_answer *ret, struct error *err) MUST_CHECK;
 
-// ---- latencies (analyze/runs/latencies.c), for histories -----------------------------------------------------------------
+// ---- latencies (answers/analyze/runs/latencies.c), for histories -----------------------------------------------------------------
 struct latency_point { // of an experiment at a batch size, as A1 has it
   struct store *store;
   int64_t experiment_id;
@@ -197,7 +198,7 @@ enum status analyze_latencies(struct store *const *stores, size_t store_count, c
                               struct arena *arena, struct latency_point **ret_points, size_t *ret_count,
                               struct error *err) MUST_CHECK;
 
-// ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
+// ---- statistics (answers/analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
 struct statistic {
   int kind;
   int64_t numerator, denominator; // the part that is trimmed, or a percentile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data that `xsp report` appended to the page: the document (facts, tables) and each run's spans as columns.
-// Format: report/page/spans.h and docs/internals/page.md. A run's columns are unpacked at first use. The page may be
+// Format: answers/report/page/spans.h and docs/internals/page.md. A run's columns are unpacked at first use. The page may be
 // truncated or damaged: every count is checked before memory of its size is allocated.
 import { setUnits } from "./format";
 import { ask, askEarly, broken, fromBase64, loadJson, loadJsonOrNull, unpackExactly, unpackPart } from "./parts";

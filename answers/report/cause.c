@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cause as one sentence: one for each rule of analyze/causes. Called by the summaries and the page.
+// The cause as one sentence: one for each rule of answers/analyze/causes. Called by the summaries and the page.
 #include "report/report.h"
 
 #include "report/display.h"

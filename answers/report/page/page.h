@@ -11,7 +11,7 @@
 #include "report/page/spans.h"
 #include "report/report.h"
 
-#define PAGE_VERSION 4 // of the document; web/src/data.ts reads this one
+#define PAGE_VERSION 4 // of the document; answers/web/src/data.ts reads this one
 #define PAGE_TAG_BLOCK 4096
 #define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; further ones are counted
 #define PAGE_OVERVIEW_SPANS 40000u      // rectangles of a run whose spans a server has
