@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes experiment/evaluation/coco.c: any bytes become pictures with boxes that refer to what there is, in order, or one error.
+// Fuzzes lab/experiment/evaluation/coco.c: any bytes become pictures with boxes that refer to what there is, in order, or one error.
 #include "experiment/evaluation/coco.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes history/figures: what is accepted can be written and read again.
+// Fuzzes lab/history/figures: what is accepted can be written and read again.
 #include "history/figures.h"
 
 #include <stdint.h>

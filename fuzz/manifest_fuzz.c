@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes manifests/manifest.c: any bytes become a complete manifest, or one error with a line.
+// Fuzzes lab/manifests/manifest.c: any bytes become a complete manifest, or one error with a line.
 #include "manifests/manifest.h"
 
 #include <stdlib.h>

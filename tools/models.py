@@ -26,7 +26,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-GENERATORS = pathlib.Path(__file__).resolve().parent.parent / "models/generators"
+GENERATORS = pathlib.Path(__file__).resolve().parent.parent / "lab/models/generators"
 sys.path.insert(0, str(GENERATORS))
 from onnx_light import Light  # noqa: E402
 

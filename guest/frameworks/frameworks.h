@@ -4,6 +4,6 @@
 #define XSP_FRAMEWORKS_FRAMEWORKS_H
 
 #include "frameworks/common/predictor.h" // the table of predictors, and a predictor's functions
-#include "frameworks/common/table.h"     // the folders, for launch/tracer_table.c
+#include "frameworks/common/table.h"     // the folders, for lab/launch/tracer_table.c
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the opened model with its manifest; see manifests/expect.h. In the runner only.
+// Compares the opened model with its manifest; see lab/manifests/expect.h. In the runner only.
 #include "programs/runner/inputs.h"
 
 #include <inttypes.h>

@@ -60,7 +60,7 @@ static void add_folder(const char *path, struct arena *arena, folder_list *folde
   *vector_add(folders) = (struct folder){arena_copy(arena, path, strlen(path)), facts.st_mtim.tv_sec, is_in_use};
 }
 
-// Of runners (launch/runner_process.c) and keepers (isolation/keeper.c).
+// Of runners (lab/launch/runner_process.c) and keepers (lab/isolation/keeper.c).
 static void find_folders(struct arena *arena, folder_list *folders)
 {
   const char *bases[] = {getenv("TMPDIR"), "/tmp"};

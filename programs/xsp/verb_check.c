@@ -209,7 +209,7 @@ static const struct option_description options[] = {
 };
 static const struct verb_example examples[] = {
     {"xsp check", "all frameworks and tracers, and the machine"},
-    {"xsp check models/squeezenet_1.1_onnxruntime.yml", "a model manifest, its model and its framework"},
+    {"xsp check lab/models/squeezenet_1.1_onnxruntime.yml", "a model manifest, its model and its framework"},
     {"xsp check --links trace.xsp", "do the links that a profiler recorded agree with ours?"},
     {"xsp check onnxruntime && xsp profile model.onnx -o out.xsp", "profile only where ONNX Runtime is usable"},
     {0},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `xsp profile`: options in, experiment, tables out. The measuring is in experiment/model_experiment.c.
+// `xsp profile`: options in, experiment, tables out. The measuring is in lab/experiment/model_experiment.c.
 #include "base/small_file.h"
 #include "launch/launch.h"
 #include "programs/runner/process.h"
@@ -88,7 +88,7 @@ static const struct option_description options[] = {
 
 static const struct verb_example examples[] = {
     {"xsp profile resnet50.onnx --batch 1,2,4,8 -o resnet50.xsp", "model and layer level, over four batch sizes"},
-    {"xsp profile models/squeezenet_1.1_onnxruntime.yml",
+    {"xsp profile lab/models/squeezenet_1.1_onnxruntime.yml",
      "by its manifest: where it comes from, what it takes (docs/manifests.md)"},
     {"xsp profile bert.onnx --dim sequence=128 --threads 4", "a free dimension fixed, four threads"},
     {"xsp profile resnet50.onnx --cold 5", "also what loading and a first inference take"},

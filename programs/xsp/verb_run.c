@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in launch/execute.c,
-// the repetition in experiment/program_experiment.c. Nothing is written to stdout.
+// `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in lab/launch/execute.c,
+// the repetition in lab/experiment/program_experiment.c. Nothing is written to stdout.
 #include "base/arena.h"
 #include "experiment/experiment.h"
 #include "launch/launch.h"

@@ -19,7 +19,7 @@ import tensorflow_environment
 from framework_environment import BUILD, XSP, framework_python
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
-GENERATORS = SOURCE / "models" / "generators"
+GENERATORS = SOURCE / "lab/models" / "generators"
 FRAMEWORKS = ["onnxruntime", "tensorflow", "mxnet", "openvino", "litert"]
 MULTIPLY_ADDS = {"v1": 3857973248, "v1.5": 4089184256}  # of a network with 1000 outputs; one with 1001 has 2048 more
 SEQUENTIAL = {"onnxruntime", "mxnet", "openvino", "litert"}  # one layer at a time

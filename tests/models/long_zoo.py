@@ -12,7 +12,7 @@ from framework_environment import framework_python
 from tensorflow_environment import tensorflow_environment
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
-MODELS = pathlib.Path(os.environ["XSP_SOURCE"]) / "models"
+MODELS = pathlib.Path(os.environ["XSP_SOURCE"]) / "lab/models"
 
 
 def environment_of(python):

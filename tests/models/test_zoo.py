@@ -28,7 +28,7 @@ zoo = load_zoo()
 
 
 class ManifestTest(unittest.TestCase):
-    manifests = sorted((SOURCE / "models").glob("*.yml"))
+    manifests = sorted((SOURCE / "lab/models").glob("*.yml"))
 
     def test_all_are_valid(self):
         result = subprocess.run([XSP, "check", "--syntax", "--json", *self.manifests], capture_output=True, text=True)
@@ -41,7 +41,7 @@ class ManifestTest(unittest.TestCase):
     def test_what_they_use_is_there(self):
         for path in self.manifests:
             for script in re.findall(r"generators/\w+\.py", path.read_text()):
-                self.assertTrue((SOURCE / "models" / script).exists(), f"{path.name}: {script}")
+                self.assertTrue((SOURCE / "lab/models" / script).exists(), f"{path.name}: {script}")
 
     def test_page_names_what_is_there(self):
         there = {path.name for path in self.manifests}

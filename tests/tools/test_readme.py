@@ -41,7 +41,7 @@ class Comparison(unittest.TestCase):
 
 class Readme(unittest.TestCase):
     def test_what_it_names_exists(self):
-        for name in re.findall(r"`((?:docs|models|examples)/[^` ]*|[A-Z]+\.md)`|\]\(([^)]*)\)", README):
+        for name in re.findall(r"`((?:docs|lab|examples)/[^` ]*|[A-Z]+\.md)`|\]\(([^)]*)\)", README):
             self.assertTrue((SOURCE / "".join(name)).exists(), name)
         verbs = subprocess.run([BUILD / "xsp", "help"], check=True, capture_output=True, text=True, timeout=600).stdout
         for verb in set(re.findall(r"`xsp ([a-z]+)", README)):
@@ -59,7 +59,7 @@ class Readme(unittest.TestCase):
             folder, home = pathlib.Path(temporary, "xsp"), pathlib.Path(temporary, "home")
             folder.mkdir()
             home.mkdir()
-            for name in ("models", ".venv"):
+            for name in ("lab", ".venv"):
                 (folder / name).symlink_to(SOURCE / name)
             typed_commands.write_files(README, folder)
             answers = typed_commands.typed([INSTEAD.get(text, text) for text, _ in shown], folder,

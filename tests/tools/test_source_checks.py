@@ -93,10 +93,10 @@ class Openers(unittest.TestCase):
         "trace/collect/place.c",         # session folders
         "guest/frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
         "guest/frameworks/onnxruntime/onnx_layers.c", # a copy of the model, in the runner's own folder
-        "launch/attach.c",         # /proc
-        "launch/executable.c",     # the program that is started
-        "launch/runner_process.c", # its own folder, to lock it
-        "launch/streams.c",        # its own copy, by /proc/self/fd
+        "lab/launch/attach.c",         # /proc
+        "lab/launch/executable.c",     # the program that is started
+        "lab/launch/runner_process.c", # its own folder, to lock it
+        "lab/launch/streams.c",        # its own copy, by /proc/self/fd
         "programs/xsp/verb_merge.c", # its own file, in a new folder of TMPDIR
         "publish/spool.c",         # its own files, in a folder of the caller's
         "answers/report/exports/file.c",   # outputs
@@ -115,7 +115,7 @@ class Openers(unittest.TestCase):
         source = TOOLS.parent
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
-        for room in ("agent", "answers/analyze", "assets", "base", "trace/collect", "trace/correlate", "data", "guest/frameworks", "net/http", "trace/importers", "launch", "manifests", "trace/otlp",
+        for room in ("agent", "answers/analyze", "lab/assets", "base", "trace/collect", "trace/correlate", "lab/data", "guest/frameworks", "net/http", "trace/importers", "lab/launch", "lab/manifests", "trace/otlp",
                      "programs/xsp", "publish", "answers/report", "serve", "trace/store", "trace/symbols", "answers/table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From two stores to the join and back: the runs of an experiment, and one execution of the same program whose launches
-// went one after the other, in a scratch file. Called by experiment/program_experiment.c, which runs the program.
+// went one after the other, in a scratch file. Called by lab/experiment/program_experiment.c, which runs the program.
 #include "correlate/resolve.h"
 
 #include "base/sorted.h"

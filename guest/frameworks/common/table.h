@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of frameworks. A line is a folder of frameworks/: PREDICTOR, its `const struct predictor predictor_NAME`, for
 // `xsp profile`; DOOR, its `const struct framework framework_NAME`, for `xsp run`; TRACER, its tracers/NAME.so, loaded by
-// its door (FRAMEWORK) or by its predictor (PART), with the levels that it publishes (launch/tracer_table.c). `xsp check`
+// its door (FRAMEWORK) or by its predictor (PART), with the levels that it publishes (lab/launch/tracer_table.c). `xsp check`
 // lists predictors in this order.
 #ifndef XSP_FRAMEWORKS_COMMON_TABLE_H
 #define XSP_FRAMEWORKS_COMMON_TABLE_H

@@ -112,7 +112,7 @@ static const char *script_path(const char *tracer_directory, struct arena *arena
   return arena_format(arena, "%.*s%spytorch_predictor.py", length, tracer_directory, slash != NULL ? "/" : "");
 }
 
-// As of a program that `xsp run` starts with tracer pytorch: launch/environment.c.
+// As of a program that `xsp run` starts with tracer pytorch: lab/launch/environment.c.
 static enum status make_guest(struct state *state, struct arena *arena, struct error *err)
 {
   const char **variable = state->guest_variables, *folder = state->program.common.options.tracer_directory;

@@ -24,7 +24,7 @@ struct runner_options {
   const char *affinity;            // CPU list, NULL: all
   const char *const *inputs;       // "name=file.npy", NULL-terminated; may be NULL
   const char *const *dims;         // "name=N"
-  const char *const *expectations; // manifests/expect.h; may be NULL
+  const char *const *expectations; // lab/manifests/expect.h; may be NULL
   const char *preprocess;          // Python code of a manifest, before the prediction; NULL: none
   const char *postprocess;         // after it
   unsigned threads;                // 0: the framework's default

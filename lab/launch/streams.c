@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swaps xsp's own descriptors 0, 1 and 2 during a repetition, because the program inherits them. One thread. Called by
-// experiment/program_experiment.c; writes nothing itself.
+// lab/experiment/program_experiment.c; writes nothing itself.
 #include "launch/streams.h"
 
 #include <errno.h>

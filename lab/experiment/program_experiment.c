@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs over level sets and repetitions, into one file. Every execution is a run row of its own; analyses pool runs
-// of one level set. One thread; launch/execute.c runs the program.
+// of one level set. One thread; lab/launch/execute.c runs the program.
 #include "experiment/program_experiment.h"
 
 #include "base/debug.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of this folder share: the site that is being written, its pages, tables and plots. Front door: history/history.h.
+// What the files of this folder share: the site that is being written, its pages, tables and plots. Front door: lab/history/history.h.
 #ifndef XSP_HISTORY_SITE_SITE_H
 #define XSP_HISTORY_SITE_SITE_H
 

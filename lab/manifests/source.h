@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a manifest's model is: a path next to it, an address, a file of an installed Python package, or what a generator makes, once,
-// in the cache. Only what the manifest gives an address of is fetched (assets/assets.h).
+// in the cache. Only what the manifest gives an address of is fetched (lab/assets/assets.h).
 #ifndef XSP_MANIFESTS_SOURCE_H
 #define XSP_MANIFESTS_SOURCE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labelled inputs of an evaluation: a folder with a folder for each class, a table of files and labels (CSV), pictures with boxes (JSON as
-// COCO has it), or one file that has them all (data/data_file.h).
+// COCO has it), or one file that has them all (lab/data/data_file.h).
 #ifndef XSP_EXPERIMENT_EVALUATION_DATA_SET_H
 #define XSP_EXPERIMENT_EVALUATION_DATA_SET_H
 

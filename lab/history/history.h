@@ -98,7 +98,7 @@ enum status history_database_put(struct history_database *database, const struct
 enum status history_database_read(struct history_database *database, const struct history_selection *selection,
                                   struct history *history, struct error *err) MUST_CHECK;
 
-// ---- the site (history/site/) ----------------------------------------------------------------------------------------
+// ---- the site (lab/history/site/) ----------------------------------------------------------------------------------------
 struct site; // that is being written, in a folder inside its own
 // Makes the folder if it is not there. STATUS_USE: another process publishes there, or it is not a folder.
 enum status site_open(const char *folder, struct site **ret_site, struct error *err) MUST_CHECK;

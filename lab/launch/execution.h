@@ -52,7 +52,7 @@ struct launch_result {
   int64_t span_id;               // of its application-level span in the run
   uint64_t spans, dropped, open; // of the session
   uint64_t own_ns;               // CPU time of xsp while the program ran
-  uint32_t frameworks;           // that it had loaded: bits of enum loaded_framework (launch/libraries.h)
+  uint32_t frameworks;           // that it had loaded: bits of enum loaded_framework (lab/launch/libraries.h)
   unsigned processes;            // that joined the session
   unsigned left_running;         // that still ran when the last drain was made
   char messages[4096];           // of tracers, newline-separated
