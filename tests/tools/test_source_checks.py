@@ -80,10 +80,10 @@ class Openers(unittest.TestCase):
     """Files of others are opened in one place each. A new opener is a decision: it belongs into this list, with a reason."""
 
     ALLOWED = {
-        "agent/child.c",           # an evaluation's own files, in a new folder
-        "agent/job_folder.c",      # the lock and the list of the agent's own folder
-        "agent/models.c",          # manifests that are published
-        "agent/remote.c",          # an output
+        "services/agent/child.c",           # an evaluation's own files, in a new folder
+        "services/agent/job_folder.c",      # the lock and the list of the agent's own folder
+        "services/agent/models.c",          # manifests that are published
+        "services/agent/remote.c",          # an output
         "base/folder.c",           # folders that are removed, and those of the user's own state
         "base/input_file.c",       # what a person names, and what lies next to it
         "base/proc.c",             # /proc
@@ -98,12 +98,12 @@ class Openers(unittest.TestCase):
         "lab/launch/runner_process.c", # its own folder, to lock it
         "lab/launch/streams.c",        # its own copy, by /proc/self/fd
         "programs/xsp/verb_merge.c", # its own file, in a new folder of TMPDIR
-        "publish/spool.c",         # its own files, in a folder of the caller's
+        "services/publish/spool.c",         # its own files, in a folder of the caller's
         "answers/report/exports/file.c",   # outputs
         "answers/report/exports/sqlite.c", # an output
-        "serve/journal_folder.c",  # journals in the server's own folder
-        "serve/kept.c",            # that folder, and new files in it
-        "serve/pages/live.c",      # a journal in that folder, which it imports and removes
+        "services/serve/journal_folder.c",  # journals in the server's own folder
+        "services/serve/kept.c",            # that folder, and new files in it
+        "services/serve/pages/live.c",      # a journal in that folder, which it imports and removes
         "trace/store/database.c",        # any SQLite file, for reading
         "trace/store/finish.c",          # the output's folder, to sync it
         "trace/store/private_copy.c",    # the copy, and the folder of the original
@@ -115,8 +115,8 @@ class Openers(unittest.TestCase):
         source = TOOLS.parent
         calls = re.compile(r"(?<![\w.>])(?:open|fopen|openat|sqlite3_open(?:_v2|16)?)\((?!\"/(?:proc|dev)/)")
         found = set()
-        for room in ("agent", "answers/analyze", "lab/assets", "base", "trace/collect", "trace/correlate", "lab/data", "guest/frameworks", "net/http", "trace/importers", "lab/launch", "lab/manifests", "trace/otlp",
-                     "programs/xsp", "publish", "answers/report", "serve", "trace/store", "trace/symbols", "answers/table"):
+        for room in ("services/agent", "answers/analyze", "lab/assets", "base", "trace/collect", "trace/correlate", "lab/data", "guest/frameworks", "net/http", "trace/importers", "lab/launch", "lab/manifests", "trace/otlp",
+                     "programs/xsp", "services/publish", "answers/report", "services/serve", "trace/store", "trace/symbols", "answers/table"):
             for path in (source / room).rglob("*.[ch]"):
                 if path.stem.endswith("_test") or path.stem.startswith("test_"):
                     continue

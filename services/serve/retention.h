@@ -9,7 +9,7 @@
 
 struct retention;
 
-// "spans-DATE-TIME.xsp", as serve/journal_folder.c names them.
+// "spans-DATE-TIME.xsp", as services/serve/journal_folder.c names them.
 bool retention_is_server_name(const char *name);
 // Notes a file that was uploaded, by its name, size and time, before it gets its name. False with errno. Any thread.
 bool retention_add(int folder, const char *name, int file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent's page for a browser: fixed files. Called through agent/routes.c.
+// The agent's page for a browser: fixed files. Called through services/agent/routes.c.
 #include "agent/page_routes.h"
 
 #include "http/exchange.h"

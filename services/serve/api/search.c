@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks a text up in all files: names of spans, experiments and workloads that have it; runs with a trace id that equals it. Called through
-// serve/routes.c. Opens each file, the newest one first, until there are enough results.
+// services/serve/routes.c. Opens each file, the newest one first, until there are enough results.
 #include "serve/api/search.h"
 
 #include "base/clock.h"

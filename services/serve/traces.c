@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans by OTLP/HTTP: decompressed, checked, kept in the journal, acknowledged. Called through serve/routes.c.
+// Spans by OTLP/HTTP: decompressed, checked, kept in the journal, acknowledged. Called through services/serve/routes.c.
 #include "serve/traces.h"
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much the server has to do: places, turns and memory of bodies. Called through serve/routes.c.
+// How much the server has to do: places, turns and memory of bodies. Called through services/serve/routes.c.
 #include "serve/api/status.h"
 
 #include "base/json_write.h"

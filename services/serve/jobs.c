@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of jobs, and their reports. Called by serve/api/jobs.c.
+// The table of jobs, and their reports. Called by services/serve/api/jobs.c.
 #include "serve/jobs.h"
 
 #include "base/json_read.h"

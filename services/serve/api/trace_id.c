@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks a trace id up in a file. Called by runs.c and search.c, in their turn (serve/turn.h): each call opens the file.
+// Looks a trace id up in a file. Called by runs.c and search.c, in their turn (services/serve/turn.h): each call opens the file.
 #include "serve/api/trace_id.h"
 
 #include "store/store.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receives a file under a temporary name, checks that it is a trace, and gives it its name. Never replaces a file: a sender can only add.
-// Called through serve/routes.c.
+// Called through services/serve/routes.c.
 #include "serve/api/upload.h"
 
 #include "base/arena.h"

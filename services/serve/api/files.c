@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of files, and their bytes. Called through serve/routes.c.
+// The list of files, and their bytes. Called through services/serve/routes.c.
 #include "serve/api/files.h"
 
 #include "base/json_write.h"

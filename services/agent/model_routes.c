@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists, publishes and removes models; describes the agent. A manifest may run code of its publisher, so only who has the
-// owner's token publishes. Called through agent/routes.c.
+// owner's token publishes. Called through services/agent/routes.c.
 #include "agent/model_routes.h"
 
 #include "agent/agent_private.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes, shows and ends evaluations. Called through agent/routes.c.
+// Takes, shows and ends evaluations. Called through services/agent/routes.c.
 #include "agent/evaluation_routes.h"
 
 #include "agent/agent_private.h"

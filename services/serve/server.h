@@ -27,11 +27,11 @@ struct serve {
   struct page_cache *pages;
   struct prepare *prepare; // NULL: pages are made when they are asked for
   struct live *live;
-  int folder; // a descriptor of the folder of files; serve/kept.h
+  int folder; // a descriptor of the folder of files; services/serve/kept.h
   struct kept_uses uses;
   struct catalogue catalogue;
   struct retention *retention; // NULL: nothing is removed
-  sem_t turns;                 // serve/turn.h
+  sem_t turns;                 // services/serve/turn.h
   uint64_t seed;               // of hashes
   sem_t expansions;            // how many more bodies may be decompressed at once
 };
@@ -41,6 +41,6 @@ static inline struct serve *serve_of(const struct exchange *exchange)
   return exchange_context(exchange);
 }
 
-extern const struct http_site serve_site; // serve/routes.c
+extern const struct http_site serve_site; // services/serve/routes.c
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiments and runs of all files, as far as they fit a query. Called through serve/routes.c.
+// Experiments and runs of all files, as far as they fit a query. Called through services/serve/routes.c.
 #include "serve/api/runs.h"
 
 #include "base/json_write.h"

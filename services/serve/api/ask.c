@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs xsp itself for a reply. Called through serve/routes.c; blocks until the program ended or its client left.
+// Runs xsp itself for a reply. Called through services/serve/routes.c; blocks until the program ended or its client left.
 #include "serve/api/ask.h"
 
 #include "analyze/analyze.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs by HTTP. Called through serve/routes.c.
+// Jobs by HTTP. Called through services/serve/routes.c.
 #include "serve/api/jobs.h"
 
 #include "base/clock.h"

@@ -32,6 +32,6 @@ static inline struct agent *agent_of(const struct exchange *exchange)
 // The record as it is now, as JSON. Any thread.
 void agent_describe(struct agent *agent, struct buf *out);
 void agent_changed(void *agent);          // the record is another one now. Any thread
-extern const struct http_site agent_site; // agent/routes.c
+extern const struct http_site agent_site; // services/agent/routes.c
 
 #endif
