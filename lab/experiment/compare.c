@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides each variant's model latencies (table A1) by the first variant's, per batch size, and compares observations
-// repetition by repetition. Called by programs/xsp/profile_print.c.
+// repetition by repetition. Called by programs/xsp/verb_profile/profile_print.c.
 #include "experiment/compare.h"
 
 #include "analyze/analyze.h"

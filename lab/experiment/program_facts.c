@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a correlated file: which execution to show, and what is in it. Called by programs/xsp/run_print.c.
+// Reads a correlated file: which execution to show, and what is in it. Called by programs/xsp/verb_run/run_print.c.
 #include "experiment/program_facts.h"
 
 #include "table/builder.h"

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "clickhouse/clickhouse.h"
-#include "programs/xsp/import_store.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/verb_import/import_store.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

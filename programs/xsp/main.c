@@ -3,9 +3,9 @@
 #include "base/debug.h"
 #include "base/memory.h"
 #include "data/data.h"
-#include "programs/xsp/help.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
+#include "programs/xsp/verb_help/help.h"
 #include "report/report.h"
 #include "store/store.h"
 

@@ -6,8 +6,8 @@
 #include "clickhouse/clickhouse.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/database_store.h"
-#include "programs/xsp/import_store.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/verb_import/import_store.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 // that were received, whose importer joins runs that call each other.
 #include "base/buf.h"
 #include "otlp/journal.h"
-#include "programs/xsp/import_store.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "programs/xsp/verb.h"
+#include "programs/xsp/verb_import/import_store.h"
 #include "report/report.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp publish: a static site of all evaluations. Not to be confused with --publish, which sends spans (publish/).
 #include "history/history.h"
-#include "programs/xsp/history_inputs.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/verb_history/history_inputs.h"
 
 #include <string.h>
 

@@ -137,7 +137,7 @@ class RunOptions(unittest.TestCase):
     """What acts on a program's start, or needs spans, is refused where there is no start, or are no spans: by its description."""
     def refused(self, flag, *before):
         table = re.findall(r'\{"([a-z-]+)",\s*(?:0|\'.\'), (NULL|"[^"]*"), (?:NULL|"[^"]*"), ([A-Z_ |0]+),',
-                           source("programs/xsp/verb_run.c") + source("programs/xsp/verb.h").replace("\\\n", "\n"))
+                           source("programs/xsp/verb_run/verb_run.c") + source("programs/xsp/verb.h").replace("\\\n", "\n"))
         marked = {name: value.strip('"') for name, value, flags in table if flag in flags}
         for name, value in marked.items():
             word = [] if value == "NULL" else [value.split("|")[0] if value.islower() else "1"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an import made of its files, counted from the correlated store: spans by level, parents by basis, and the kernels
-// that belong to nothing, by reason. Called by verb_import.c and programs/xsp/run_print.c. Prints nothing.
+// that belong to nothing, by reason. Called by verb_import.c and programs/xsp/verb_run/run_print.c. Prints nothing.
 #ifndef XSP_CORRELATE_ACCOUNT_H
 #define XSP_CORRELATE_ACCOUNT_H
 

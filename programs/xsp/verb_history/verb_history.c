@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp history: evaluations and latencies over time, from files, folders and databases.
+#include "history/history.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+#include "programs/xsp/verb_history/history_inputs.h"
+#include "table/builder.h"
+
+#include <string.h>
+
+static const struct option_description options[] = {
+    OPTIONS_HISTORY,
+    {"table", 't', "NAME", "list", 0,
+     "list: an evaluation a row. series: their latencies over time, a verdict for each. accuracy: models over "
+     "frameworks. latency: "
+     "batch sizes over frameworks. systems: latency relative to one host's."},
+    {"by", 0, "FACT,...", NULL, 0,
+     "What a series has in common: model, version, framework, framework_version, host, cpu, gpu, data_set. Without it: "
+     "model, "
+     "version, framework, host and data_set. Kind, batch size and levels always are."},
+    {"base", 0, "HOST", NULL, 0, "Of --table systems: the host that others are relative to. Without it: the first."},
+    {"threshold", 0, "PERCENT", "1", 0, "The smallest difference that counts, as in xsp compare."},
+    {"same-within", 0, "PERCENT", "5", 0, "The same, where the whole interval is within this, as in xsp compare."},
+    {"to", 0, "ADDRESS", NULL, 0,
+     "Store the evaluations in a PostgreSQL database instead, a transaction for each file. Those that it has stay."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp history results/", "every evaluation and latency in the folder, each against the one before"},
+    {"xsp history results/ --table series --by model,framework", "what became slower, by model and framework"},
+    {"xsp history results/ --table accuracy --model 'resnet*'", "accuracy over frameworks, as in the paper's Table 3"},
+    {"xsp history --to postgresql://db/results nightly/*.xsp", "into a database; the same file twice is stored once"},
+    {"xsp history postgresql://db/results --framework 'onnxruntime>=1.20' --since 2026-11-01",
+     "the same questions to it"},
+    {0},
+};
+
+static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,
+                         struct error *err)
+{
+  struct arena arena = {0};
+  struct table table;
+  enum report_format format;
+  enum history_table_kind kind;
+  struct history_request request = {
+      .by = invocation_value(invocation, "by"), .limit = (size_t)limit, .base = invocation_value(invocation, "base")};
+  const char *name = invocation_value(invocation, "table");
+  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
+  XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
+  if (!history_table_find(name, &kind))
+    return error_set(err, STATUS_USE, "wrong use", "--table", "list, series, accuracy, latency or systems",
+                     "there is no '%s'", name);
+  request.for_programs = format != REPORT_TEXT && format != REPORT_MARKDOWN;
+  enum status status = history_table(history, kind, &request, &arena, &table, err);
+  if (status == STATUS_OK)
+    status = output_tables(&table, 1, format, false, err);
+  arena_done(&arena);
+  return status;
+}
+
+// ---- into a database -------------------------------------------------------------------------------------------------
+struct storing {
+  struct history_database *database;
+  const struct history_selection *selection;
+  struct table_builder table;
+};
+
+static enum status store_file(void *context, struct store *store, struct error *err)
+{
+  struct storing *storing = context;
+  struct history history = {0};
+  size_t added = 0;
+  enum status status = history_read(&history, &store, 1, err);
+  if (status == STATUS_OK) {
+    history_select(&history, storing->selection);
+    status = history_database_put(storing->database, &history, &added, err);
+    if (status == STATUS_INPUT) // no further file is stored
+      status = err->status = STATUS_SYSTEM;
+  }
+  if (status == STATUS_OK) {
+    table_row(&storing->table);
+    table_put(&storing->table, "file", cell_text(arena_format(storing->table.arena, "%s", store_path(store))));
+    table_put(&storing->table, "evaluations", cell_int((int64_t)history.records.count));
+    table_put(&storing->table, "new", cell_int((int64_t)added));
+  }
+  history_done(&history);
+  return status;
+}
+
+static enum status store_files(const struct invocation *invocation, const char *address, struct error *err)
+{
+  struct history_inputs inputs;
+  struct storing storing = {.selection = &inputs.selection};
+  struct arena arena = {0};
+  struct table table = {.id = "stored", .title = "evaluations in the database"};
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(history_inputs_open(invocation, 0, &inputs, err));
+  table_start(&storing.table, &arena);
+  enum status status = history_database_open(address, true, &storing.database, err);
+  if (status == STATUS_OK)
+    status = reader_files_visit(inputs.paths, inputs.count, store_file, &storing, &inputs.files, err);
+  table_answer(&storing.table, &table);
+  if (table.row_count > 0 && output_tables(&table, 1, format, false, NULL) != STATUS_OK && status == STATUS_OK)
+    status = STATUS_SYSTEM;
+  if (status == STATUS_OK)
+    status = inputs.files.broken.status;
+  history_inputs_close(&inputs);
+  history_database_close(storing.database);
+  arena_done(&arena);
+  return status;
+}
+
+// ---- the verb --------------------------------------------------------------------------------------------------------
+static enum status check_address(const char *address, struct error *err)
+{
+  if (history_is_address(address))
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "wrong use", "--to", "postgresql://HOST/DATABASE",
+                   "'%s' is not the address of a database", address);
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  const char *address = invocation_value(invocation, "to");
+  if (address != NULL) {
+    XSP_TRY(check_address(address, err));
+    return store_files(invocation, address, err);
+  }
+  struct history_inputs inputs;
+  struct history history = {0};
+  enum status status = history_inputs_open(invocation, 0, &inputs, err);
+  if (status == STATUS_OK)
+    status = history_inputs_read(&inputs, &history, NULL, NULL, err);
+  if (status == STATUS_OK)
+    status = print(invocation, &history, inputs.limit, err);
+  if (status == STATUS_OK)
+    status = inputs.files.broken.status; // of files that were left out, and named
+  history_done(&history);
+  history_inputs_close(&inputs);
+  return status;
+}
+
+const struct verb verb_history = {
+    .name = "history",
+    .summary = "list evaluations and latencies of many files over time, with verdicts",
+    .synopsis = "FILE|FOLDER|postgresql://HOST/DATABASE... [OPTION...]",
+    .description = "Prints what xsp evaluate measured, and the latencies of all other experiments, in order of time. "
+                   "Each latency has a verdict "
+                   "against the one before it in its series, by the intervals of xsp compare.\n\n"
+                   "Constraints choose evaluations: by model, framework, machine, data and time. The same questions "
+                   "have the same answers from a "
+                   "folder of files and from the database that these were stored in. See docs/history.md.",
+    .least_arguments = 1,
+    .most_arguments = SIZE_MAX,
+    .options = options,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "evaluate, compare, publish",
+    .run = run,
+};
