@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of the source find what they look for: commit_lint and check_includes.sh on trees made for it."""
+import fnmatch
 import os
 import pathlib
 import re
@@ -74,6 +75,55 @@ class SecurityPage(unittest.TestCase):
                 *holder, test = name.split(".")
                 pattern = rf"class {holder[0]}\(.*?def {test}\(" if holder else rf"void {test}\("
                 self.assertRegex(text, re.compile(pattern, re.DOTALL), name)
+
+
+class NamedPaths(unittest.TestCase):
+    """Files that README, ARCHITECTURE, CONTRIBUTING and docs/ name in backticks exist: from the root, or a header as #include writes it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.source = TOOLS.parent
+        listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z"], cwd=cls.source, capture_output=True, text=True, check=True)
+        cls.files = set(filter(None, listed.stdout.split("\0")))
+        cls.names = cls.files | {str(folder) for name in cls.files for folder in pathlib.PurePath(name).parents}
+        cls.tops = {name.split("/")[0] for name in cls.files if "/" in name}
+        wings = re.findall(r"(?m)^wing (\w+)", (TOOLS / "include_rules.txt").read_text())
+        cls.rooms = {name.split("/")[1]: name.split("/")[0] for name in cls.files if name.split("/")[0] in wings and name.count("/") > 1}
+
+    def is_there(self, path):
+        """Names in capitals and {a,b} are any text."""
+        path = re.sub(r"\{[^}]*\}|(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])", "*", path.rstrip("/"))
+        return path in self.names or "*" in path and any(fnmatch.fnmatchcase(name, path) for name in self.names)
+
+    def problem(self, path, page=""):
+        top, _, rest = path.partition("/")
+        room = pathlib.PurePath(page).stem # a page of docs/internals/ names files from its room, too
+        if "/dist/" in path or self.is_there(f"{self.rooms.get(room)}/{room}/{path}"): # dist: what is made
+            return None
+        if top in self.tops: # a page of docs/howto/ makes new files
+            is_made = page.startswith("docs/howto/") and self.is_there(os.path.dirname(path.rstrip("/")))
+            return None if is_made or self.is_there(path) or self.is_there(f"{path}.c") else "is not there"
+        if top not in self.rooms or not rest:
+            return None
+        full = f"{self.rooms[top]}/{path}"
+        if self.is_there(full):
+            return None if path.endswith(".h") else f"is {full}"
+        return "is not there" if re.search(r"\.(c|h|py|ts|tsx|md|json)$", path) else None
+
+    def test_problems(self):
+        for path, there in (("tools/build", True), ("trace/store/store.h", True), ("store/store.h", True), ("tests/ROOM/test_TOPIC.py", True),
+                            ("store/", True), ("tools/bild", False), ("store/write.c", False), ("store/stare.h", False)):
+            self.assertEqual(self.problem(path) is None, there, path)
+
+    def test_named_files_exist(self):
+        pages = [name for name in self.files if re.fullmatch(r"(README|ARCHITECTURE|CONTRIBUTING)\.md|docs/.*\.md", name)]
+        self.assertGreater(len(pages), 50)
+        for page in sorted(pages):
+            text = re.sub(r"(?ms)^```.*?^```", "", (self.source / page).read_text(encoding="utf-8"))
+            made = set(re.findall(r"(?m)^```\w+ file=(\S+)", (self.source / page).read_text(encoding="utf-8")))
+            for path in set(re.findall(r"`([\w.-]+/[\w./*{},-]*)`", text)) - made:
+                with self.subTest(page=page, path=path):
+                    self.assertIsNone(self.problem(path, page))
 
 
 class Openers(unittest.TestCase):
