@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What agent.c (start and stop) and handlers share.
+// What start.c and handlers share.
 #ifndef XSP_AGENT_AGENT_PRIVATE_H
 #define XSP_AGENT_AGENT_PRIVATE_H
 

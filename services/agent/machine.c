@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes this machine. Called by agent.c, and where a manifest needs hardware.
+// Describes this machine. Called by start.c, and where a manifest needs hardware.
 #include "agent/machine.h"
 
 #include "base/small_file.h"

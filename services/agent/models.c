@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads, writes and removes manifests of the models folder. Called by agent.c and by handlers.
+// Reads, writes and removes manifests of the models folder. Called by start.c and by handlers.
 #include "agent/models.h"
 
 #include "agent/constraint.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of jobs in the order they came, each of which is on disk, too. Called by agent.c and evaluation_routes.c. Records are written
+// A list of jobs in the order they came, each of which is on disk, too. Called by start.c and evaluation_routes.c. Records are written
 // under the lock: a list that is ahead of the disk would lose what it has acknowledged.
 #include "agent/queue.h"
 

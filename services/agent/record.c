@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads records of agents as JSON. Called by agent.c and registry.c; fuzzed.
+// Writes and reads records of agents as JSON. Called by start.c and registry.c; fuzzed.
 #include "agent/record.h"
 
 #include "base/json_read.h"

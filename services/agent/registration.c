@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that registers an agent. Called by agent.c. Each change of state is reported once: registered, registry away,
+// The thread that registers an agent. Called by start.c. Each change of state is reported once: registered, registry away,
 // name taken.
 #include "agent/registration.h"
 
