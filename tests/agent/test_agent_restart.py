@@ -113,7 +113,8 @@ class Restart(AgentTest):
         agent = self.agent()
         self.assertEqual(agent.ask("GET", "/evaluations")[2]["evaluations"], [])
         self.assertEqual(self.names(), ["a" * 32 + ".evaluation", "b" * 32 + ".evaluation", "e" * 31, "notes.txt"])
-        self.assertEqual([".evaluation: " in line and "left out" in line for line in agent.said()], [True, True])
+        # Beside that it may report that a slow registry is away.
+        self.assertEqual(len([line for line in agent.said() if ".evaluation: " in line and "left out" in line]), 2)
 
     def test_a_full_disk(self):
         agent = self.agent()

@@ -482,7 +482,7 @@ class WrongUse(RunTest):
         self.refuses("--model-range", "", *echo, mentions="--model-range")
         self.refuses("--flight-recorder", "7", *echo, mentions="'7'")
         self.refuses("--flight-recorder", "1T", *echo, mentions="'1T'")
-        self.refuses("--wait", "me", *echo, mentions="'me'")
+        self.refuses("--wait", "me", *echo, mentions="--wait=me")
         self.refuses("--functions", "/no/such/list", *echo, mentions="/no/such/list")
         self.refuses("-o", "%q{NO_SUCH_VARIABLE}.xsp", *echo, mentions="no NO_SUCH_VARIABLE")
         self.refuses("-o", "%q{}.xsp", *echo, mentions="%q{NAME}")
