@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures in memory: decoded, resized, cut, and made a tensor. Same results as Pillow and NumPy: docs/processing.md states each
+// Pictures in memory: decoded, resized, cut, and made a tensor. Same results as Pillow and NumPy: docs/evaluate.md states each
 // step's tolerance. No function keeps state; any thread may call them.
 #ifndef XSP_PROCESSING_IMAGE_H
 #define XSP_PROCESSING_IMAGE_H
