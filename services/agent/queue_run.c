@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that run evaluations, each as a process. Called by queue.c. A process is waited for without the lock, and reaped under it, so
 // that its number is valid wherever a signal is sent.
-#include "agent/child.h"
 #include "agent/queue_private.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/folder.h"
 #include "base/input_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LOOK_MS 500
 #define GRACE_NS UINT64_C(5000000000) // from SIGTERM, after which xsp keeps what it has, to SIGKILL
 
 void queue_end_process(struct job *job)
@@ -25,31 +28,18 @@ void queue_end_process(struct job *job)
 }
 
 // ---- what it prints --------------------------------------------------------------------------------------------------
-static void put_line(struct slice text, char *line, size_t size)
-{
-  static const char mark[] = "xsp: ";
-  if (slice_starts_with(text, mark))
-    text = slice_after(text, sizeof mark - 1);
-  snprintf(line, size, "%.*s", (int)text.length, text.data);
-}
-
 // The last line that xsp wrote to stderr.
 static void last_line(const struct queue *queue, const char *id, char *line, size_t size)
 {
-  char text[8192], path[PATH_MAX];
+  char path[PATH_MAX];
   struct stat facts;
+  line[0] = 0;
   job_folder_path(&queue->folder, id, QUEUE_MESSAGES, path);
   int file = regular_file_open(AT_FDCWD, path, O_RDONLY, &facts);
-  ssize_t count = 0;
-  if (file >= 0) {
-    off_t from = facts.st_size > (off_t)sizeof text ? facts.st_size - (off_t)sizeof text : 0;
-    count = pread(file, text, sizeof text, from);
-    close(file);
-  }
-  struct slice rest = slice_trim((struct slice){text, count > 0 ? (size_t)count : 0}), part, last = {"", 0};
-  while (slice_cut(&rest, '\n', &part))
-    last = part;
-  put_line(last, line, size);
+  if (file < 0)
+    return;
+  child_last_line_of(file, line, size);
+  close(file);
 }
 
 void queue_progress(const struct queue *queue, struct job_view *job)
@@ -59,6 +49,35 @@ void queue_progress(const struct queue *queue, struct job_view *job)
 }
 
 // ---- a process -------------------------------------------------------------------------------------------------------
+// xsp itself, in the folder, which it gets new: its table and messages are files there. Without the registry's password, which is no
+// business of models.
+static enum status start_in(const char *folder, const char *const *arguments, struct child *ret_child,
+                            struct error *err)
+{
+  static const char *const names[] = {QUEUE_TABLE, QUEUE_MESSAGES}, *const variables[] = {"ETCDCTL_USER", NULL};
+  int place = mkdir(folder, 0700) == 0 ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, files[2] = {-1, -1};
+  for (size_t i = 0; i < 2 && place >= 0; i++)
+    files[i] = openat(place, names[i], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const struct child_command command = {.arguments = arguments,
+                                        .program = "/proc/self/exe",
+                                        .variables = variables,
+                                        .folder = place,
+                                        .input = CHILD_NULL,
+                                        .output = files[0],
+                                        .errors = files[1],
+                                        .death_signal = SIGKILL,
+                                        .has_group = true};
+  errno = place < 0 || files[0] < 0 || files[1] < 0 ? errno : child_start(&command, ret_child);
+  enum status status = STATUS_OK;
+  if (errno != 0)
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot start xsp evaluate", folder, "TMPDIR=FOLDER with more room");
+  const int opened[] = {place, files[0], files[1]};
+  for (size_t i = 0; i < 3; i++)
+    if (opened[i] >= 0)
+      close(opened[i]);
+  return status;
+}
+
 static enum status start(const struct queue *queue, const struct job *job, struct child *ret_child, struct error *err)
 {
   const struct queue_options *options = &queue->options;
@@ -69,16 +88,16 @@ static enum status start(const struct queue *queue, const struct job *job, struc
   folder_remove_tree(folder); // of a start before
   enum status status = options->command(options->context, job->of->name, job->request, &arena, &arguments, err);
   if (status == STATUS_OK)
-    status = child_start((char *const *)arguments, folder, QUEUE_TABLE, QUEUE_MESSAGES, ret_child, err);
+    status = start_in(folder, arguments, ret_child, err);
   arena_done(&arena);
   return status;
 }
 
 // Until it has ended; it is not reaped yet.
-static void wait_for(struct queue *queue, struct job *job, const struct child *child)
+static void wait_for(struct queue *queue, struct job *job, struct child *child)
 {
   const uint64_t limit_ns = queue->options.limit_s * UINT64_C(1000000000), begun_ns = clock_now_ns(CLOCK_MONOTONIC);
-  while (!child_has_ended(child)) {
+  while (child_wait(child, LOOK_MS, NULL) != CHILD_ENDED) {
     pthread_mutex_lock(&queue->lock);
     if (limit_ns > 0 && job->kill_ns == 0 && clock_now_ns(CLOCK_MONOTONIC) - begun_ns > limit_ns) {
       job->is_overdue = true;
@@ -130,13 +149,13 @@ static void run(struct queue *queue, struct job *job)
     pthread_mutex_unlock(&queue->lock);
     wait_for(queue, job, &child);
     pthread_mutex_lock(&queue->lock);
-    kill(-job->process, SIGKILL); // what it may have left
-    conclude(queue, job, child_reap(&child));
+    conclude(queue, job, child_end(&child, 0));
     job->process = 0;
   } else {
     job->state = JOB_FAILED;
     error_line(&err, line, sizeof line);
-    put_line(slice_of(line), job->line, sizeof job->line);
+    struct slice last = child_last_line(slice_of(line));
+    snprintf(job->line, sizeof job->line, "%.*s", (int)last.length, last.data);
   }
   DEBUG(agent, "evaluation %s: %s", job->id, job_state_names[job->state]);
   queue_note(queue, job);
