@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server's API on real files: uploads, what xsp's verbs answer about them, lists over all, search, the description."""
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -240,6 +241,24 @@ class Bounds(WithFiles):
         os.kill(child, signal.SIGCONT)
         wait_for(lambda: child not in children_of(self.server.process.pid), "the end of the process")
         wait_for(lambda: self.server.ask(None, path="/api/v1/files/net.xsp/info", method="GET")[0] == 200, "its turn")
+
+    def test_a_server_that_is_killed_takes_its_questions_along(self):
+        prctl, set_child_subreaper = ctypes.CDLL(None).prctl, 36
+        prctl(set_child_subreaper, 1)  # so that its end is seen; and the kernel does not hang up on it
+        self.addCleanup(prctl, set_child_subreaper, 0)
+        with Server(self.parent / "own", env={**os.environ, **self.environment}) as server:
+            (self.parent / "own" / "net.xsp").write_bytes((self.folder / "net.xsp").read_bytes())
+            connection = server.connect()
+            connection.request("GET", "/files/net.xsp/report.html")
+            child = stopped_child(server)
+            self.addCleanup(connection.close)
+            server.kill()
+        try:
+            _, status = wait_for(lambda: (found := os.waitpid(child, os.WNOHANG))[0] and found, "the end of the process")
+        except AssertionError:
+            os.kill(child, signal.SIGKILL)
+            raise
+        self.assertEqual(status, signal.SIGKILL)
 
 
 class Lists(WithFiles):

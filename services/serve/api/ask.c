@@ -4,7 +4,6 @@
 
 #include "analyze/analyze.h"
 #include "base/arena.h"
-#include "base/slice.h"
 #include "base/vector.h"
 #include "http/connections.h"
 #include "http/exchange.h"
@@ -13,20 +12,14 @@
 #include "serve/turn.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NICE 5
-#define POLL_MS 50 // where the kernel has no descriptors of processes (Linux < 5.3)
-
-extern char **environ;
+#define NICE 5 // receiving comes first
+#define GRACE_MS 10000
+#define MESSAGES_BYTES 4096
 
 #define TYPE_COUNT ROUTE_COUNT
 #define TYPE_TEXT ROUTE_TEXT
@@ -47,67 +40,31 @@ const struct route_parameter ask_report_parameters[] = {
 };
 
 // ---- the process -----------------------------------------------------------------------------------------------------
-// In a process group of its own, which a terminal's Ctrl-C does not reach: the requests in progress are still answered.
-int ask_start(int folder, char *const *arguments, int output, int errors, pid_t *ret_child)
+// In a process group of its own, which a terminal's Ctrl-C does not reach: the requests in progress are still answered. One that is
+// stopped gets SIGTERM first, so that it removes what it made.
+int ask_run(const struct ask_command *command, struct child_text *messages, int *ret_status, bool *ret_is_stopped)
 {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t none, defaults;
-  sigemptyset(&none);
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGXFSZ);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, 1);
-  posix_spawn_file_actions_adddup2(&actions, errors, 2);
-  posix_spawn_file_actions_addfchdir_np(&actions, folder);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  int failure = posix_spawn(ret_child, "/proc/self/exe", &actions, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return failure;
-}
-
-// Returns the wait status. A program whose client left gets SIGTERM, so that it removes what it made.
-static int wait_for(const struct exchange *exchange, pid_t child, bool *ret_is_left)
-{
-  int process = (int)syscall(SYS_pidfd_open, child, 0), state = 0;
-  struct pollfd waits[] = {{.fd = process, .events = POLLIN},
-                           {.fd = exchange->connection->socket, .events = POLLRDHUP}};
-  *ret_is_left = false;
-  while (waitpid(child, &state, WNOHANG) == 0) {
-    poll(waits, 2, process >= 0 ? -1 : POLL_MS);
-    if (waits[1].revents == 0 || *ret_is_left)
-      continue;
-    *ret_is_left = true;
-    waits[1].fd = -1;
-    kill(child, SIGTERM);
-  }
-  if (process >= 0)
-    close(process);
-  return state;
+  struct child child;
+  const struct child_command start = {.arguments = command->arguments,
+                                      .program = "/proc/self/exe",
+                                      .folder = command->folder,
+                                      .input = CHILD_NULL,
+                                      .output = command->output,
+                                      .errors = CHILD_NULL,
+                                      .errors_text = messages,
+                                      .death_signal = SIGKILL,
+                                      .nice = command->nice,
+                                      .has_group = true};
+  *ret_is_stopped = false;
+  int failure = child_start(&start, &child);
+  if (failure != 0)
+    return failure;
+  *ret_is_stopped = child_wait(&child, -1, &command->stop) == CHILD_STOP;
+  *ret_status = child_end(&child, GRACE_MS);
+  return 0;
 }
 
 // ---- its answer ------------------------------------------------------------------------------------------------------
-// The last line that xsp wrote to stderr, without its name.
-static void last_line(int errors, char *line, size_t size)
-{
-  char text[4096];
-  off_t end = lseek(errors, 0, SEEK_END);
-  off_t from = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
-  ssize_t count = pread(errors, text, sizeof text, from);
-  struct slice rest = slice_trim((struct slice){text, count > 0 ? (size_t)count : 0}), part, last = {0};
-  while (slice_cut(&rest, '\n', &part))
-    last = part;
-  if (slice_starts_with(last, "xsp: "))
-    last = slice_after(last, strlen("xsp: "));
-  snprintf(line, size, "%.*s", (int)last.length, last.data);
-}
-
 // docs/exit-status.md
 static unsigned status_of(int state)
 {
@@ -116,45 +73,44 @@ static unsigned status_of(int state)
   return code < sizeof statuses / sizeof statuses[0] ? statuses[code] : 500;
 }
 
-static void reply(struct exchange *exchange, int state, int *output, int errors, const char *type)
+static void reply(struct exchange *exchange, int state, int *output, const struct child_text *messages,
+                  const char *type)
 {
-  char line[400];
+  struct slice line = child_last_line((struct slice){messages->bytes, messages->length});
   unsigned status = status_of(state);
-  last_line(errors, line, sizeof line);
   if (status == 200) {
     exchange_reply_file(exchange, status, type, *output, 0, (uint64_t)lseek(*output, 0, SEEK_END));
     *output = -1;
   } else if (WIFSIGNALED(state)) {
     exchange_refuse(exchange, status, "the answer took too much: xsp ended by signal %d", WTERMSIG(state));
+  } else if (line.length > 0) {
+    exchange_refuse(exchange, status, "%.*s", (int)line.length, line.data);
   } else {
-    exchange_refuse(exchange, status, "%s", line[0] != 0 ? line : "xsp failed");
+    exchange_refuse(exchange, status, "xsp failed");
   }
 }
 
 // Runs `xsp ARGUMENT…`, which ends with NULL, in the folder.
 static void run(struct exchange *exchange, const char *const *arguments, const char *type)
 {
-  struct serve *serve = serve_of(exchange);
-  pid_t child;
-  bool is_left;
-  int output = kept_temporary(serve->folder), errors = kept_temporary(serve->folder);
-  int failure = output < 0 || errors < 0 ? errno : 0;
-  if (failure == 0)
-    failure = ask_start(serve->folder, (char *const *)(uintptr_t)arguments, output, errors, &child);
-  if (failure != 0) {
+  struct child_text messages = {.most = MESSAGES_BYTES, .is_tail = true};
+  bool is_left = false;
+  int output = kept_temporary(serve_of(exchange)->folder), status = 0;
+  const struct ask_command command = {.arguments = arguments,
+                                      .folder = serve_of(exchange)->folder,
+                                      .output = output,
+                                      .nice = NICE,
+                                      .stop = {.fd = exchange->connection->socket, .events = POLLRDHUP}};
+  int failure = output < 0 ? errno : ask_run(&command, &messages, &status, &is_left);
+  if (failure != 0)
     exchange_refuse_for_now(exchange, 10, "xsp cannot be started: %s", strerror(failure));
-  } else {
-    (void)setpriority(PRIO_PROCESS, (id_t)child, NICE); // receiving comes first
-    int state = wait_for(exchange, child, &is_left);
-    if (is_left)
-      exchange_refuse_for_now(exchange, 1, "the client left");
-    else
-      reply(exchange, state, &output, errors, type);
-  }
+  else if (is_left)
+    exchange_refuse_for_now(exchange, 1, "the client left");
+  else
+    reply(exchange, status, &output, &messages, type);
+  free(messages.bytes);
   if (output >= 0)
     close(output);
-  if (errors >= 0)
-    close(errors);
 }
 
 // ---- handlers --------------------------------------------------------------------------------------------------------

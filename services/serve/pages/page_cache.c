@@ -6,19 +6,13 @@
 #include "base/debug.h"
 #include "base/vector.h"
 #include "serve/api/ask.h"
-#include "serve/kept.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +21,7 @@
 #define OPEN_MOST 8u // files that stay mapped while nobody asks
 #define KEY_SIZE 320u
 #define RETRY_S 5u
+#define NICE 10 // nobody waits for it
 
 struct key {
   char text[KEY_SIZE]; // "NAME.xsp-SIZE-TIME"
@@ -219,39 +214,24 @@ static bool make(const struct page_cache *cache, struct exchange *exchange, cons
   return is_made;
 }
 
-// Returns whether it ended well.
-static bool wait_for(pid_t child, int stop)
-{
-  int process = (int)syscall(SYS_pidfd_open, child, 0), state = 0;
-  struct pollfd waits[] = {{.fd = process, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
-  while (process >= 0 && poll(waits, 2, -1) < 0)
-    ; // interrupted
-  if (waits[1].revents != 0)
-    kill(child, SIGTERM);
-  if (process >= 0)
-    close(process);
-  return waitpid(child, &state, 0) == child && state == 0;
-}
-
 void page_cache_prepare(struct page_cache *cache, const char *name, int stop)
 {
   struct arena arena = {0};
   struct key key;
   struct stat facts;
-  pid_t child;
-  int output = kept_temporary(cache->folder);
-  if (output >= 0 && find_file(cache, name, &arena, &key) && begin_making(cache, &key, NULL)) {
-    bool is_begun =
-        lstat(parts_path(cache, &key, &arena), &facts) != 0 &&
-        ask_start(cache->folder, (char *const *)(uintptr_t)command_of(name, &key, &arena), output, output, &child) == 0;
-    if (is_begun)
-      (void)setpriority(PRIO_PROCESS, (id_t)child, 10);
-    if (is_begun && wait_for(child, stop))
+  int status = -1;
+  bool is_stopped;
+  if (find_file(cache, name, &arena, &key) && begin_making(cache, &key, NULL)) {
+    const struct ask_command command = {.arguments = command_of(name, &key, &arena),
+                                        .folder = cache->folder,
+                                        .output = CHILD_NULL,
+                                        .nice = NICE,
+                                        .stop = {.fd = stop, .events = POLLIN}};
+    if (lstat(parts_path(cache, &key, &arena), &facts) != 0 && ask_run(&command, NULL, &status, &is_stopped) == 0 &&
+        status == 0)
       trim(cache, &key, strlen(name));
     end_making(cache, &key);
   }
-  if (output >= 0)
-    close(output);
   arena_done(&arena);
 }
 
