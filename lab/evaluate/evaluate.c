@@ -3,30 +3,24 @@
 // other child than its own.
 #include <xsp/evaluate.h>
 
+#include "base/child.h"
+
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TEXT_BYTES_MOST ((size_t)256 << 20)
 #define ERROR_BYTES 2048
+#define GRACE_MS 10000
 
 static _Thread_local char error[ERROR_BYTES];
-
-struct text {
-  char *bytes; // NUL-terminated; NULL: nothing came
-  size_t length, room;
-  bool failed; // no memory, or too long
-};
 
 uint32_t xsp_evaluate_version(void)
 {
@@ -65,117 +59,50 @@ static void find_program(char path[PATH_MAX])
 }
 
 // ---- the process -----------------------------------------------------------------------------------------------------
-// Between fork and exec of a program with threads: calls that are safe in a signal handler.
-__attribute__((noreturn)) static void become(const char *program, const char *const *arguments, int output,
-                                             int messages, pid_t host)
+// The last line of what it wrote to stderr, as it wrote it.
+static void keep_message(const struct child_text *told, int state)
 {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
-  int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (getppid() == host && null_fd >= 0 && dup2(null_fd, 0) == 0 && dup2(output, 1) == 1 && dup2(messages, 2) == 2)
-    execvp(program, (char *const *)(uintptr_t)arguments);
-  static const char text[] = "xsp could not be started\n";
-  (void)!write(messages, text, sizeof text - 1);
-  _exit(127);
-}
-
-static void take(struct text *text, int from, bool *is_open)
-{
-  char part[1 << 14];
-  ssize_t got = read(from, part, sizeof part);
-  if (got <= 0) {
-    *is_open = got < 0 && errno == EINTR;
-    return;
-  }
-  if (text->length + (size_t)got + 1 > text->room) {
-    size_t room = 2 * (text->length + (size_t)got + 1);
-    char *bytes = room <= TEXT_BYTES_MOST ? realloc(text->bytes, room) : NULL;
-    text->failed |= bytes == NULL;
-    if (bytes == NULL)
-      return;
-    text->bytes = bytes;
-    text->room = room;
-  }
-  memcpy(text->bytes + text->length, part, (size_t)got);
-  text->length += (size_t)got;
-  text->bytes[text->length] = 0;
-}
-
-static void read_both(int output, int messages, struct text *json, struct text *told)
-{
-  bool is_open[] = {true, true};
-  while (is_open[0] || is_open[1]) {
-    struct pollfd waits[] = {{.fd = is_open[0] ? output : -1, .events = POLLIN},
-                             {.fd = is_open[1] ? messages : -1, .events = POLLIN}};
-    if (poll(waits, 2, -1) < 0 && errno != EINTR)
-      return;
-    if (waits[0].revents != 0)
-      take(json, output, &is_open[0]);
-    if (waits[1].revents != 0)
-      take(told, messages, &is_open[1]);
-  }
-}
-
-// The last line of what it wrote to stderr.
-static void keep_message(const struct text *told, int state)
-{
-  const char *bytes = told->bytes != NULL ? told->bytes : "";
-  size_t end = strlen(bytes);
-  while (end > 0 && bytes[end - 1] == '\n')
-    end--;
-  size_t start = end;
-  while (start > 0 && bytes[start - 1] != '\n')
-    start--;
-  if (end > start)
-    snprintf(error, sizeof error, "%.*s", (int)(end - start < ERROR_BYTES ? end - start : ERROR_BYTES), bytes + start);
+  struct slice line = child_last_line((struct slice){told->bytes, told->length});
+  if (line.length > 0)
+    snprintf(error, sizeof error, "xsp: %.*s", (int)line.length, line.data);
   else if (WIFSIGNALED(state))
     snprintf(error, sizeof error, "xsp was ended by signal %d", WTERMSIG(state));
   else
     snprintf(error, sizeof error, "xsp ended with status %d", WEXITSTATUS(state));
 }
 
-static int fail(const char *what)
+static int cannot_start(const char *program, int number)
 {
-  int number = errno;
-  snprintf(error, sizeof error, "%s: %s", what, strerror(number));
+  snprintf(error, sizeof error, "xsp could not be started: %.1900s: %s", program, strerror(number));
   return number == ENOMEM ? XSP_EVALUATE_MEMORY : XSP_EVALUATE_SYSTEM;
 }
 
-static int run(const char *program, const char *const *arguments, struct text *json)
+// In the host's process group, whose signals end both.
+static int run(const char *program, const char *const *arguments, struct child_text *json)
 {
-  int output[2], messages[2], state = 0;
-  struct text told = {0};
-  if (pipe2(output, O_CLOEXEC) != 0)
-    return fail("cannot start xsp");
-  if (pipe2(messages, O_CLOEXEC) != 0) {
-    int status = fail("cannot start xsp");
-    close(output[0]);
-    close(output[1]);
-    return status;
+  struct child child;
+  struct child_text told = {.most = ERROR_BYTES, .is_tail = true};
+  const struct child_command command = {.program = program,
+                                        .arguments = arguments,
+                                        .input = CHILD_NULL,
+                                        .output_text = json,
+                                        .errors_text = &told,
+                                        .death_signal = SIGTERM};
+  int number = child_start(&command, &child), status = XSP_EVALUATE_OK;
+  if (number != 0)
+    return cannot_start(program, number);
+  bool is_full = child_wait(&child, -1, NULL) == CHILD_FULL;
+  int state = child_end(&child, GRACE_MS);
+  if (is_full) {
+    snprintf(error, sizeof error, "there is no memory for the tables");
+    status = XSP_EVALUATE_MEMORY;
+  } else if (state == -1) {
+    snprintf(error, sizeof error, "how xsp ended is not known: the program ignores SIGCHLD, or waits for any child");
+    status = XSP_EVALUATE_SYSTEM;
+  } else if (state != 0) {
+    keep_message(&told, state);
+    status = WIFEXITED(state) && WEXITSTATUS(state) <= XSP_EVALUATE_SYSTEM ? WEXITSTATUS(state) : XSP_EVALUATE_SYSTEM;
   }
-  pid_t host = getpid(), child = fork();
-  int status = child < 0 ? fail("cannot start xsp") : XSP_EVALUATE_OK;
-  if (child == 0)
-    become(program, arguments, output[1], messages[1], host);
-  close(output[1]);
-  close(messages[1]);
-  if (child > 0) {
-    read_both(output[0], messages[0], json, &told);
-    pid_t ended;
-    while ((ended = waitpid(child, &state, 0)) < 0 && errno == EINTR)
-      ;
-    if (ended < 0) // the host ignores SIGCHLD, or waits for any child
-      status = fail("how xsp ended is not known");
-    else if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) {
-      keep_message(&told, state);
-      int code = WIFEXITED(state) ? WEXITSTATUS(state) : XSP_EVALUATE_SYSTEM;
-      status = code <= XSP_EVALUATE_SYSTEM ? code : XSP_EVALUATE_SYSTEM;
-    }
-  }
-  close(output[0]);
-  close(messages[0]);
   free(told.bytes);
   return status;
 }
@@ -184,15 +111,15 @@ int xsp_evaluate(const char *const *arguments, char **ret_json)
 {
   char program[PATH_MAX];
   size_t count = 0;
-  struct text json = {0};
+  struct child_text json = {.most = TEXT_BYTES_MOST};
   *ret_json = NULL;
   error[0] = 0;
   while (arguments[count] != NULL)
     count++;
   const char **list = calloc(count + 5, sizeof *list);
-  if (list == NULL)
-    return fail("cannot start xsp");
   find_program(program);
+  if (list == NULL)
+    return cannot_start(program, ENOMEM);
   list[0] = program;
   list[1] = "evaluate";
   memcpy(list + 2, arguments, count * sizeof *list);
@@ -200,10 +127,6 @@ int xsp_evaluate(const char *const *arguments, char **ret_json)
   list[count + 3] = "--quiet";
   int status = run(program, list, &json);
   free(list);
-  if (status == XSP_EVALUATE_OK && json.failed) {
-    snprintf(error, sizeof error, "there is no memory for the tables");
-    status = XSP_EVALUATE_MEMORY;
-  }
   if (status != XSP_EVALUATE_OK) {
     free(json.bytes);
     return status;

@@ -86,7 +86,7 @@ class DoorTest(unittest.TestCase):
         self.assertRegex(error("missing.yml"), "^2 xsp: .*missing.yml")
         self.assertRegex(error(self.manifest), "^2 xsp: .*missing")
         self.assertRegex(error(self.manifest, XSP_PROGRAM="/bin/false"), "^1 xsp ended with status 1")
-        self.assertRegex(error(self.manifest, XSP_PROGRAM="/nowhere/xsp"), "^3 xsp could not be started")
+        self.assertRegex(error(self.manifest, XSP_PROGRAM="/nowhere/xsp"), "^3 xsp could not be started: /nowhere/xsp: No such file")
         killed = self.folder / "killed"
         killed.write_text("#!/bin/sh\nkill -9 $$\n")
         killed.chmod(0o755)
