@@ -3,147 +3,69 @@
 // ends.
 #include "manifests/source.h"
 
-#include "base/clock.h"
+#include "base/child.h"
 #include "base/python.h"
 #include "base/slice.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define ARGUMENTS_MAXIMUM (MANIFEST_LIST_MAXIMUM + 8)
-#define LOOK_EVERY_MS 100
-#define REPORT_EVERY_NS UINT64_C(10000000000)
+#define REPORT_EVERY_S 10u
 #define TAIL_BYTES 4096 // of the end of what it wrote
 
-static const int held_signals[] = {SIGINT, SIGTERM, SIGHUP};
-#define HELD (sizeof held_signals / sizeof held_signals[0])
-static volatile sig_atomic_t caught; // 0: none
-static struct sigaction before[HELD];
+static sigset_t before; // signals that were blocked
 static bool is_holding;
 
-static void on_signal(int number)
+// Blocks the signals that end xsp, except for those that it ignores (nohup). Returns a descriptor that is readable once one waits; -1:
+// there is none.
+static int hold_signals(void)
 {
-  caught = number;
-}
-
-static void hold_signals(void)
-{
-  caught = 0;
-  is_holding = true;
-  struct sigaction action = {.sa_handler = on_signal};
-  for (size_t i = 0; i < HELD; i++) {
-    sigaction(held_signals[i], NULL, &before[i]);
-    if (before[i].sa_handler != SIG_IGN) // nohup
-      sigaction(held_signals[i], &action, NULL);
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  sigset_t held;
+  sigemptyset(&held);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    struct sigaction action;
+    if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+      sigaddset(&held, numbers[i]);
   }
+  sigprocmask(SIG_BLOCK, &held, is_holding ? NULL : &before);
+  is_holding = true;
+  return signalfd(-1, &held, SFD_CLOEXEC);
 }
 
 void manifest_run_end(void)
 {
-  if (!is_holding)
-    return;
+  if (is_holding)
+    sigprocmask(SIG_SETMASK, &before, NULL); // one that waits is delivered
   is_holding = false;
-  for (size_t i = 0; i < HELD; i++)
-    sigaction(held_signals[i], &before[i], NULL);
-  if (caught != 0)
-    raise(caught);
 }
 
-static void child_main(const char *const *arguments, int output, pid_t parent)
+// Until it has ended, or `stop` is readable. What it started ends with it: the model is made.
+static enum child_event wait_for(struct child *child, int stop, const struct manifest *manifest, message_fn message)
 {
-  char python[PATH_MAX];
-  const char *all[ARGUMENTS_MAXIMUM + 2];
-  python_program(python, sizeof python);
-  size_t count = 0;
-  all[count++] = python;
-  for (size_t i = 0; arguments[i] != NULL && count < ARGUMENTS_MAXIMUM; i++)
-    all[count++] = arguments[i];
-  all[count] = NULL;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent)
-    _exit(1);
-  setpgid(0, 0);
-  for (size_t i = 0; i < HELD; i++)
-    sigaction(held_signals[i], &before[i], NULL);
-  setenv("PYTHONDONTWRITEBYTECODE", "1", 1); // no new files next to the user's scripts
-  setenv("PYTHONHASHSEED", "0", 1);          // the same model every time
-  int nothing = open("/dev/null", O_RDONLY);
-  if (nothing >= 0)
-    dup2(nothing, 0);
-  dup2(output, 1);
-  dup2(output, 2);
-  execvp(all[0], (char *const *)(const void *)all);
-  dprintf(2, "cannot start %s: %s\n", all[0], strerror(errno));
-  _exit(127);
-}
-
-struct output_tail { // the end of what the script wrote
-  char bytes[TAIL_BYTES];
-  size_t length;
-};
-
-// False at its end.
-static bool read_output(int fd, struct output_tail *tail)
-{
-  size_t cut = tail->length > TAIL_BYTES / 2 ? tail->length - TAIL_BYTES / 2 : 0;
-  tail->length -= cut;
-  memmove(tail->bytes, tail->bytes + cut, tail->length);
-  ssize_t got = read(fd, tail->bytes + tail->length, TAIL_BYTES - tail->length);
-  if (got > 0)
-    tail->length += (size_t)got;
-  return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
-}
-
-// Ended, though not yet reaped: its number is still that of its group.
-static bool is_over(pid_t child)
-{
-  siginfo_t info = {0};
-  return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-}
-
-// Until it has ended, or a signal came. What it started ends with it: the model is made.
-static int wait_for(pid_t child, int fd, const struct manifest *manifest, message_fn message, struct output_tail *tail)
-{
-  uint64_t started_ns = clock_now_ns(CLOCK_MONOTONIC), reported_ns = started_ns;
-  int how = 0;
-  bool is_open = true, has_ended = false;
-  while (!has_ended) {
-    struct pollfd ready = {.fd = is_open ? fd : -1, .events = POLLIN};
-    if (poll(&ready, 1, LOOK_EVERY_MS) > 0)
-      is_open = read_output(fd, tail);
-    has_ended = is_over(child);
-    if (caught != 0 || has_ended)
-      kill(-child, SIGKILL);
-    uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
-    if (message != NULL && now_ns - reported_ns >= REPORT_EVERY_NS) {
-      reported_ns = now_ns;
-      message("xsp: making %s, for %.0f s so far", manifest->name, (double)(now_ns - started_ns) / 1e9);
-    }
+  const struct pollfd signals = {.fd = stop, .events = POLLIN};
+  for (unsigned passed_s = REPORT_EVERY_S;; passed_s += REPORT_EVERY_S) {
+    enum child_event event = child_wait(child, INT64_C(1000) * REPORT_EVERY_S, &signals);
+    if (event != CHILD_LATE)
+      return event;
+    if (message != NULL)
+      message("xsp: making %s, for %u s so far", manifest->name, passed_s);
   }
-  while (waitpid(child, &how, 0) < 0 && errno == EINTR)
-    ;
-  struct pollfd rest = {.fd = fd, .events = POLLIN};
-  while (is_open && poll(&rest, 1, 0) > 0)
-    is_open = read_output(fd, tail);
-  return how;
 }
 
 static enum status explain(const struct manifest *manifest, const char *const *arguments, int how,
-                           const struct output_tail *tail, struct error *err)
+                           const struct child_text *text, struct error *err)
 {
   char end[64], advice[256];
-  struct slice rest = slice_trim((struct slice){tail->bytes, tail->length}), part, line = {0};
-  while (slice_cut(&rest, '\n', &part))
-    line = part; // the last one
+  struct slice line = child_last_line((struct slice){text->bytes, text->length});
   if (WIFSIGNALED(how))
     snprintf(end, sizeof end, "signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
   else
@@ -161,28 +83,43 @@ static enum status explain(const struct manifest *manifest, const char *const *a
 enum status manifest_run_python(const struct manifest *manifest, const char *const *arguments, message_fn message,
                                 struct error *err)
 {
-  int pipe_fd[2];
-  if (pipe2(pipe_fd, O_CLOEXEC) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator, NULL);
+  static const char *const variables[] = {
+      "PYTHONDONTWRITEBYTECODE=1", // no new files next to the user's scripts
+      "PYTHONHASHSEED=0",          // the same model every time
+      NULL,
+  };
+  char python[PATH_MAX];
+  const char *all[ARGUMENTS_MAXIMUM + 2] = {python};
+  for (size_t i = 0; arguments[i] != NULL && i < ARGUMENTS_MAXIMUM; i++)
+    all[i + 1] = arguments[i];
+  python_program(python, sizeof python);
+  struct child child;
+  struct child_text text = {.most = TAIL_BYTES, .is_tail = true};
+  const struct child_command command = {.arguments = all,
+                                        .variables = variables,
+                                        .input = CHILD_NULL,
+                                        .output_text = &text,
+                                        .errors_text = &text,
+                                        .death_signal = SIGKILL,
+                                        .has_group = true};
   if (message != NULL)
     message("xsp: making %s with %s, once", manifest->name, manifest->generator);
-  hold_signals();
-  pid_t parent = getpid(), child = fork();
-  if (child == 0)
-    child_main(arguments, pipe_fd[1], parent);
-  close(pipe_fd[1]);
+  int stop = hold_signals(), failure = child_start(&command, &child);
   enum status status = STATUS_OK;
-  if (child < 0) {
-    status = error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator, NULL);
+  if (failure != 0) {
+    errno = failure;
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator,
+                             "a python3 in PATH, or an active environment");
   } else {
-    setpgid(child, child); // both do it: whoever comes first
-    struct output_tail tail = {.length = 0};
-    int how = wait_for(child, pipe_fd[0], manifest, message, &tail);
-    if (caught != 0)
+    enum child_event event = wait_for(&child, stop, manifest, message);
+    int how = child_end(&child, 0);
+    if (event == CHILD_STOP)
       status = error_set(err, STATUS_SYSTEM, "interrupted", manifest->path, NULL, "nothing of the model is kept");
-    else if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
-      status = explain(manifest, arguments, how, &tail, err);
+    else if (how != 0)
+      status = explain(manifest, arguments, how, &text, err);
   }
-  close(pipe_fd[0]);
+  free(text.bytes);
+  if (stop >= 0)
+    close(stop);
   return status;
 }
