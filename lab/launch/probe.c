@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child processes of `xsp check`. If the result does not arrive complete, the child's end is the reason.
+// The child processes of `xsp check`. Where a child did not complete its result, its end is the reason.
 #include "launch/probe.h"
+
+#include "base/child.h"
 
 #include <xsp/tracer.h>
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 // ---- in the child ----------------------------------------------------------------------------------------------------
 typedef void (*probe_fn)(const void *what, struct probe_result *ret_result);
@@ -111,33 +110,22 @@ static void in_child_tracer(const void *what, struct probe_result *ret_result)
            why[0] != 0 ? why : "its probe failed without a reason");
 }
 
-// Probes, sends the result, and leaves without running the exit handlers of whatever was loaded.
-static void child_main(int to_parent, probe_fn probe, const void *what, struct probe_result *result)
+// Shared with the child, which leaves without running the exit handlers of whatever was loaded.
+struct probe_task {
+  probe_fn probe;
+  const void *what;
+  struct probe_result result;
+  bool is_complete;
+};
+
+static void in_child(const void *context)
 {
-  int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int standard = 0; standard <= 2; standard++)
-    dup2(nowhere, standard);
-  probe(what, result);
-  ssize_t written = write(to_parent, result, sizeof *result);
-  (void)written; // an incomplete result counts as none
-  _exit(0);
+  struct probe_task *task = (struct probe_task *)(uintptr_t)context;
+  task->probe(task->what, &task->result);
+  task->is_complete = true;
 }
 
 // ---- in xsp ----------------------------------------------------------------------------------------------------------
-_Static_assert(sizeof(struct probe_result) <= PIPE_BUF, "crosses the pipe in one piece");
-
-// False: the child ended without a result, or the time was over (*ret_was_late).
-static bool receive(int from_child, struct probe_result *ret_result, bool *ret_was_late)
-{
-  struct pollfd ready = {from_child, POLLIN, 0};
-  int count;
-  do
-    count = poll(&ready, 1, PROBE_TIMEOUT_MS);
-  while (count < 0 && errno == EINTR);
-  *ret_was_late = count == 0;
-  return count > 0 && read(from_child, ret_result, sizeof *ret_result) == (ssize_t)sizeof *ret_result;
-}
-
 static void explain_end(int wait_status, bool was_killed, struct probe_result *result)
 {
   result->is_usable = false;
@@ -155,35 +143,33 @@ static void explain_end(int wait_status, bool was_killed, struct probe_result *r
 
 static void run_child(probe_fn probe, const void *what, struct probe_result *result)
 {
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) {
+  struct child child;
+  struct probe_task *task = mmap(NULL, sizeof *task, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (task == MAP_FAILED) {
     refuse(result, STATUS_SYSTEM, strerror(errno));
     return;
   }
+  *task = (struct probe_task){.probe = probe, .what = what, .result = *result};
+  const struct child_command command = {.function = in_child,
+                                        .context = task,
+                                        .input = CHILD_NULL,
+                                        .output = CHILD_NULL,
+                                        .errors = CHILD_NULL,
+                                        .death_signal = SIGKILL,
+                                        .has_group = true};
   fflush(NULL);
-  pid_t child = fork();
-  if (child < 0) {
-    refuse(result, STATUS_SYSTEM, strerror(errno));
-    close(pipes[0]);
-    close(pipes[1]);
-    return;
+  int failure = child_start(&command, &child);
+  if (failure != 0) {
+    refuse(result, STATUS_SYSTEM, strerror(failure));
+  } else {
+    bool is_late = child_wait(&child, PROBE_TIMEOUT_MS, NULL) == CHILD_LATE;
+    int status = child_end(&child, 0);
+    if (task->is_complete)
+      *result = task->result;
+    else
+      explain_end(status, is_late, result);
   }
-  if (child == 0)
-    child_main(pipes[1], probe, what, result);
-  close(pipes[1]);
-  struct probe_result answer = {0};
-  bool is_late = false;
-  bool is_complete = receive(pipes[0], &answer, &is_late);
-  if (is_late)
-    kill(child, SIGKILL);
-  int wait_status = 0;
-  while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR)
-    continue;
-  close(pipes[0]);
-  if (is_complete)
-    *result = answer;
-  else
-    explain_end(wait_status, is_late, result);
+  munmap(task, sizeof *task);
 }
 
 void probe_predictor(const struct predictor *predictor, const char *library_path, struct probe_result *ret_result)

@@ -11,7 +11,7 @@
 
 #define PROBE_TIMEOUT_MS 60000 // a Python environment on a cold disk may take seconds
 
-struct probe_result { // crosses the pipe as bytes: no pointers
+struct probe_result { // of another process: no pointers
   bool is_usable;
   enum status status; // why not
   char name[64];
