@@ -43,8 +43,8 @@ bool child_find(const char *program, char path[PATH_MAX])
   struct slice rest = slice_of(folders != NULL ? folders : "/bin:/usr/bin"), folder;
   while (slice_cut(&rest, ':', &folder)) {
     struct stat facts;
-    int length = snprintf(path, PATH_MAX, "%.*s%s%s", (int)folder.length, folder.data, folder.length > 0 ? "/" : "",
-                          program);
+    int length =
+        snprintf(path, PATH_MAX, "%.*s%s%s", (int)folder.length, folder.data, folder.length > 0 ? "/" : "", program);
     if (length < PATH_MAX && access(path, X_OK) == 0 && stat(path, &facts) == 0 && S_ISREG(facts.st_mode))
       return true;
   }

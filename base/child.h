@@ -35,17 +35,19 @@ struct child_text { // what a child printed
 struct child_command {
   const char *const *arguments; // ends with NULL
   const char *program;          // a path, or a name in PATH; NULL: arguments[0]
-  const char *const *variables; // changes of the environment: "NAME=VALUE" sets, "NAME" removes. Ends with NULL; NULL: none
-  void (*function)(const void *context); // runs instead of a program, on a copy of this memory: for callers of one thread
+  const char *const
+      *variables; // changes of the environment: "NAME=VALUE" sets, "NAME" removes. Ends with NULL; NULL: none
+  void (*function)(
+      const void *context); // runs instead of a program, on a copy of this memory: for callers of one thread
   const void *context;
-  int folder;                            // descriptor of the working folder; 0: the caller's
-  int input, output, errors;             // a descriptor, or CHILD_NULL; 0: the caller's own stream
-  struct child_text *output_text;        // instead of `output`: child_wait reads it into this
-  struct child_text *errors_text;        // instead of `errors`; may be the same
-  int kept[4];                           // descriptors that it gets under the same number; it gets no others
-  int death_signal;                      // what it gets when the thread that starts it ends, by whatever; 0: nothing
-  int nice;                              // is added to the caller's
-  bool has_group;                        // a process group of its own, which ends with it
+  int folder;                     // descriptor of the working folder; 0: the caller's
+  int input, output, errors;      // a descriptor, or CHILD_NULL; 0: the caller's own stream
+  struct child_text *output_text; // instead of `output`: child_wait reads it into this
+  struct child_text *errors_text; // instead of `errors`; may be the same
+  int kept[4];                    // descriptors that it gets under the same number; it gets no others
+  int death_signal;               // what it gets when the thread that starts it ends, by whatever; 0: nothing
+  int nice;                       // is added to the caller's
+  bool has_group;                 // a process group of its own, which ends with it
 };
 
 struct child {

@@ -56,7 +56,8 @@ static void test_a_stream_may_be_another_one_of_the_caller(void **state)
   int before = dup(STDERR_FILENO), ends[2];
   assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
   dup2(ends[1], STDERR_FILENO);
-  int status = run_shell((struct child_command){.output = STDERR_FILENO, .errors_text = &errors}, "echo out; echo err >&2");
+  int status =
+      run_shell((struct child_command){.output = STDERR_FILENO, .errors_text = &errors}, "echo out; echo err >&2");
   dup2(before, STDERR_FILENO);
   char text[10] = "";
   assert_int_equal(read(ends[0], text, sizeof text - 1), 4);
@@ -87,7 +88,8 @@ static void test_folder_and_descriptors(void **state)
   int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), careless = dup(STDIN_FILENO);
   int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
   char wanted[64], script[128];
-  snprintf(script, sizeof script, "pwd; for i in %d %d; do [ -e /proc/self/fd/$i ] && echo $i; done; true", kept, careless);
+  snprintf(script, sizeof script, "pwd; for i in %d %d; do [ -e /proc/self/fd/$i ] && echo $i; done; true", kept,
+           careless);
   snprintf(wanted, sizeof wanted, "/proc\n%d\n", kept);
   run_shell((struct child_command){.output_text = &output, .folder = folder, .kept = {kept}}, script);
   expect_text(&output, wanted);
@@ -107,7 +109,8 @@ static void look_at_itself(const void *context)
   int death = 0;
   prctl(PR_GET_PDEATHSIG, &death);
   sigprocmask(SIG_SETMASK, NULL, &blocked);
-  printf("%d %d %d %d", getpgrp() == getpid(), death == SIGTERM, getpriority(PRIO_PROCESS, 0) == *(const int *)context + 3,
+  printf("%d %d %d %d", getpgrp() == getpid(), death == SIGTERM,
+         getpriority(PRIO_PROCESS, 0) == *(const int *)context + 3,
          sigismember(&blocked, SIGUSR1) || sigismember(&blocked, SIGTERM));
   static const int numbers[] = {SIGUSR2, SIGPIPE, SIGHUP};
   for (size_t i = 0; i < 3; i++) {
@@ -162,12 +165,15 @@ static void test_a_program_that_cannot_run(void **state)
     mode_t mode;
     int failure;
   } cases[] = {
-      {"no-program-has-this-name", 0600, ENOENT}, {"/nonexistent/program", 0600, ENOENT}, {path, 0600, EACCES},
+      {"no-program-has-this-name", 0600, ENOENT},
+      {"/nonexistent/program", 0600, ENOENT},
+      {path, 0600, EACCES},
       {path, 0700, ENOENT}, // its interpreter
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     chmod(path, cases[i].mode);
-    const struct child_command command = {.arguments = (const char *const[]){cases[i].program, NULL}, .output_text = &output};
+    const struct child_command command = {.arguments = (const char *const[]){cases[i].program, NULL},
+                                          .output_text = &output};
     assert_int_equal(child_start(&command, &child), cases[i].failure);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // nothing is left
     assert_int_equal(errno, ECHILD);
@@ -201,8 +207,8 @@ static void test_too_much(void **state)
 {
   struct child child;
   struct child_text output = {.most = 100000};
-  const struct child_command command = {.arguments = (const char *const[]){"sh", "-c", "while :; do echo 123456789; done", NULL},
-                                        .output_text = &output};
+  const struct child_command command = {
+      .arguments = (const char *const[]){"sh", "-c", "while :; do echo 123456789; done", NULL}, .output_text = &output};
   assert_int_equal(child_start(&command, &child), 0);
   assert_int_equal(child_wait(&child, -1, NULL), CHILD_FULL);
   assert_true(output.length <= output.most && output.length > output.most / 2);
@@ -214,7 +220,8 @@ static void test_too_much(void **state)
 static void test_the_end_of_much(void **state)
 {
   struct child_text output = {.most = 1000, .is_tail = true};
-  run_shell((struct child_command){.output_text = &output}, "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo line $i; done");
+  run_shell((struct child_command){.output_text = &output},
+            "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo line $i; done");
   assert_true(output.length <= 1000 && output.length >= 500);
   assert_string_equal(output.bytes + output.length - strlen("\nline 2999\nline 3000\n"), "\nline 2999\nline 3000\n");
   free(output.bytes);
@@ -225,7 +232,8 @@ static void test_last_line(void **state)
   char line[32];
   static const struct {
     const char *text, *line;
-  } cases[] = {{"", ""}, {"\n \n", ""}, {"one", "one"}, {"one\nxsp: two: 2\n\n", "two: 2"}, {"xsp: one\ntwo \n", "two"}};
+  } cases[] = {
+      {"", ""}, {"\n \n", ""}, {"one", "one"}, {"one\nxsp: two: 2\n\n", "two: 2"}, {"xsp: one\ntwo \n", "two"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct slice last = child_last_line(slice_of(cases[i].text));
     assert_true(slice_is(last, cases[i].line));
@@ -275,7 +283,8 @@ static void end_in_order(const void *context)
 
 static void start_function(void (*function)(const void *), const int *context, struct child *child)
 {
-  const struct child_command command = {.function = function, .context = context, .has_group = true, .death_signal = SIGKILL};
+  const struct child_command command = {
+      .function = function, .context = context, .has_group = true, .death_signal = SIGKILL};
   assert_int_equal(child_start(&command, child), 0);
 }
 
@@ -378,7 +387,8 @@ static void *start_many(void *context)
   for (int i = 0; i < 30; i++) {
     struct child child;
     struct child_text output = {.most = 1000};
-    const struct child_command command = {.arguments = (const char *const[]){"sh", "-c", script, NULL}, .output_text = &output};
+    const struct child_command command = {.arguments = (const char *const[]){"sh", "-c", script, NULL},
+                                          .output_text = &output};
     bool is_right = child_start(&command, &child) == 0 && child_wait(&child, -1, NULL) == CHILD_ENDED &&
                     child_end(&child, 0) == 0 && output.bytes != NULL && strcmp(output.bytes, wanted) == 0;
     free(output.bytes);

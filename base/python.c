@@ -2,20 +2,14 @@
 // Looks through the active Python environment; see python.h. Called by library.c and by what resolves manifests.
 #include "base/python.h"
 
-#include "base/clock.h"
+#include "base/child.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PYTHON_WAIT_MS 10000
@@ -55,55 +49,24 @@ static bool visit_environment(const struct walk *walk, const char *environment)
   return found;
 }
 
-// Reads `fd` to its end, for at most `wait_ms`, as text. False: no end, or no room.
-static bool read_bounded(int fd, int wait_ms, char *text, size_t size)
-{
-  size_t length = 0;
-  int64_t deadline_ns = (int64_t)clock_now_ns(CLOCK_MONOTONIC) + wait_ms * INT64_C(1000000);
-  for (;;) {
-    int64_t left_ms = (deadline_ns - (int64_t)clock_now_ns(CLOCK_MONOTONIC)) / 1000000;
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    int ready = left_ms > 0 ? poll(&wait, 1, (int)left_ms) : 0;
-    if (ready < 0 && errno == EINTR)
-      continue;
-    if (ready <= 0)
-      return false;
-    if (length == size - 1)
-      return false;
-    ssize_t got = read(fd, text + length, size - 1 - length);
-    if (got < 0 && errno == EINTR)
-      continue;
-    length += got > 0 ? (size_t)got : 0;
-    text[length] = 0;
-    if (got <= 0)
-      return got == 0;
-  }
-}
-
 bool python_ask(const char *program, const char *code, int wait_ms, char *text, size_t size)
 {
+  struct child child;
+  struct child_text output = {.most = size - 1};
+  const struct child_command command = {.arguments = (const char *const[]){program, "-c", code, NULL},
+                                        .input = CHILD_NULL,
+                                        .output_text = &output,
+                                        .errors = CHILD_NULL,
+                                        .death_signal = SIGKILL,
+                                        .has_group = true};
   text[0] = 0;
-  int pipe_fd[2];
-  if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+  if (child_start(&command, &child) != 0)
     return false;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 1);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  char *const arguments[] = {(char *)(uintptr_t)program, "-c", (char *)(uintptr_t)code, NULL};
-  pid_t child = 0;
-  int failed = posix_spawnp(&child, program, &actions, NULL, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(pipe_fd[1]);
-  bool answered = failed == 0 && read_bounded(pipe_fd[0], wait_ms, text, size);
-  close(pipe_fd[0]);
-  if (failed == 0) {
-    if (!answered)
-      kill(child, SIGKILL);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-      ;
-  }
+  bool answered = child_wait(&child, wait_ms, NULL) == CHILD_ENDED;
+  (void)child_end(&child, 0);
+  if (output.length > 0)
+    memcpy(text, output.bytes, output.length + 1);
+  free(output.bytes);
   return answered;
 }
 

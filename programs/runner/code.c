@@ -8,7 +8,6 @@
 #include "base/python.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -17,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <xsp/tracer.h>
 
@@ -28,23 +26,11 @@ XSP_SITE_FULL(before_site, XSP_LEVEL_APPLICATION, "preprocess code", "preprocess
 XSP_SITE_FULL(after_site, XSP_LEVEL_APPLICATION, "postprocess code", "postprocess", "runner");
 
 // ---- the interpreter -------------------------------------------------------------------------------------------------
-__attribute__((noreturn)) static void become(char **arguments, int socket_end, int memory)
-{
-  setpgid(0, 0);
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  fcntl(socket_end, F_SETFD, 0);
-  fcntl(memory, F_SETFD, 0);
-  unsetenv("XSP_SESSION"); // what it does is not recorded
-  signal(SIGPIPE, SIG_DFL);
-  execvp(arguments[0], arguments);
-  dprintf(socket_end, "error %s: %s\n", arguments[0], strerror(errno));
-  _exit(127);
-}
-
 static enum status start(struct code *code, const struct runner_arguments *arguments, struct error *err)
 {
   char python[PATH_MAX], script[PATH_MAX], socket_text[16], memory_text[16];
-  char *list[] = {python, script, socket_text, memory_text, NULL, NULL, NULL, NULL, NULL};
+  const char *list[] = {python, script, socket_text, memory_text, NULL, NULL, NULL, NULL, NULL};
+  static const char *const variables[] = {"XSP_SESSION", NULL}; // what it does is not recorded
   const char *folder = arguments->options.tracer_directory;
   const struct {
     const char *step, *code;
@@ -60,28 +46,30 @@ static enum status start(struct code *code, const struct runner_arguments *argum
   snprintf(memory_text, sizeof memory_text, "%d", code->memory);
   for (size_t i = 0, count = 4; i < sizeof steps / sizeof steps[0]; i++)
     if (steps[i].code != NULL) {
-      list[count++] = (char *)(uintptr_t)steps[i].step;
-      list[count++] = (char *)(uintptr_t)steps[i].code;
+      list[count++] = steps[i].step;
+      list[count++] = steps[i].code;
     }
-  code->process = code->memory >= 0 ? fork() : -1;
-  if (code->process == 0)
-    become(list, ends[1], code->memory);
+  const struct child_command command = {.arguments = list,
+                                        .variables = variables,
+                                        .output = STDERR_FILENO,
+                                        .kept = {ends[1], code->memory},
+                                        .death_signal = SIGKILL,
+                                        .has_group = true};
+  int failure = code->memory >= 0 ? child_start(&command, &code->child) : errno;
   close(ends[1]);
-  if (code->process > 0)
+  if (failure == 0)
     return STATUS_OK;
-  code->process = 0;
-  return error_set_errno(err, STATUS_SYSTEM, WHAT, python, NULL);
+  errno = failure;
+  return error_set_errno(err, STATUS_SYSTEM, WHAT, python, "a python3 in PATH, or an active environment");
 }
 
 void code_stop(struct code *code)
 {
   free(code->scores);
-  if (code->process > 0) {
+  if (code->child.process > 0) {
     close(code->socket);
     close(code->memory);
-    kill(-code->process, SIGKILL);
-    while (waitpid(code->process, NULL, 0) < 0 && errno == EINTR)
-      ;
+    (void)child_end(&code->child, 0);
   }
   *code = (struct code){0};
 }

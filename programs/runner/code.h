@@ -3,13 +3,12 @@
 #ifndef XSP_PROGRAMS_RUNNER_CODE_H
 #define XSP_PROGRAMS_RUNNER_CODE_H
 
+#include "base/child.h"
 #include "programs/runner/arguments.h"
-
-#include <sys/types.h>
 
 struct code {
   bool runs_before, runs_after; // a prediction
-  pid_t process;                // 0: none
+  struct child child;           // its process is 0: none
   int socket;                   // requests and replies, a line each
   int memory;                   // a memfd, through which values go both ways
   float *scores;                // of the last code_after; owned

@@ -256,11 +256,11 @@ static void take_object(struct own *own, struct json_reader *reader, bool is_num
   }
 }
 
-static enum status take_output(struct own *own, const struct buf *text, struct error *err)
+static enum status take_output(struct own *own, const struct child_text *text, struct error *err)
 {
   struct json_reader reader;
   enum status status = STATUS_OK;
-  json_read_start(&reader, text->data != NULL ? text->data : "", text->length);
+  json_read_start(&reader, text->bytes != NULL ? text->bytes : "", text->length);
   bool is_list = json_next(&reader) == JSON_ARRAY;
   while (is_list && status == STATUS_OK && json_next(&reader) == JSON_OBJECT) {
     start_row(own);
@@ -277,11 +277,11 @@ static enum status take_output(struct own *own, const struct buf *text, struct e
 
 static enum status run_program(struct own *own, struct store *store, struct error *err)
 {
-  struct buf text = {0};
+  struct child_text text;
   enum status status = findings_program_run(own->path, store_path(store), own->timeout_s, &text, err);
   if (status == STATUS_OK)
     status = take_output(own, &text, err);
-  buf_done(&text);
+  free(text.bytes);
   return status;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp report: one HTML file to look at, mail and keep.
+#include "base/child.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
@@ -7,11 +8,9 @@
 #include "programs/xsp/verb_report/report_range.h"
 
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_SPANS_MOST 4000000
@@ -68,14 +67,15 @@ static enum status open_page(const char *path, struct error *err)
   char whole[PATH_MAX]; // begins with a slash, so that it is no option
   if (realpath(path, whole) == NULL)
     return error_set_errno(err, STATUS_SYSTEM, "cannot open the page", path, "opening it in a browser");
-  char *const command[] = {"xdg-open", whole, NULL};
-  pid_t child;
-  int state = 0, failure = posix_spawnp(&child, command[0], NULL, NULL, command, environ);
+  struct child child;
+  const struct child_command command = {.arguments = (const char *const[]){"xdg-open", whole, NULL}};
+  int failure = child_start(&command, &child);
   if (failure != 0)
     return error_set(err, STATUS_SYSTEM, "cannot open the page", path,
                      "opening it in a browser, or installing xdg-open (package xdg-utils)", "xdg-open: %s",
                      strerror(failure));
-  if (waitpid(child, &state, 0) != child || state != 0)
+  (void)child_wait(&child, -1, NULL);
+  if (child_end(&child, 0) != 0)
     return error_set(err, STATUS_SYSTEM, "cannot open the page", path, "opening it in a browser", "xdg-open failed");
   return STATUS_OK;
 }
