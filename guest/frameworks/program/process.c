@@ -4,7 +4,6 @@
 // process that does nothing but wait for that.
 #include "frameworks/program/process.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/slice.h"
 
@@ -20,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -29,9 +27,8 @@
 #define LOOK_EVERY_MS 500 // at whether the program still runs, while an answer is awaited
 #define END_WAIT_MS 2000
 #define READ_BYTES 65536
+#define TALK_BYTES 4096
 #define ADVICE_WHAT "see docs/predictor_protocol.md"
-
-extern char **environ;
 
 // ---- start -----------------------------------------------------------------------------------------------------------
 
@@ -65,74 +62,39 @@ static enum status find_command(const struct program_command *command, char real
   return STATUS_OK;
 }
 
-// Is `entry` of a variable that one of the list sets? Both are "NAME=value".
-static bool is_set_by(const char *const *list, const char *entry)
+// Changes of the environment: the descriptors. Without the session, unless the program is its guest. The caller frees the list.
+static const char **make_variables(const struct program_command *command, char texts[3][48])
 {
-  size_t length = strcspn(entry, "=") + 1;
-  while (*list != NULL && strncmp(*list, entry, length) != 0)
-    list++;
-  return *list != NULL;
-}
-
-// The runner's own environment with the descriptors. Without the session, unless the program is its guest.
-static char **make_environment(const struct program_command *command, char texts[3][48])
-{
-  static const char *const no_guest[] = {"XSP_SESSION=", "XSP_TRACERS=", NULL};
-  const char *const *guest = command->guest_variables;
-  size_t count = 0, guest_count = 0, kept = 0;
-  while (environ[count] != NULL)
+  static const char *const no_guest[] = {"XSP_SESSION", "XSP_TRACERS", NULL};
+  const char *const *more = command->guest_variables != NULL ? command->guest_variables : no_guest;
+  size_t count = 0;
+  while (more[count] != NULL)
     count++;
-  while (guest != NULL && guest[guest_count] != NULL)
-    guest_count++;
-  char **list = memory_new(count + guest_count + 4, sizeof *list);
-  for (size_t i = 0; i < count; i++)
-    if (!is_set_by(guest != NULL ? guest : no_guest, environ[i]) && strncmp(environ[i], "XSP_PREDICTOR_", 14) != 0)
-      list[kept++] = environ[i];
-  for (size_t i = 0; i < guest_count; i++)
-    list[kept++] = (char *)(uintptr_t)guest[i];
+  const char **list = memory_new(count + 4, sizeof *list);
   for (size_t i = 0; i < 3; i++)
-    list[kept++] = texts[i];
+    list[i] = texts[i];
+  memcpy(list + 3, more, count * sizeof *list);
   return list;
 }
 
-__attribute__((noreturn)) static void child_main(const char *const *arguments, char **environment,
-                                                 const struct program *program, int socket_fd, int report_fd,
-                                                 pid_t parent)
-{
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) // it ended before prctl took effect
-    _exit(127);
-  dup2(STDERR_FILENO, STDOUT_FILENO);
-  fcntl(socket_fd, F_SETFD, 0);
-  fcntl(program->inputs, F_SETFD, 0);
-  fcntl(program->outputs, F_SETFD, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-  signal(SIGHUP, SIG_DFL);
-  signal(SIGPIPE, SIG_DFL);
-  execvpe(arguments[0], (char *const *)(uintptr_t)arguments, environment);
-  int number = errno;
-  (void)!write(report_fd, &number, sizeof number);
-  _exit(127);
-}
+struct guard {
+  pid_t group;
+  int end;
+};
 
 // In the program's group: sleeps until the last end of the pipe closes, which only the runner has. It holds nothing else
 // open, so that no reader waits for it.
-__attribute__((noreturn)) static void guard_main(pid_t group, int end_fd)
+static void guard_main(const void *context)
 {
+  const struct guard *guard = context;
   char byte;
-  if (setpgid(0, group) != 0)
-    _exit(0);
-  dup2(end_fd, 0);
+  if (setpgid(0, guard->group) != 0)
+    return;
+  dup2(guard->end, 0);
   close_range(1, ~0u, 0);
   while (read(0, &byte, 1) < 0 && errno == EINTR)
     ;
   kill(0, SIGKILL);
-  _exit(0);
 }
 
 // Without one the program itself still ends with the runner.
@@ -142,26 +104,15 @@ static void start_guard(struct program *program)
   if (pipe2(ends, O_CLOEXEC) != 0)
     return;
   program->guarded = ends[1];
-  program->guard = fork();
-  if (program->guard == 0)
-    guard_main(program->process, ends[0]);
+  const struct guard guard = {program->child.process, ends[0]};
+  if (child_start(&(struct child_command){.function = guard_main, .context = &guard}, &program->guard) == 0)
+    setpgid(program->guard.process, guard.group); // both do it: the order is unknown
   close(ends[0]);
-  if (program->guard < 0)
-    program->guard = 0;
-  else
-    setpgid(program->guard, program->process); // both do it: the order is unknown
 }
 
-// Waits until the program runs, or reports why it does not.
-static enum status check_started(const struct program_command *command, const char *started, int report_fd,
-                                 struct error *err)
+static enum status cannot_start(const struct program_command *command, const char *started, int number,
+                                struct error *err)
 {
-  int number = 0;
-  ssize_t got;
-  while ((got = read(report_fd, &number, sizeof number)) < 0 && errno == EINTR)
-    ;
-  if (got != sizeof number)
-    return STATUS_OK;
   errno = number;
   const char *where = strcmp(started, "python3") == 0 ? "python3, in PATH"
                       : command->interpreter != NULL  ? command->interpreter
@@ -185,7 +136,7 @@ enum status program_start(const struct program_command *command, struct program 
   char real[PATH_MAX];
   const char *arguments[3];
   XSP_TRY(find_command(command, real, arguments, err));
-  int pair[2], report[2];
+  int pair[2];
   if ((ret_program->inputs = memfd_create("xsp-inputs", MFD_CLOEXEC)) < 0 ||
       (ret_program->outputs = memfd_create("xsp-outputs", MFD_CLOEXEC)) < 0 ||
       socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -195,81 +146,46 @@ enum status program_start(const struct program_command *command, struct program 
   snprintf(texts[0], sizeof texts[0], "XSP_PREDICTOR_FD=%d", pair[1]);
   snprintf(texts[1], sizeof texts[1], "XSP_PREDICTOR_INPUTS_FD=%d", ret_program->inputs);
   snprintf(texts[2], sizeof texts[2], "XSP_PREDICTOR_OUTPUTS_FD=%d", ret_program->outputs);
-  char **environment = make_environment(command, texts);
-  if (pipe2(report, O_CLOEXEC) != 0) {
-    free(environment);
-    close(pair[1]);
-    return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
-  }
-  pid_t parent = getpid(), process = fork();
-  if (process == 0)
-    child_main(arguments, environment, ret_program, pair[1], report[1], parent);
-  enum status status = STATUS_OK;
-  if (process < 0)
-    status = error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
-  else
-    ret_program->process = process;
-  free(environment);
+  const char **variables = make_variables(command, texts);
+  const struct child_command start = {.arguments = arguments,
+                                      .variables = variables,
+                                      .output = STDERR_FILENO,
+                                      .kept = {pair[1], ret_program->inputs, ret_program->outputs},
+                                      .death_signal = SIGKILL,
+                                      .has_group = true};
+  int failure = child_start(&start, &ret_program->child);
+  free(variables);
   close(pair[1]);
-  close(report[1]);
-  if (status == STATUS_OK)
-    setpgid(process, process);
-  if (status == STATUS_OK)
-    start_guard(ret_program);
-  if (status == STATUS_OK)
-    status = check_started(command, arguments[0], report[0], err);
-  close(report[0]);
-  return status;
+  if (failure != 0)
+    return cannot_start(command, arguments[0], failure, err);
+  start_guard(ret_program);
+  return STATUS_OK;
 }
 
 // ---- its end ---------------------------------------------------------------------------------------------------------
 
-static bool has_ended(const struct program *program)
-{
-  siginfo_t info = {0};
-  return waitid(P_PID, (id_t)program->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-}
-
 // Waits a little for it to end by itself, kills it else. Its wait status.
 static int reap(struct program *program, bool *ret_was_killed)
 {
-  int how = 0;
-  *ret_was_killed = false;
-  for (uint64_t deadline = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)END_WAIT_MS * 1000000; !has_ended(program);) {
-    if (clock_now_ns(CLOCK_MONOTONIC) >= deadline) {
-      kill(program->process, SIGKILL);
-      *ret_was_killed = true;
-    }
-    poll(NULL, 0, 1);
-  }
-  kill(-program->process, SIGKILL); // what it started; the group's number is taken as long as we have not waited
-  while (waitpid(program->process, &how, 0) < 0 && errno == EINTR)
-    ;
-  program->process = 0;
-  if (program->guard > 0) {
-    kill(program->guard, SIGKILL);
-    while (waitpid(program->guard, NULL, 0) < 0 && errno == EINTR)
-      ;
-  }
-  program->guard = 0;
+  *ret_was_killed = child_wait(&program->child, END_WAIT_MS, NULL) == CHILD_LATE;
+  int how = child_end(&program->child, 0);
+  if (program->guard.process > 0) // of the same group
+    (void)child_end(&program->guard, 0);
   return how;
 }
 
 // The last line that it wrote: of a Python traceback that is the error. Empty where stderr is not a file.
 static void last_line(const struct program *program, char *text, size_t size)
 {
-  text[0] = 0;
+  char bytes[TALK_BYTES];
   off_t end = talk_size();
+  text[0] = 0;
   if (program->talk_start < 0 || end <= program->talk_start)
     return;
-  off_t from = end - program->talk_start > (off_t)size - 1 ? end - (off_t)size + 1 : program->talk_start;
-  ssize_t got = pread(STDERR_FILENO, text, size - 1, from);
-  text[got > 0 ? got : 0] = 0;
-  while (got > 0 && (text[got - 1] == '\n' || text[got - 1] == ' '))
-    text[--got] = 0;
-  const char *line = strrchr(text, '\n');
-  if (line != NULL)
-    memmove(text, line + 1, strlen(line + 1) + 1);
+  off_t from = end - program->talk_start > (off_t)sizeof bytes ? end - (off_t)sizeof bytes : program->talk_start;
+  ssize_t got = pread(STDERR_FILENO, bytes, sizeof bytes, from);
+  struct slice line = child_last_line((struct slice){bytes, got > 0 ? (size_t)got : 0});
+  snprintf(text, size, "%.*s", (int)line.length, line.data);
 }
 
 static enum status explain_end(struct program *program, const char *message, struct error *err)
@@ -295,11 +211,11 @@ void program_end(struct program *program)
   static const char request[] = "{\"request\":\"close\"}\n";
   bool was_killed;
   if (program->socket >= 0) {
-    if (program->process > 0)
+    if (program->child.process > 0)
       (void)!send(program->socket, request, sizeof request - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(program->socket, SHUT_WR);
   }
-  if (program->process > 0)
+  if (program->child.process > 0)
     reap(program, &was_killed);
   if (program->socket >= 0)
     close(program->socket);
@@ -339,7 +255,7 @@ static bool wait_readable(const struct program *program)
 {
   for (;;) {
     struct pollfd wait = {.fd = program->socket, .events = POLLIN};
-    bool ended = has_ended(program); // before looking, so that what it wrote last is seen
+    bool ended = child_has_ended(&program->child); // before looking, so that what it wrote last is seen
     int ready = poll(&wait, 1, ended ? 0 : LOOK_EVERY_MS);
     if (ready > 0)
       return true;
@@ -377,7 +293,7 @@ enum status program_ask(struct program *program, const char *message, const stru
   if (request->failed)
     return error_set(err, STATUS_INPUT, "cannot ask the predictor program", program->path, "a model with fewer inputs",
                      "the request is too long");
-  if (program->process == 0)
+  if (program->child.process == 0)
     return error_set(err, STATUS_INPUT, "cannot ask the predictor program", program->path, NULL, "it has ended");
   XSP_TRY(send_all(program, message, request, err));
   return receive_line(program, message, err);

@@ -6,6 +6,7 @@
 #define XSP_FRAMEWORKS_PROGRAM_PROCESS_H
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/error.h"
 
 #include <stdint.h>
@@ -21,15 +22,15 @@ struct program_command {
 };
 
 struct program {
-  const char *path; // borrowed
-  pid_t process;    // 0: none
-  pid_t guard;      // ends the program's group where we cannot; 0: none
-  int guarded;      // held open as long as we live; -1: none
-  int socket;       // -1: none
-  int inputs;       // file in memory, shared with the program; -1: none
-  int outputs;      // the same, written by it
-  off_t talk_start; // where in stderr's file its words begin
-  struct buf line;  // the answer at hand
+  const char *path;   // borrowed
+  struct child child; // its process is 0: none
+  struct child guard; // ends the program's group where we cannot; the same
+  int guarded;        // held open as long as we live; -1: none
+  int socket;         // -1: none
+  int inputs;         // file in memory, shared with the program; -1: none
+  int outputs;        // the same, written by it
+  off_t talk_start;   // where in stderr's file its words begin
+  struct buf line;    // the answer at hand
 };
 
 // Without an interpreter, `path` is started: itself where it is executable, else by python3 where its name ends with .py.
