@@ -3,6 +3,8 @@
 // libxsp.so is not asked to load it, and afterwards to report why nothing was recorded. Handles any bytes.
 #include "launch/executable.h"
 
+#include "base/child.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -82,32 +84,6 @@ enum executable_kind executable_of_bytes(const uint8_t *bytes, size_t size, char
 }
 
 // ---- the file of a command ---------------------------------------------------------------------------------------------
-// As execvp: the first file of PATH that may be executed.
-static void find(const char *command, char path[PATH_MAX])
-{
-  path[0] = '\0';
-  if (strchr(command, '/')) {
-    if (strlen(command) < PATH_MAX)
-      strcpy(path, command);
-    return;
-  }
-  const char *folders = getenv("PATH");
-  if (!folders)
-    folders = "/bin:/usr/bin";
-  for (const char *at = folders;; at++) {
-    size_t length = strcspn(at, ":");
-    int needed = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, at, length ? "/" : "", command);
-    struct stat status;
-    if (needed > 0 && needed < PATH_MAX && access(path, X_OK) == 0 && stat(path, &status) == 0 &&
-        S_ISREG(status.st_mode))
-      return;
-    at += length;
-    if (*at == '\0')
-      break;
-  }
-  path[0] = '\0';
-}
-
 static bool is_privileged(const char *path, const struct stat *status)
 {
   return ((status->st_mode & S_ISUID) && status->st_uid != geteuid()) ||
@@ -129,7 +105,8 @@ void executable_look(const char *command, struct executable *ret_executable)
   uint8_t head[HEAD_BYTES];
   char interpreter[PATH_MAX];
   ret_executable->kind = EXECUTABLE_UNKNOWN;
-  find(command, ret_executable->path);
+  if (!child_find(command, ret_executable->path))
+    ret_executable->path[0] = '\0';
   for (int scripts = 0; scripts <= SCRIPTS_MOST && ret_executable->path[0] != '\0'; scripts++) {
     struct stat status;
     if (stat(ret_executable->path, &status) != 0 || !S_ISREG(status.st_mode))
