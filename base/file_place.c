@@ -33,8 +33,10 @@ bool file_write(int file, const void *bytes, size_t length)
     ssize_t written = write(file, at, length); // short where a disk or a limit is full; the next one has the reason
     if (written < 0 && errno == EINTR)
       continue;
-    if (written < 0)
+    if (written <= 0) {
+      errno = written == 0 ? EIO : errno;
       return false;
+    }
     at += written;
     length -= (size_t)written;
   }

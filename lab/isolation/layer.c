@@ -3,6 +3,7 @@
 // it; the last part of a path is never followed.
 #include "isolation/layer.h"
 
+#include "base/file_place.h"
 #include "base/folder.h"
 #include "base/root.h"
 #include "base/slice.h"
@@ -89,7 +90,7 @@ static enum status write_file(struct tar *tar, const struct tar_entry *entry, in
   for (uint64_t left = entry->size_bytes; left > 0 && status == STATUS_OK;) {
     size_t part = left < sizeof bytes ? (size_t)left : sizeof bytes;
     status = tar_read(tar, bytes, part, err);
-    if (status == STATUS_OK && write(file, bytes, part) != (ssize_t)part)
+    if (status == STATUS_OK && !file_write(file, bytes, part))
       status = cannot(entry->path, err);
     left -= part;
   }

@@ -3,6 +3,8 @@
 // lab/experiment/program_experiment.c; writes nothing itself.
 #include "launch/streams.h"
 
+#include "base/file_place.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,20 +23,6 @@
 // ---- stdin from a pipe ------------------------------------------------------------------------------------------------
 // The first execution reads it through a process, the pump, that passes bytes on as they come, so that a dialogue through
 // the pipe works as without it, and keeps a copy of what was taken out of the pipe for later executions.
-static bool write_all(int file, const char *bytes, ssize_t length)
-{
-  while (length > 0) {
-    ssize_t written = write(file, bytes, (size_t)length);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return false;
-    bytes += written;
-    length -= written;
-  }
-  return true;
-}
-
 // Into the copy first: it holds at least what the program has seen. A copy that would get too large is marked by its size.
 static void pump(int from, int to, int copy)
 {
@@ -48,10 +36,10 @@ static void pump(int from, int to, int copy)
       return;
     copied += got;
     if (copied <= COPY_MOST)
-      (void)write_all(copy, block, got);
+      (void)file_write(copy, block, (size_t)got);
     else
       (void)ftruncate(copy, COPY_MOST + 1);
-    if (!write_all(to, block, got))
+    if (!file_write(to, block, (size_t)got))
       return; // the program reads no more
   }
 }

@@ -2,6 +2,7 @@
 // libcurl behind one function. Called by publish/, agent/ and clickhouse/.
 #include "http/client.h"
 
+#include "base/file_place.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "http/curl.h"
@@ -38,22 +39,6 @@ static void add_header(struct http *http, int form, const char *text)
   http->headers[form] = longer;
 }
 
-static bool put_into_file(struct http *http, const char *bytes, size_t length)
-{
-  while (length > 0) {
-    ssize_t written = write(http->file, bytes, length);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0) {
-      http->write_error = errno;
-      return false;
-    }
-    bytes += written;
-    length -= (size_t)written;
-  }
-  return true;
-}
-
 // Less than was offered ends the transfer.
 static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 {
@@ -65,7 +50,9 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
   http->bytes += size;
   if (http->bytes > (is_for_file || http->file == 0 ? http->most : ANSWER_BYTES_MOST))
     return 0;
-  bool is_taken = is_for_file ? put_into_file(http, bytes, size) : buf_put(http->body, bytes, size);
+  bool is_taken = is_for_file ? file_write(http->file, bytes, size) : buf_put(http->body, bytes, size);
+  if (!is_taken && is_for_file)
+    http->write_error = errno;
   return is_taken ? size : 0;
 }
 

@@ -2,6 +2,7 @@
 // One request from its head to its reply: guarded, matched with a route, received, answered by the route's handler. Called by
 // libmicrohttpd on a thread for each connection, which may wait. What a body in memory takes is bounded for all connections.
 #include "base/clock.h"
+#include "base/file_place.h"
 #include "base/slice.h"
 #include "http/exchange.h"
 #include "http/guard.h"
@@ -205,17 +206,8 @@ static void put_in_file(struct exchange *exchange, const char *data, size_t size
   uint64_t before = exchange->received - size;
   if (exchange->received / FILE_STEP_BYTES > before / FILE_STEP_BYTES)
     connections_begin(&exchange->server->connections, exchange->connection);
-  while (size > 0) {
-    ssize_t written = write(exchange->body_file, data, size);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0) {
-      exchange_refuse_for_now(exchange, RETRY_DISK_S, "the file cannot be written: %s", strerror(errno));
-      return;
-    }
-    data += written;
-    size -= (size_t)written;
-  }
+  if (!file_write(exchange->body_file, data, size))
+    exchange_refuse_for_now(exchange, RETRY_DISK_S, "the file cannot be written: %s", strerror(errno));
 }
 
 // False: the connection is not worth more bytes.

@@ -7,6 +7,7 @@
 // element again from its beginning does so a logarithmic number of times.
 #include "importers/input.h"
 
+#include "base/file_place.h"
 #include "base/memory.h"
 
 #include "importers/byte_source.h"
@@ -152,25 +153,11 @@ enum status input_rewind(struct input *input, struct error *err)
   return fill_first(input, err);
 }
 
-static enum status write_all(int fd, const char *bytes, size_t length)
-{
-  while (length > 0) {
-    ssize_t part = write(fd, bytes, length);
-    if (part < 0 && errno == EINTR)
-      continue;
-    if (part <= 0)
-      return STATUS_SYSTEM;
-    bytes += part;
-    length -= (size_t)part;
-  }
-  return STATUS_OK;
-}
-
 static enum status copy_to(struct input *input, int fd, struct error *err)
 {
   const char *advice = "TMPDIR=FOLDER with more room";
   for (;;) {
-    if (write_all(fd, input->at, (size_t)(input->end - input->at)) != STATUS_OK)
+    if (!file_write(fd, input->at, (size_t)(input->end - input->at)))
       return error_set_errno(err, STATUS_SYSTEM, "cannot decompress", input->private_->temporary, advice);
     input->at = input->end;
     if (input->is_last)

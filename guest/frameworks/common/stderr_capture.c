@@ -2,6 +2,8 @@
 // Catches stderr in a file in memory; see stderr_capture.h. Nothing here may fail: without a file the lines go where they went.
 #include "frameworks/common/stderr_capture.h"
 
+#include "base/file_place.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -50,19 +52,6 @@ void stderr_capture_line(const char *caught, const char *prefix, char *text, siz
   }
 }
 
-static void pass_on(int fd, const char *bytes, size_t length)
-{
-  while (length > 0) {
-    ssize_t done = write(fd, bytes, length);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return;
-    bytes += done;
-    length -= (size_t)done;
-  }
-}
-
 void stderr_capture_end(struct stderr_capture *capture, const char *prefix, char *text, size_t size)
 {
   text[0] = 0;
@@ -75,7 +64,7 @@ void stderr_capture_end(struct stderr_capture *capture, const char *prefix, char
   off_t from = end > CAUGHT_MOST ? end - CAUGHT_MOST : 0;
   ssize_t length = pread(capture->file, caught, CAUGHT_MOST, from);
   if (length > 0) {
-    pass_on(STDERR_FILENO, caught, (size_t)length);
+    (void)file_write(STDERR_FILENO, caught, (size_t)length);
     caught[length] = 0;
     stderr_capture_line(caught, prefix, text, size);
   }

@@ -4,6 +4,7 @@
 // a model.
 #include "frameworks/onnxruntime/onnx.h"
 
+#include "base/file_place.h"
 #include "base/interner.h"
 #include "base/mapped.h"
 #include "base/wire.h"
@@ -77,28 +78,15 @@ void onnx_layers_read(const uint8_t *bytes, size_t size, struct arena *arena, st
 }
 
 // ---- the copy --------------------------------------------------------------------------------------------------------
-static enum status put_bytes(int fd, const void *bytes, size_t size, const char *path, struct error *err)
-{
-  for (size_t done = 0; done < size;) {
-    ssize_t put = write(fd, (const char *)bytes + done, size - done);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return error_set_errno(err, STATUS_SYSTEM, what, path, "room in TMPDIR for a copy of the model");
-    done += (size_t)put;
-  }
-  return STATUS_OK;
-}
-
 static enum status write_file(const char *path, const void *bytes, size_t size, const struct buf *more,
                               struct error *err)
 {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0)
     return error_set_errno(err, STATUS_SYSTEM, what, path, "set TMPDIR to a writable folder");
-  enum status status = put_bytes(fd, bytes, size, path, err);
-  if (status == STATUS_OK && more != NULL)
-    status = put_bytes(fd, more->data, more->length, path, err);
+  enum status status = STATUS_OK;
+  if (!file_write(fd, bytes, size) || (more != NULL && !file_write(fd, more->data, more->length)))
+    status = error_set_errno(err, STATUS_SYSTEM, what, path, "room in TMPDIR for a copy of the model");
   close(fd);
   return status;
 }

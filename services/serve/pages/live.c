@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/debug.h"
+#include "base/file_place.h"
 #include "base/vector.h"
 #include "correlate/correlate.h"
 #include "importers/import.h"
@@ -106,15 +107,13 @@ static enum status write_file(const char *path, const struct buf *bytes, struct 
 {
   (void)unlink(path);
   int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  size_t done = 0;
-  for (ssize_t written = 0; file >= 0 && done < bytes->length && written >= 0; done += (size_t)written)
-    if ((written = write(file, bytes->data + done, bytes->length - done)) < 0)
-      break;
+  bool is_written = file >= 0 && file_write(file, bytes->data, bytes->length);
+  enum status status = STATUS_OK;
+  if (!is_written)
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot make the live page", path, "freeing space");
   if (file >= 0)
     close(file);
-  return file >= 0 && done == bytes->length
-             ? STATUS_OK
-             : error_set_errno(err, STATUS_SYSTEM, "cannot make the live page", path, "freeing space");
+  return status;
 }
 
 // Observations that may lack spans become warm-ups.
