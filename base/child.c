@@ -163,6 +163,7 @@ _Noreturn static void become(const struct plan *plan)
   bool is_prepared = prepare(plan);
   if (is_prepared && command->function != NULL) {
     close(plan->report);
+    environ = plan->variables;
     command->function(command->context);
     _exit(0);
   }

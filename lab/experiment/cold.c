@@ -86,7 +86,7 @@ static enum status observe(struct cold *cold, struct cell *cell, struct error *e
                                        .category = "cold",
                                        .tracer = "xsp"};
   XSP_TRY(lane_start(lane, &runner, cell->run.levels, NULL, err));
-  whole.process_id = lane->runner.process;
+  whole.process_id = lane->runner.child.process;
   XSP_TRY(runner_prepare(&lane->runner, cell->run.batch_size, err));
   XSP_TRY(runner_predict(&lane->runner, cell->run.batch_size, INFERENCE_COLD, err));
   whole.end_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);

@@ -55,15 +55,15 @@ bool isolation_explain(const struct isolation *isolation, const struct isolation
                        struct error *err);
 
 struct isolation_process {
-  char *const *arguments;     // NULL-terminated; [0] is a path
-  const char *work_folder;    // it can write there, in memory; empty outside, and removed if xsp is gone
-  const char *session_folder; // it can write there; stays, for `xsp recover`. NULL: its spans are not recorded
-  int control, values;        // descriptors for ISOLATION_CONTROL_FD and ISOLATION_VALUES_FD
-  pid_t owner;                // of the keeper: xsp
+  const char *const *arguments; // NULL-terminated; [0] is a path
+  const char *work_folder;      // it can write there, in memory; empty outside, and removed if xsp is gone
+  const char *session_folder;   // it can write there; stays, for `xsp recover`. NULL: its spans are not recorded
+  int control, values;          // descriptors for ISOLATION_CONTROL_FD and ISOLATION_VALUES_FD
+  pid_t owner;                  // of the keeper: xsp
   struct isolation_end *end;
 };
 // For a fresh child of xsp with its environment, stdin, stdout and stderr set: it becomes the keeper of the isolated process.
-// It ends as that does (exit status or signal), and ends it at SIGTERM, when the time is over, and when xsp ends, even by SIGKILL.
+// It ends as that does (exit status or signal), and ends it at SIGTERM, which it gets when xsp ends, too, and when the time is over.
 // Afterwards neither container, cgroup, mount nor folder of it is left.
 _Noreturn void isolation_keep(const struct isolation *isolation, const struct isolation_process *process);
 

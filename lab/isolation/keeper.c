@@ -5,6 +5,7 @@
 #include "isolation/bundle.h"
 #include "isolation/isolation.h"
 
+#include "base/child.h"
 #include "base/file_place.h"
 #include "base/folder.h"
 #include "base/memory.h"
@@ -232,20 +233,13 @@ static bool run_runtime(const struct keeper *keeper, const char *const *argument
   path_in(keeper, "state", state);
   while (*arguments != NULL)
     command[count++] = *arguments++;
-  int how = 0;
-  pid_t process = fork();
-  if (process == 0) {
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    execv(command[0], (char *const *)(uintptr_t)command);
-    _exit(127);
-  }
-  if (process < 0)
+  struct child child;
+  errno = child_start(
+      &(struct child_command){.arguments = command, .kept = {ISOLATION_CONTROL_FD, ISOLATION_VALUES_FD}}, &child);
+  if (errno != 0)
     return failed("start runc");
-  while (waitpid(process, &how, 0) < 0 && errno == EINTR)
-    continue;
-  return WIFEXITED(how) && WEXITSTATUS(how) == 0;
+  (void)child_wait(&child, -1, NULL);
+  return child_end(&child, 0) == 0;
 }
 
 // Where the kernel counts the processes of its cgroup that it killed for memory: cgroup version 1, then 2.
@@ -356,9 +350,6 @@ _Noreturn void isolation_keep(const struct isolation *isolation, const struct is
   sigaddset(&signals, SIGTERM);
   signal(SIGCHLD, SIG_DFL);
   sigprocmask(SIG_BLOCK, &signals, NULL);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != process->owner) // gone before that
-    _exit(127);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   place_descriptors(process);
   int how = 0;

@@ -51,7 +51,7 @@ static enum status receive(struct runner *runner, int64_t deadline, struct error
     if (ready < 0 && errno == EINTR)
       continue;
     trim_output(runner);
-    if (ready == 0 && left > 0 && !runner_has_ended(runner))
+    if (ready == 0 && left > 0 && !child_has_ended(&runner->child))
       continue;
     if (ready == 0 && left > 0)
       return runner_explain_end(runner, err);
@@ -170,7 +170,7 @@ enum status runner_wait_ready(struct runner *runner, struct error *err)
 
 void runner_close(struct runner *runner)
 {
-  if (runner->process > 0) {
+  if (runner->child.process > 0) {
     send(runner->control, "quit\n", 5, MSG_NOSIGNAL);
     bool was_killed;
     (void)runner_reap(runner, &was_killed);

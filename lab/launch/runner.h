@@ -3,6 +3,7 @@
 #ifndef XSP_LAUNCH_RUNNER_H
 #define XSP_LAUNCH_RUNNER_H
 
+#include "base/child.h"
 #include "base/error.h"
 #include "format/level.h"
 #include "frameworks/frameworks.h"
@@ -52,7 +53,7 @@ struct profile_found {
 
 struct runner {
   struct level_set levels;
-  pid_t process;
+  struct child child;  // its process is 0: none
   int control;         // socket; -1: closed
   char received[4096]; // from it; `taken` of `received_bytes` are read
   size_t received_bytes, taken;

@@ -2,15 +2,12 @@
 // Ends a runner's process, and explains its end with what it wrote last; see runner_end.h.
 #include "launch/runner_private.h"
 
-#include "base/clock.h"
-
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define QUIT_WAIT_NS UINT64_C(5000000000)
+#define QUIT_WAIT_MS 5000
 
 // The last lines of what the runner wrote, on one line, newest last.
 static void output_tail(const struct runner *runner, char *text, size_t size)
@@ -28,23 +25,17 @@ static void output_tail(const struct runner *runner, char *text, size_t size)
 
 void runner_kill(const struct runner *runner)
 {
-  kill(runner->process, runner->end != NULL ? SIGTERM : SIGKILL);
+  kill(runner->child.process, runner->end != NULL ? SIGTERM : SIGKILL);
 }
 
 int runner_reap(struct runner *runner, bool *ret_was_killed)
 {
-  uint64_t deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + QUIT_WAIT_NS;
-  int how = 0;
-  *ret_was_killed = false;
-  while (waitpid(runner->process, &how, WNOHANG) == 0) {
-    if (clock_now_ns(CLOCK_MONOTONIC) >= deadline_ns) {
-      runner_kill(runner);
-      *ret_was_killed = true;
-    }
-    poll(NULL, 0, 1);
+  *ret_was_killed = child_wait(&runner->child, QUIT_WAIT_MS, NULL) == CHILD_LATE;
+  if (*ret_was_killed) {
+    runner_kill(runner);
+    (void)child_wait(&runner->child, -1, NULL);
   }
-  runner->process = 0;
-  return how;
+  return child_end(&runner->child, 0);
 }
 
 enum status runner_explain_end(struct runner *runner, struct error *err)
@@ -70,10 +61,4 @@ enum status runner_explain_end(struct runner *runner, struct error *err)
                      WTERMSIG(how), strsignal(WTERMSIG(how)), separator, tail);
   return error_set(err, WEXITSTATUS(how) == 127 ? STATUS_SYSTEM : STATUS_INPUT, "the runner ended by itself",
                    runner->model_path, "xsp check", "exit status %d%s%s", WEXITSTATUS(how), separator, tail);
-}
-
-bool runner_has_ended(const struct runner *runner)
-{
-  siginfo_t info = {0};
-  return waitid(P_PID, (id_t)runner->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
 }

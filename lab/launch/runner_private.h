@@ -19,8 +19,6 @@ enum status runner_unexpected(const struct runner *runner, const char *answer, c
 // ---- runner_end.c: how its process ends, for runner.c
 // Kills it. The keeper of an isolated one does that, and then has something to remove.
 void runner_kill(const struct runner *runner);
-// Ended, though not yet reaped. The socket stays open where a child of the runner holds the other end.
-bool runner_has_ended(const struct runner *runner);
 // Waits for the process to end, five seconds at most: a framework's destructors may hang, and it may have closed the socket without
 // meaning to. Then kills it. Returns its wait status.
 int runner_reap(struct runner *runner, bool *ret_was_killed);

@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 struct arguments {
-  VECTOR(char *) list; // ends with NULL
+  VECTOR(const char *) list;      // ends with NULL
+  VECTOR(const char *) variables; // changes of the environment; the same
   struct arena arena;
 };
 
@@ -80,46 +81,69 @@ static void put_arguments(struct arguments *arguments, const struct runner_optio
   (void)vector_add(&arguments->list);
 }
 
-static void set_all(const struct fixed_variable *variable)
+static void set_variable(struct arguments *arguments, const char *name,
+                         const char *value) // NULL: removes that of an outer xsp run
+{
+  *vector_add(&arguments->variables) = value != NULL ? arena_format(&arguments->arena, "%s=%s", name, value) : name;
+}
+
+static void set_all(struct arguments *arguments, const struct fixed_variable *variable)
 {
   for (; variable->name != NULL; variable++)
-    setenv(variable->name, variable->value, 1);
+    set_variable(arguments, variable->name, variable->value);
 }
 
-static void set_variable(const char *name, const char *value) // NULL: removes that of an outer xsp run
+static void put_variables(struct arguments *arguments, const struct runner_options *options, struct level_set levels,
+                          const char *session_directory, const char *tracers)
 {
-  if (value != NULL)
-    setenv(name, value, 1);
+  if (levels.serial)
+    set_all(arguments, serial_variables);
   else
-    unsetenv(name);
+    set_variable(arguments, serial_variables[0].name, NULL);
+  if (options->pin_algorithms)
+    set_all(arguments, pin_variables);
+  set_variable(arguments, "XSP_SESSION", session_directory);
+  set_variable(arguments, "XSP_SESSION_JOIN", "1");
+  set_variable(arguments, "XSP_TRACERS", tracers);
+  set_variable(arguments, "XSP_CALL_PATHS", options->call_paths);
+  set_variable(arguments, "XSP_CUDA", options->cuda);
+  set_variable(arguments, METRICS_VARIABLE, levels.metrics ? "0" : NULL);
+  (void)vector_add(&arguments->variables);
 }
 
-_Noreturn static void become(char **arguments, const struct runner *runner, int control, const char *session,
-                             pid_t owner)
+struct kept { // what a keeper gets
+  const struct isolation *isolation;
+  struct isolation_process process;
+};
+
+static void keep(const void *context)
 {
-  int null_fd = open("/dev/null", O_RDONLY);
-  if (null_fd >= 0)
-    dup2(null_fd, 0);
-  dup2(runner->output, 1); // a framework that prints must not write into our data
-  dup2(runner->output, 2);
-  fcntl(control, F_SETFD, 0);
-  fcntl(runner->values, F_SETFD, 0);
-  setpgid(0, 0); // Ctrl-C reaches xsp, which ends the runners in order
-  signal(SIGINT, SIG_DFL);
-  signal(SIGPIPE, SIG_DFL);
-  if (runner->end != NULL) {
-    const struct isolation_process isolated = {.arguments = arguments,
-                                               .work_folder = runner->work_directory,
-                                               .session_folder = session[0] != 0 ? session : NULL,
-                                               .control = control,
-                                               .values = runner->values,
-                                               .owner = owner,
-                                               .end = runner->end};
-    isolation_keep(runner->isolation, &isolated);
-  }
-  execv(arguments[0], arguments);
-  dprintf(2, "cannot start %s: %s\n", arguments[0], strerror(errno));
-  _exit(127);
+  const struct kept *kept = context;
+  isolation_keep(kept->isolation, &kept->process);
+}
+
+// In a process group of its own: Ctrl-C reaches xsp, which ends the runners in order. A framework that prints must not write into our data.
+static int start_process(struct runner *runner, const struct arguments *arguments, int control, const char *session)
+{
+  const struct kept kept = {.isolation = runner->isolation,
+                            .process = {.arguments = arguments->list.items,
+                                        .work_folder = runner->work_directory,
+                                        .session_folder = session[0] != 0 ? session : NULL,
+                                        .control = control,
+                                        .values = runner->values,
+                                        .owner = getpid(),
+                                        .end = runner->end}};
+  const struct child_command command = {.arguments = arguments->list.items,
+                                        .variables = arguments->variables.items,
+                                        .function = runner->end != NULL ? keep : NULL,
+                                        .context = &kept,
+                                        .input = CHILD_NULL,
+                                        .output = runner->output,
+                                        .errors = runner->output,
+                                        .kept = {control, runner->values},
+                                        .death_signal = runner->end != NULL ? SIGTERM : 0,
+                                        .has_group = true};
+  return child_start(&command, &runner->child);
 }
 
 static enum status make_work_directory(struct runner *runner, struct error *err)
@@ -163,28 +187,16 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   runner->values = memfd_create("xsp-runner-values", MFD_CLOEXEC);
   struct arguments arguments = {0};
   put_arguments(&arguments, options, runner, pair[1]);
-  pid_t owner = getpid(), process = fork();
-  if (process == 0) {
-    unsetenv(serial_variables[0].name); // that of an outer xsp run
-    if (levels.serial)
-      set_all(serial_variables);
-    if (options->pin_algorithms)
-      set_all(pin_variables);
-    set_variable("XSP_SESSION", session_directory);
-    set_variable("XSP_SESSION_JOIN", "1");
-    set_variable("XSP_TRACERS", tracers);
-    set_variable("XSP_CALL_PATHS", options->call_paths);
-    set_variable("XSP_CUDA", options->cuda);
-    set_variable(METRICS_VARIABLE, levels.metrics ? "0" : NULL);
-    become(arguments.list.items, runner, pair[1], session_directory, owner);
-  }
+  put_variables(&arguments, options, levels, session_directory, tracers);
+  int failure = start_process(runner, &arguments, pair[1], session_directory);
   enum status status = STATUS_OK;
-  if (process < 0)
+  if (failure != 0) {
+    errno = failure;
     status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);
-  else
-    runner->process = process;
+  }
   close(pair[1]);
   vector_done(&arguments.list);
+  vector_done(&arguments.variables);
   arena_done(&arguments.arena);
   return status;
 }

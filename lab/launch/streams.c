@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define LAST_BYTES 2000
@@ -44,26 +43,26 @@ static void pump(int from, int to, int copy)
   }
 }
 
-static void become_pump(pid_t parent, int from, int to, int copy)
+struct pumped {
+  int from, to, copy, other; // `other`: the program's end of the pipe
+};
+
+static void become_pump(const void *context)
 {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const struct pumped *pumped = context;
   signal(SIGPIPE, SIG_IGN);
   prctl(PR_SET_NAME, "xsp-input");
+  close(pumped->other); // else it would never see that the program is gone
+  close(STDIN_FILENO);
   close(STDOUT_FILENO);
-  if (getppid() == parent)
-    pump(from, to, copy);
-  _exit(0);
+  pump(pumped->from, pumped->to, pumped->copy);
 }
 
 // Descriptor 0 is the pipe again.
 static void end_pump(struct streams *streams)
 {
-  if (streams->pump > 0) {
-    kill(streams->pump, SIGKILL);
-    while (waitpid(streams->pump, NULL, 0) < 0 && errno == EINTR)
-      continue;
-  }
-  streams->pump = 0;
+  if (streams->pump.process > 0)
+    (void)child_end(&streams->pump, 0);
   if (streams->pipe >= 0) {
     dup2(streams->pipe, STDIN_FILENO);
     close(streams->pipe);
@@ -85,15 +84,12 @@ static void start_pump(struct streams *streams)
   streams->copy = memfd_create("xsp-stdin", MFD_CLOEXEC);
   streams->pipe = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
   fflush(NULL); // what is buffered would be written twice
-  pid_t parent = getpid();
-  if (streams->copy >= 0 && streams->pipe >= 0 && pipe2(pipes, O_CLOEXEC) == 0)
-    streams->pump = fork();
-  if (streams->pump == 0 && getpid() != parent) {
-    close(pipes[0]); // else it would never see that the program is gone
-    close(STDIN_FILENO);
-    become_pump(parent, streams->pipe, pipes[1], streams->copy);
+  bool is_pumped = false;
+  if (streams->copy >= 0 && streams->pipe >= 0 && pipe2(pipes, O_CLOEXEC) == 0) {
+    const struct pumped pumped = {streams->pipe, pipes[1], streams->copy, pipes[0]};
+    const struct child_command command = {.function = become_pump, .context = &pumped, .death_signal = SIGKILL};
+    is_pumped = child_start(&command, &streams->pump) == 0 && dup2(pipes[0], STDIN_FILENO) == STDIN_FILENO;
   }
-  bool is_pumped = streams->pump > 0 && dup2(pipes[0], STDIN_FILENO) == STDIN_FILENO;
   for (int i = 0; i < 2; i++)
     if (pipes[i] >= 0)
       close(pipes[i]);

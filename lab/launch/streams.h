@@ -5,6 +5,7 @@
 #define XSP_LAUNCH_STREAMS_H
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -18,9 +19,9 @@ struct streams {
   bool input_is_lost; // no file, and no copy of it: later executions find it empty
   bool is_redirected;
   // stdin is a pipe:
-  int copy;   // of what was taken out of it; a file without a name; -1: there is none
-  int pipe;   // the pipe itself, while the pump runs; else -1
-  pid_t pump; // 0: none
+  int copy;          // of what was taken out of it; a file without a name; -1: there is none
+  int pipe;          // the pipe itself, while the pump runs; else -1
+  struct child pump; // its process is 0: none
 };
 #define STREAMS_NONE ((struct streams){.saved = {-1, -1, -1}, .errors = -1, .copy = -1, .pipe = -1})
 // Before and after the first execution, where others may follow.
