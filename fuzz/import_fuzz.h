@@ -253,6 +253,16 @@ void import_tag_text(struct import *import, int64_t span_id, uint32_t key, uint3
   import_tag_int(import, span_id, key, 0);
 }
 
+void import_tag(struct import *import, const struct store_tag *tag)
+{
+  if (tag->type == STORE_DOUBLE)
+    import_tag_double(import, tag->span_id, tag->key, tag->value.real);
+  else if (tag->type == STORE_TEXT)
+    import_tag_text(import, tag->span_id, tag->key, tag->value.string);
+  else
+    import_tag_int(import, tag->span_id, tag->key, tag->value.integer);
+}
+
 void import_tag_bytes(struct import *import, int64_t span_id, uint32_t key, const char *text, size_t length)
 {
   import_tag_text(import, span_id, key, import_string(import, text, length));

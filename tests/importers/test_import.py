@@ -33,6 +33,11 @@ def event(**fields):
     return {"ph": "X", "name": "work", "ts": 1, "dur": 1, "pid": 1, "tid": 1, **fields}
 
 
+def end(**fields):
+    """Of the innermost span: without a name."""
+    return {"ph": "E", "ts": 1, "pid": 1, "tid": 1, **fields}
+
+
 def ort_event(category, name, start, duration, **arguments):
     """As ONNX Runtime lays it out."""
     return (f'{{"cat" : "{category}","pid" :7,"tid" :8,"dur" :{duration},"ts" :{start},"ph" : "X","name" :"{name}",'
@@ -637,22 +642,61 @@ class ChromeTest(ImportTest):
         self.assertEqual(self.rows("select span_id, start_ns, duration_ns from observation"), [(None, 0, 100000)])
 
     def test_begin_and_end_pair_up_on_their_thread(self):
-        account = self.take([event(ph="E", ts=0), event(ph="B", ts=1, name="a", args={"x": 1}), event(ph="B", ts=2, name="b"),
-                             event(ph="B", ts=2.5, name="other", tid=2), event(ph="E", ts=3), event(ph="E", ts=4.0005,
-                             name="ignored", args={"y": 2}), event(ph="E", ts=5), event(ph="E", ts=9, tid=2),
-                             event(ph="B", ts=7, name="open"), event(ph="B", ts=8, name="back"), event(ph="E", ts=7.5)])
+        account = self.take([end(ts=0), event(ph="B", ts=1, name="a", args={"x": 1}), event(ph="B", ts=2, name="b"),
+                             event(ph="B", ts=2.5, name="other", tid=2), end(ts=3),
+                             end(ts=4.0005, args={"y": 2, "z": "text", "none": None, "list": [1]}), end(ts=5),
+                             end(ts=9, tid=2), event(ph="B", ts=7, name="short"), event(ph="B", ts=8, name="open"),
+                             end(ts=7.5)])
         file, = account["files"]
-        self.assertEqual((file["events"], file["kept"]), (11, 7))
-        self.assertEqual(file["skipped"], {"end without a beginning": 2, "negative duration": 2})
+        self.assertEqual((file["events"], file["kept"]), (11, 9))
+        self.assertEqual(file["skipped"], {"end without a beginning": 2})
         self.assertEqual(file["notes"], ["1 span never ended"])
-        self.assertEqual(self.spans(), [("a", 1000, 3000), ("b", 2000, 1000), ("other", 2500, 6500), ("open", 7000, None)])
-        self.assertEqual(self.rows("select key, value from tag where span_id = 1"), [("x", 1), ("y", 2)])
-        self.assertEqual(self.spans("parent_id"), [(None,), (1,), (None,), (None,)])
+        self.assertEqual(self.spans(), [("a", 1000, 3000), ("b", 2000, 1000), ("other", 2500, 6500), ("short", 7000, 500),
+                                        ("open", 8000, None)])
+        self.assertEqual(self.rows("select key, value from tag where span_id = 1"),
+                         [("x", 1), ("y", 2), ("z", "text"), ("list", "[1]")])
+        self.assertEqual(self.spans("parent_id"), [(None,), (1,), (None,), (None,), (None,)])
+
+    def test_begin_and_end_stand_in_any_order(self):
+        pairs = [("outer", 10, 90), ("first", 20, 40), ("leaf", 25, 30), ("second", 40, 80)]
+        events = [event(ph="B", ts=start, name=name) for name, start, _ in pairs]
+        events += [end(ts=stop) for _, _, stop in pairs]
+        expected = [("first", 20000, 20000, "outer"), ("leaf", 25000, 5000, "first"), ("outer", 10000, 80000, None),
+                    ("second", 40000, 40000, "outer")]
+        query = ("select s.name, s.start_ns, s.duration_ns, p.name as parent from span s left join span p "
+                 "on p.span_id = s.parent_id order by s.name")
+        for order in (sorted(events, key=lambda each: (each["ts"], each["ph"] == "B")), events[::-1],
+                      events[4:] + events[:4]):
+            order.sort(key=lambda each: each["ts"] == 40 and each["ph"] == "B")  # at a tie the file's order counts
+            self.assertEqual(self.take(order)["files"][0]["skipped"], {})
+            self.assertEqual(self.rows(query), expected)
+
+    def test_an_end_with_a_name_ends_a_span_of_that_name(self):
+        file, = self.take([event(ph="B", ts=0, name="a"), event(ph="B", ts=1, name="b"), event(ph="E", ts=2, name="c"),
+                           event(ph="B", ts=3, name="b"), event(ph="E", ts=5, name="a"), end(ts=6),
+                           event(ph="E", ts=9, name="b"), event(ph="E", ts=10, name="a")])["files"]
+        self.assertEqual(self.spans(), [("a", 0, 5000), ("b", 1000, 8000), ("b", 3000, 3000)])
+        self.assertEqual(file["skipped"], {"end without a beginning": 2})
+        self.assertEqual(file["notes"], ["1 end event has no open span's name"])
+
+    def test_pairs_without_length_keep_their_nesting(self):
+        events = []
+        for each in ("B outer 0", "B inner 0", "E inner 5", "B tick 5", "E tick 5", "B next 5", "E next 9", "B last 9",
+                     "E last 9", "E outer 9", "B alone 9", "E alone 9"):
+            phase, name, time_us = each.split()
+            events.append(event(ph=phase, name=name, ts=int(time_us)))
+        self.take(events)
+        names = dict(self.rows("select span_id, name from span"))
+        parents = {name: names.get(parent) for name, parent in self.spans("name, parent_id")}
+        self.assertEqual(parents, {"outer": None, "inner": "outer", "tick": "outer", "next": "outer", "last": "outer",
+                                   "alone": None})
+        self.take([{**each, "ts": each["ts"] * 2 + (each["ts"] == 5)} for each in events])  # equal times apart: as before
+        self.assertEqual({name: names.get(parent) for name, parent in self.spans("name, parent_id")}, parents)
 
     def test_who_begins_first_is_the_outer_of_equals(self):
         self.take([event(ph="B", ts=5, name="aten::a"), event(ph="B", ts=5, name="aten::b"),
                    event(name="aten::x", ts=5, dur=4), event(name="aten::zero", ts=5, dur=0),
-                   event(ph="B", ts=5, name="aten::c"), event(ph="E", ts=9), event(ph="E", ts=9), event(ph="E", ts=9)])
+                   event(ph="B", ts=5, name="aten::c"), end(ts=9), end(ts=9), end(ts=9)])
         self.assertEqual(self.spans("name, parent_id"), [("aten::a", None), ("aten::b", 1), ("aten::x", 2),
                                                          ("aten::zero", 3), ("aten::c", 3)])
 
@@ -660,15 +704,24 @@ class ChromeTest(ImportTest):
         account = self.take([
             event(ph="b", id="0x1", cat="net", name="aten::request", ts=1), event(ph="b", id="0x1", cat="net", name="aten::part", ts=2),
             event(ph="b", id="0x2", cat="net", name="aten::second", ts=2), event(ph="n", id="0x1", cat="net", name="mark", ts=2),
-            event(ph="e", id="0x1", cat="net", ts=3), event(ph="e", id="0x2", cat="net", ts=4),
-            event(ph="e", id="0x1", cat="net", ts=5), event(ph="S", id=7, cat="old", name="aten::old", ts=1),
-            event(ph="F", id=7, cat="old", ts=2), event(ph="b", name="lost", ts=1), event(name="aten::thread", ts=0, dur=9)])
+            end(ph="e", id="0x1", cat="net", ts=3), end(ph="e", id="0x2", cat="net", ts=4),
+            end(ph="e", id="0x1", cat="net", ts=5), event(ph="S", id=7, cat="old", name="aten::old", ts=1),
+            end(ph="F", id=7, cat="old", ts=2), event(ph="b", name="lost", ts=1), event(name="aten::thread", ts=0, dur=9)])
         self.assertEqual(self.spans("name, duration_ns, parent_id"), [
             ("aten::request", 4000, None), ("aten::part", 1000, 3), ("aten::second", 2000, 1), ("aten::old", 1000, 1),
             ("aten::thread", 9000, None)])
         self.assertEqual(account["files"][0]["skipped"], {"instant": 1, "no id": 1})
         self.assertEqual(self.rows("select name from track where thread_id is null order by track_id"),
                          [("net 0x1",), ("net 0x2",), ("old 7",)])
+
+    def test_asynchronous_events_pair_up_by_name(self):
+        for begin, stop in ("be", "SF"):
+            common = {"id": 3, "cat": "requests"}
+            self.take([event(ph=begin, name="wait", ts=0, **common), event(ph=begin, name="run", ts=50, **common),
+                       event(ph=stop, name="wait", ts=70, **common), event(ph="n", name="mark", ts=80, **common),
+                       event(ph=begin, name="wait", ts=90, **common), event(ph=stop, name="run", ts=200, **common),
+                       event(ph=stop, name="wait", ts=210, **common), event(ph=stop, name="wait", ts=220, id=4, cat="requests")])
+            self.assertEqual(self.spans(), [("wait", 0, 70000), ("run", 50000, 150000), ("wait", 90000, 120000)])
 
     def test_other_phases_are_counted(self):
         phases = {"i": "instant", "I": "instant", "R": "instant", "C": "counter", "s": "flow", "t": "flow", "f": "flow",
@@ -712,7 +765,7 @@ class ChromeTest(ImportTest):
         events = []
         for i in range(30000):
             events.append(event(name=f"aten::op{i % 777}", ts=i // 3, dur=i % 50, tid=i % 5, args={"i": i, "t": f"v{i % 999}"}))
-            events.append(event(ph="BE"[i % 2], ts=i, tid=9, name=f"range {i}"))
+            events.append(event(ph="BE"[i % 2], ts=i, tid=9, name=f"range {i // 2}"))
         trace = self.file(events)
         files = [self.folder / "one.xsp", self.folder / "two.xsp"]
         accounts = [xsp_json("import", trace, "-o", file, "--threads", threads, "--json") for file, threads in zip(files, "12")]

@@ -99,6 +99,7 @@ void import_track_name(struct import *import, uint32_t track_id, const char *nam
 enum status import_span(struct import *import, const struct store_span *span, struct error *err) MUST_CHECK;
 enum status import_trace(struct import *import, const char *text, uint32_t *ret_trace_id, struct error *err) MUST_CHECK;
 // Tags may come before or after their span. key and text are ids of import_string. Failures show in the next import_span.
+void import_tag(struct import *import, const struct store_tag *tag);
 void import_tag_int(struct import *import, int64_t span_id, uint32_t key, int64_t value);
 void import_tag_double(struct import *import, int64_t span_id, uint32_t key, double value);
 void import_tag_text(struct import *import, int64_t span_id, uint32_t key, uint32_t text);

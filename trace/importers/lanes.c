@@ -1,138 +1,286 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of open spans, one a track; see lanes.h. Called by the importer of generic Chrome traces.
+// Events of tracks, paired up when all are known; see lanes.h. Called by the importer of generic Chrome traces.
+//
+// While a lane is walked, open spans are in three kinds of chains, latest first: all, those of one name, those of one
+// level. A span that ended stays in them and is passed over for good when a chain is looked at: no step is taken twice.
 #include "importers/lanes.h"
-
-#include "base/memory.h"
 
 #include <stdlib.h>
 
-#define NO_PLACE SIZE_MAX
+#define NONE SIZE_MAX
 
-struct open_span {
-  struct store_span span;
-  size_t place;        // in `waiting`; NO_PLACE: it leaves when it ends
-  size_t waiting_from; // what waits after it starts when it starts
-};
-struct waiting_span {
-  struct store_span span;
-  bool is_dropped;
+enum event_kind { EVENT_BEGIN, EVENT_END, EVENT_COMPLETE };
+struct lane_event {
+  int64_t time_ns;
+  union {
+    int64_t span_id;
+    uint64_t first_tag; // EVENT_END: in lanes->tags
+  };
+  union {
+    int64_t duration_ns;
+    uint64_t offset; // EVENT_END
+  };
+  size_t order;
+  union {
+    uint32_t name;
+    uint32_t tag_count; // EVENT_END
+  };
+  uint32_t pair_name, category;
+  uint8_t level, flags, kind;
 };
 struct lane {
   uint32_t track_id;
-  struct open_span *stack;
-  struct waiting_span *waiting; // in the order of the file
-  size_t depth, depth_capacity, waiting_count, waiting_capacity;
+  bool is_unsorted, has_complete;
+  VECTOR(struct lane_event) events;
 };
 
-// Room for one more item. A trace may have a million lanes: most need room for one.
-static void *room(void *array, size_t count, size_t *capacity, size_t size)
-{
-  if (count < *capacity)
-    return array;
-  *capacity = *capacity == 0 ? 1 : 2 * *capacity;
-  return memory_resize(array, *capacity, size);
-}
+enum chain { CHAIN_ALL, CHAIN_NAME, CHAIN_LEVEL, CHAIN_COUNT };
+struct open_span {
+  size_t event;
+  size_t next[CHAIN_COUNT]; // in `opened`; NONE
+  int64_t parent_id;        // is_tied: of the innermost span around it; 0: none
+  bool is_ended;
+  bool is_tied; // begins when a span ended
+};
+struct pairing { // of one lane after the other
+  struct lanes *lanes;
+  struct lane *lane;
+  VECTOR(struct open_span) opened;
+  size_t all, levels[XSP_LEVEL_COUNT];
+  size_t *names;       // by name: lanes->most_name + 1 of them
+  int64_t ended_at_ns; // of the last span of some length
+  bool has_ended;
+};
 
+// ---- events ----------------------------------------------------------------------------------------------------------
 uint32_t lanes_add(struct lanes *lanes, uint32_t track_id)
 {
-  lanes->lanes = room(lanes->lanes, lanes->count, &lanes->capacity, sizeof *lanes->lanes);
-  lanes->lanes[lanes->count++] = (struct lane){.track_id = track_id};
-  return (uint32_t)lanes->count;
+  vector_add(&lanes->lanes)->track_id = track_id;
+  return (uint32_t)lanes->lanes.count;
 }
 
-// Takes the next place among those that wait.
-static size_t wait_here(struct lane *lane, const struct store_span *span)
+// Lanes of asynchronous spans come by the million, mostly with two events each: vector_add would make room for eight.
+static struct lane_event *add_event(struct lanes *lanes, uint32_t number, enum event_kind kind, int64_t time_ns)
 {
-  lane->waiting = room(lane->waiting, lane->waiting_count, &lane->waiting_capacity, sizeof *lane->waiting);
-  lane->waiting[lane->waiting_count] = (struct waiting_span){.span = *span};
-  return lane->waiting_count++;
+  struct lane *lane = &lanes->lanes.items[number - 1];
+  if (lane->events.count == 0) {
+    lane->events.items = memory_new(2, sizeof *lane->events.items);
+    lane->events.capacity = 2;
+  }
+  struct lane_event *event = vector_add(&lane->events);
+  *event = (struct lane_event){.time_ns = time_ns, .order = lane->events.count, .kind = (uint8_t)kind};
+  lane->is_unsorted |= lane->events.count > 1 && event[-1].time_ns > time_ns;
+  return event;
 }
 
-static bool starts_with_top(const struct lane *lane, const struct store_span *span)
+static void keep_span(struct lane_event *event, const struct store_span *span)
 {
-  return lane->depth > 0 && lane->stack[lane->depth - 1].span.start_ns == span->start_ns;
+  event->span_id = span->span_id;
+  event->name = span->name;
+  event->category = span->category;
+  event->level = span->level;
+  event->flags = span->flags;
+}
+
+static void keep_name(struct lanes *lanes, struct lane_event *event, uint32_t name)
+{
+  event->pair_name = name;
+  if (name > lanes->most_name)
+    lanes->most_name = name;
 }
 
 enum status lanes_complete(struct lanes *lanes, uint32_t number, const struct store_span *span, struct error *err)
 {
-  struct lane *lane = &lanes->lanes[number - 1];
-  struct store_span row = *span;
-  row.track_id = lane->track_id;
-  if (!starts_with_top(lane, &row))
+  struct lane *lane = &lanes->lanes.items[number - 1];
+  lane->has_complete = true;
+  if (lane->events.count == 0) {
+    struct store_span row = *span;
+    row.track_id = lane->track_id;
     return import_span(lanes->import, &row, err);
-  wait_here(lane, &row);
+  }
+  struct lane_event *event = add_event(lanes, number, EVENT_COMPLETE, span->start_ns);
+  keep_span(event, span);
+  event->duration_ns = span->duration_ns;
   return STATUS_OK;
 }
 
-void lanes_begin(struct lanes *lanes, uint32_t number, const struct store_span *span)
+void lanes_begin(struct lanes *lanes, uint32_t number, const struct store_span *span, uint32_t name)
 {
-  struct lane *lane = &lanes->lanes[number - 1];
-  struct open_span open = {.span = *span, .place = NO_PLACE};
-  open.span.track_id = lane->track_id;
-  if (starts_with_top(lane, span))
-    open.place = wait_here(lane, &open.span);
-  open.waiting_from = lane->waiting_count;
-  lane->stack = room(lane->stack, lane->depth, &lane->depth_capacity, sizeof *lane->stack);
-  lane->stack[lane->depth++] = open;
+  struct lane_event *event = add_event(lanes, number, EVENT_BEGIN, span->start_ns);
+  keep_span(event, span);
+  keep_name(lanes, event, name);
 }
 
-const struct store_span *lanes_open(const struct lanes *lanes, uint32_t number)
+void lanes_end(struct lanes *lanes, uint32_t number, const struct lane_end *end)
 {
-  const struct lane *lane = &lanes->lanes[number - 1];
-  return lane->depth == 0 ? NULL : &lane->stack[lane->depth - 1].span;
+  struct lane_event *event = add_event(lanes, number, EVENT_END, end->time_ns);
+  keep_name(lanes, event, end->name);
+  event->offset = end->offset;
+  event->first_tag = lanes->tags.count;
 }
 
-// Lanes of asynchronous spans come by the million, are used once, and would keep their memory to the end.
-static void give_back(struct lane *lane)
+void lanes_end_tag(struct lanes *lanes, uint32_t number, const struct store_tag *tag)
 {
-  free(lane->stack);
-  free(lane->waiting);
-  *lane = (struct lane){.track_id = lane->track_id};
+  const struct lane *lane = &lanes->lanes.items[number - 1];
+  lane->events.items[lane->events.count - 1].tag_count++;
+  *vector_add(&lanes->tags) = *tag;
 }
 
-// The innermost open span is what it will be.
-static enum status leave(struct lanes *lanes, struct lane *lane, bool is_dropped, struct error *err)
+// ---- pairs -----------------------------------------------------------------------------------------------------------
+static int compare_events(const void *left, const void *right)
 {
-  struct open_span *open = &lane->stack[--lane->depth];
-  if (open->place != NO_PLACE) {
-    lane->waiting[open->place] = (struct waiting_span){open->span, is_dropped};
+  const struct lane_event *a = left, *b = right;
+  if (a->time_ns != b->time_ns)
+    return a->time_ns < b->time_ns ? -1 : 1;
+  return (a->order > b->order) - (a->order < b->order);
+}
+
+// The latest span of a chain that is open; NONE.
+static size_t latest(const struct pairing *pairing, size_t *head, enum chain chain)
+{
+  while (*head != NONE && pairing->opened.items[*head].is_ended)
+    *head = pairing->opened.items[*head].next[chain];
+  return *head;
+}
+
+// The parent that a span of this level has by containment: of the lowest level that is not below it the innermost.
+static int64_t parent_of(struct pairing *pairing, unsigned level)
+{
+  for (unsigned i = level + 1; i-- > 0;) {
+    size_t found = latest(pairing, &pairing->levels[i], CHAIN_LEVEL);
+    if (found != NONE)
+      return pairing->lane->events.items[pairing->opened.items[found].event].span_id;
+  }
+  return 0;
+}
+
+static void open_span(struct pairing *pairing, size_t index)
+{
+  struct lane_event *event = &pairing->lane->events.items[index];
+  size_t *heads[CHAIN_COUNT] = {&pairing->all, &pairing->names[event->pair_name], &pairing->levels[event->level]};
+  struct open_span open = {.event = index, .is_tied = pairing->has_ended && pairing->ended_at_ns == event->time_ns};
+  if (open.is_tied)
+    open.parent_id = parent_of(pairing, event->level);
+  for (unsigned i = 0; i < CHAIN_COUNT; i++) {
+    open.next[i] = *heads[i];
+    *heads[i] = pairing->opened.count;
+  }
+  *vector_add(&pairing->opened) = open;
+  event->flags |= STORE_SPAN_OPEN; // until it ends
+}
+
+static void give_tags(const struct lanes *lanes, const struct lane_event *end, int64_t span_id)
+{
+  for (uint32_t i = 0; i < end->tag_count; i++) {
+    struct store_tag tag = lanes->tags.items[end->first_tag + i];
+    tag.span_id = span_id;
+    import_tag(lanes->import, &tag);
+  }
+}
+
+static enum status end_span(struct pairing *pairing, const struct lane_event *end, struct error *err)
+{
+  struct import *import = pairing->lanes->import;
+  bool is_named = end->pair_name != 0;
+  size_t found = is_named ? latest(pairing, &pairing->names[end->pair_name], CHAIN_NAME)
+                          : latest(pairing, &pairing->all, CHAIN_ALL);
+  if (found == NONE && is_named)
+    found = latest(pairing, &pairing->names[0], CHAIN_NAME); // began without a name
+  if (found == NONE) {
+    pairing->lanes->misnamed_count += is_named && latest(pairing, &pairing->all, CHAIN_ALL) != NONE;
+    import_skip(import, "end without a beginning");
     return STATUS_OK;
   }
-  if (!is_dropped)
-    XSP_TRY(import_span(lanes->import, &open->span, err));
-  for (size_t i = open->waiting_from; i < lane->waiting_count; i++)
-    if (!lane->waiting[i].is_dropped)
-      XSP_TRY(import_span(lanes->import, &lane->waiting[i].span, err));
-  lane->waiting_count = open->waiting_from;
-  if (lane->depth == 0)
-    give_back(lane);
-  return STATUS_OK;
-}
-
-enum status lanes_end(struct lanes *lanes, uint32_t number, int64_t duration_ns, struct error *err)
-{
-  struct lane *lane = &lanes->lanes[number - 1];
-  lane->stack[lane->depth - 1].span.duration_ns = duration_ns;
-  return leave(lanes, lane, duration_ns < 0, err);
-}
-
-enum status lanes_finish(struct lanes *lanes, uint64_t *ret_open, struct error *err)
-{
-  *ret_open = 0;
-  for (size_t i = 0; i < lanes->count; i++) {
-    struct lane *lane = &lanes->lanes[i];
-    for (; lane->depth > 0; ++*ret_open) {
-      lane->stack[lane->depth - 1].span.flags |= STORE_SPAN_OPEN;
-      XSP_TRY(leave(lanes, lane, false, err));
-    }
+  struct open_span *open = &pairing->opened.items[found];
+  struct lane_event *begin = &pairing->lane->events.items[open->event];
+  if (__builtin_sub_overflow(end->time_ns, begin->time_ns, &begin->duration_ns))
+    return import_broken(import, err, end->offset, "a duration is beyond 64 bits of nanoseconds");
+  open->is_ended = true;
+  begin->flags &= (uint8_t)~STORE_SPAN_OPEN;
+  import_joined(import);
+  give_tags(pairing->lanes, end, begin->span_id);
+  if (begin->duration_ns > 0) {
+    pairing->ended_at_ns = end->time_ns;
+    pairing->has_ended = true;
   }
   return STATUS_OK;
+}
+
+// A span without length at the end of another lies within both, by its times. Where all spans of a track are pairs, its
+// place among them is known.
+static void keep_nesting(const struct open_span *open, const struct lane_event *event, struct store_span *span)
+{
+  if (!open->is_tied || !open->is_ended || event->duration_ns != 0)
+    return;
+  span->recorded_parent_id = open->parent_id;
+  span->flags |= STORE_FLAG_BASIS(open->parent_id != 0 ? BASIS_CONTAINMENT : BASIS_NONE);
+}
+
+static enum status emit(const struct pairing *pairing, struct error *err)
+{
+  size_t opened = 0;
+  for (size_t i = 0; i < pairing->lane->events.count; i++) {
+    const struct lane_event *event = &pairing->lane->events.items[i];
+    if (event->kind == EVENT_END)
+      continue;
+    struct store_span span = {.span_id = event->span_id,
+                              .start_ns = event->time_ns,
+                              .duration_ns = event->duration_ns,
+                              .track_id = pairing->lane->track_id,
+                              .name = event->name,
+                              .category = event->category,
+                              .level = event->level,
+                              .kind = XSP_KIND_SYNC,
+                              .flags = event->flags};
+    if (event->kind == EVENT_BEGIN && !pairing->lane->has_complete)
+      keep_nesting(&pairing->opened.items[opened], event, &span);
+    opened += event->kind == EVENT_BEGIN;
+    pairing->lanes->open_count += (event->flags & STORE_SPAN_OPEN) != 0;
+    XSP_TRY(import_span(pairing->lanes->import, &span, err));
+  }
+  return STATUS_OK;
+}
+
+static enum status pair_up(struct pairing *pairing, struct error *err)
+{
+  const struct lane *lane = pairing->lane;
+  if (lane->is_unsorted)
+    qsort(lane->events.items, lane->events.count, sizeof *lane->events.items, compare_events);
+  pairing->all = pairing->names[0] = NONE;
+  for (unsigned i = 0; i < XSP_LEVEL_COUNT; i++)
+    pairing->levels[i] = NONE;
+  for (size_t i = 0; i < lane->events.count; i++)
+    pairing->names[lane->events.items[i].pair_name] = NONE;
+  pairing->opened.count = 0;
+  pairing->has_ended = false;
+  for (size_t i = 0; i < lane->events.count; i++) {
+    if (lane->events.items[i].kind == EVENT_BEGIN)
+      open_span(pairing, i);
+    else if (lane->events.items[i].kind == EVENT_END)
+      XSP_TRY(end_span(pairing, &lane->events.items[i], err));
+  }
+  return emit(pairing, err);
+}
+
+enum status lanes_finish(struct lanes *lanes, struct error *err)
+{
+  struct pairing pairing = {.lanes = lanes};
+  enum status status = STATUS_OK;
+  pairing.names = memory_new((size_t)lanes->most_name + 1, sizeof *pairing.names);
+  for (size_t i = 0; i < lanes->lanes.count && status == STATUS_OK; i++) {
+    pairing.lane = &lanes->lanes.items[i];
+    status = pair_up(&pairing, err);
+    vector_done(&pairing.lane->events);
+  }
+  free(pairing.names);
+  vector_done(&pairing.opened);
+  return status;
 }
 
 void lanes_done(struct lanes *lanes)
 {
-  for (size_t i = 0; i < lanes->count; i++)
-    give_back(&lanes->lanes[i]);
-  free(lanes->lanes);
-  *lanes = (struct lanes){0};
+  for (size_t i = 0; i < lanes->lanes.count; i++)
+    vector_done(&lanes->lanes.items[i].events);
+  vector_done(&lanes->lanes);
+  vector_done(&lanes->tags);
 }

@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begin and end events of Chrome traces paired up, one lane a track. Spans leave a lane in the order in which the file
-// begins them wherever that order decides who encloses whom: among spans of one track that start at the same instant.
-// Inside this room only.
+// Begin and end events of Chrome traces paired up, one lane a track. They may stand in the file in any order: each lane
+// is sorted by time, events of equal times in the order of the file. Inside this room only.
 //
-//      stack of a lane:      A (t=5)      B (t=5)      C (t=9)
-//      waiting, by begin:                 B's place    …           C starts alone: it leaves when it ends
+//      begin A      begin B      end B      begin C      end A      end C        asynchronous spans may cross
 //
-// A, the first that starts at 5, leaves when it ends, and then what waits: B, and complete events that start at 5.
+// An end event with a name ends the innermost open span that began by this name, else one that began without a name; an
+// end event without a name ends the innermost.
+// Memory: 48 bytes an event, of complete events only those after the first begin or end event of their lane.
 #ifndef XSP_IMPORTERS_LANES_H
 #define XSP_IMPORTERS_LANES_H
 
+#include "base/vector.h"
 #include "importers/importer.h"
 
 struct lane;
 struct lanes { // starts as {.import = …}
   struct import *import;
-  struct lane *lanes;
-  size_t count, capacity;
+  VECTOR(struct lane) lanes;
+  VECTOR(struct store_tag) tags; // of end events: their span is not known yet
+  uint32_t most_name;
+  uint64_t open_count;     // after lanes_finish: spans that never ended
+  uint64_t misnamed_count; // end events whose name no open span had
+};
+struct lane_end {
+  int64_t time_ns;
+  uint32_t name;   // of import_string; 0: none
+  uint64_t offset; // of the event in the file
 };
 uint32_t lanes_add(struct lanes *lanes, uint32_t track_id); // a new lane: 1, 2, …
 // A complete event; span->track_id is filled in.
 enum status lanes_complete(struct lanes *lanes, uint32_t lane, const struct store_span *span,
                            struct error *err) MUST_CHECK;
-// A begin event; its duration is not known yet.
-void lanes_begin(struct lanes *lanes, uint32_t lane, const struct store_span *span);
-// The span that an end event would end; NULL: none is open.
-const struct store_span *lanes_open(const struct lanes *lanes, uint32_t lane);
-// Ends it. duration_ns < 0: it makes no sense and is dropped (the caller counts it).
-enum status lanes_end(struct lanes *lanes, uint32_t lane, int64_t duration_ns, struct error *err) MUST_CHECK;
-// At the end of the file: what is still open leaves as spans that never finished. Returns their number in *ret_open.
-enum status lanes_finish(struct lanes *lanes, uint64_t *ret_open, struct error *err) MUST_CHECK;
+// A begin event; its duration is not known yet. `name` is the file's, of import_string.
+void lanes_begin(struct lanes *lanes, uint32_t lane, const struct store_span *span, uint32_t name);
+void lanes_end(struct lanes *lanes, uint32_t lane, const struct lane_end *end);
+void lanes_end_tag(struct lanes *lanes, uint32_t lane, const struct store_tag *tag); // of the last end event
+// At the end of the file: all spans leave, in the order in which they begin. STATUS_INPUT: a duration is beyond 64 bits.
+enum status lanes_finish(struct lanes *lanes, struct error *err) MUST_CHECK;
 void lanes_done(struct lanes *lanes);
 
 #endif

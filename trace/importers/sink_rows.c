@@ -166,26 +166,26 @@ enum status import_span(struct import *import, const struct store_span *span, st
   return STATUS_OK;
 }
 
-static void add_tag(struct import *import, struct store_tag tag)
+void import_tag(struct import *import, const struct store_tag *tag)
 {
   struct batch *batch = batch_of_run(import);
   if (batch != NULL)
-    batch->tags[batch->tag_count++] = tag;
+    batch->tags[batch->tag_count++] = *tag;
 }
 
 void import_tag_int(struct import *import, int64_t span_id, uint32_t key, int64_t value)
 {
-  add_tag(import, (struct store_tag){.span_id = span_id, .key = key, .type = STORE_INT, .value.integer = value});
+  import_tag(import, &(struct store_tag){.span_id = span_id, .key = key, .type = STORE_INT, .value.integer = value});
 }
 
 void import_tag_double(struct import *import, int64_t span_id, uint32_t key, double value)
 {
-  add_tag(import, (struct store_tag){.span_id = span_id, .key = key, .type = STORE_DOUBLE, .value.real = value});
+  import_tag(import, &(struct store_tag){.span_id = span_id, .key = key, .type = STORE_DOUBLE, .value.real = value});
 }
 
 void import_tag_text(struct import *import, int64_t span_id, uint32_t key, uint32_t text)
 {
-  add_tag(import, (struct store_tag){.span_id = span_id, .key = key, .type = STORE_TEXT, .value.string = text});
+  import_tag(import, &(struct store_tag){.span_id = span_id, .key = key, .type = STORE_TEXT, .value.string = text});
 }
 
 void import_tag_bytes(struct import *import, int64_t span_id, uint32_t key, const char *text, size_t length)

@@ -5,6 +5,7 @@
 #include "importers/lanes.h"
 #include "importers/trace_events/trace_events.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 // ---- recognising -----------------------------------------------------------------------------------------------------
@@ -33,16 +34,26 @@ struct reading {
   uint64_t event_count;
 };
 
-// All arguments as tags, each under its own key; objects and arrays as their JSON text.
+// An argument as a tag under its own key; objects and arrays as their JSON text. False: it gives none.
+static bool read_tag(struct import *import, const struct trace_argument *argument, struct store_tag *ret_tag)
+{
+  const struct trace_value *value = &argument->value;
+  ret_tag->key = import_slice(import, argument->key);
+  if (ret_tag->key == 0 || value->type == TRACE_NULL || value->type == TRACE_NONE)
+    return false;
+  if (!event_scalar(import, value, ret_tag)) {
+    ret_tag->type = STORE_TEXT;
+    ret_tag->value.string = import_slice(import, value->raw);
+  }
+  return true;
+}
+
 static void tag_event(struct reading *reading, int64_t span_id, const struct trace_event *event)
 {
-  struct import *import = reading->import;
-  for (size_t i = 0; i < event->argument_count; i++) {
-    const struct trace_argument *argument = &event->arguments[i];
-    uint32_t key = import_slice(import, argument->key);
-    if (key != 0 && !event_tag_scalar(import, span_id, key, &argument->value))
-      import_tag_text(import, span_id, key, import_slice(import, argument->value.raw));
-  }
+  struct store_tag tag = {.span_id = span_id};
+  for (size_t i = 0; i < event->argument_count; i++)
+    if (read_tag(reading->import, &event->arguments[i], &tag))
+      import_tag(reading->import, &tag);
 }
 
 // A span of this event, but for where it lies and how long it lasts. Its tags are handed over at once.
@@ -102,11 +113,6 @@ static enum status async_lane(struct reading *reading, const struct trace_event 
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
-static enum status too_long(const struct reading *reading, const struct trace_event *event, struct error *err)
-{
-  return import_broken(reading->import, err, event->offset, "a duration is beyond 64 bits of nanoseconds");
-}
-
 static enum status read_complete(struct reading *reading, const struct trace_event *event, struct error *err)
 {
   uint32_t lane = 0;
@@ -116,29 +122,24 @@ static enum status read_complete(struct reading *reading, const struct trace_eve
     return STATUS_OK;
   }
   if (__builtin_sub_overflow(event->end_ns, event->start_ns, &duration_ns))
-    return too_long(reading, event, err);
+    return import_broken(reading->import, err, event->offset, "a duration is beyond 64 bits of nanoseconds");
   XSP_TRY(thread_lane(reading, event, &lane, err));
   struct store_span span = make_span(reading, event);
   span.duration_ns = duration_ns;
   return lanes_complete(&reading->lanes, lane, &span, err);
 }
 
-static enum status read_end(struct reading *reading, const struct trace_event *event, uint32_t lane, struct error *err)
+// The end of a span that is known when the file was read. What it says about the span waits till then.
+static void read_end(struct reading *reading, const struct trace_event *event, uint32_t lane)
 {
-  const struct store_span *open = lanes_open(&reading->lanes, lane);
-  int64_t duration_ns = 0;
-  if (open == NULL) {
-    import_skip(reading->import, "end without a beginning");
-    return STATUS_OK;
-  }
-  if (__builtin_sub_overflow(event->start_ns, open->start_ns, &duration_ns))
-    return too_long(reading, event, err);
-  if (duration_ns < 0)
-    import_skip_many(reading->import, "negative duration", 2);
-  else
-    import_joined(reading->import);
-  tag_event(reading, open->span_id, event);
-  return lanes_end(&reading->lanes, lane, duration_ns, err);
+  struct store_tag tag = {0};
+  lanes_end(&reading->lanes, lane,
+            &(struct lane_end){.time_ns = event->start_ns,
+                               .name = import_slice(reading->import, event->name),
+                               .offset = event->offset});
+  for (size_t i = 0; i < event->argument_count; i++)
+    if (read_tag(reading->import, &event->arguments[i], &tag))
+      lanes_end_tag(&reading->lanes, lane, &tag);
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------------
@@ -215,21 +216,26 @@ static enum status read_event(void *context, const struct trace_event *event, st
   if (event->phase == 'X')
     return read_complete(reading, event, err);
   XSP_TRY(is_async ? async_lane(reading, event, &lane, err) : thread_lane(reading, event, &lane, err));
-  if (strchr("BbS", event->phase) == NULL)
-    return read_end(reading, event, lane, err);
+  if (strchr("BbS", event->phase) == NULL) {
+    read_end(reading, event, lane);
+    return STATUS_OK;
+  }
   struct store_span span = make_span(reading, event);
-  lanes_begin(&reading->lanes, lane, &span);
+  lanes_begin(&reading->lanes, lane, &span, import_slice(reading->import, event->name));
   return STATUS_OK;
 }
 
 static enum status read_events(struct reading *reading, struct error *err)
 {
-  uint64_t open = 0;
   bool is_unclosed;
   XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &is_unclosed, err));
-  XSP_TRY(lanes_finish(&reading->lanes, &open, err));
+  XSP_TRY(lanes_finish(&reading->lanes, err));
+  uint64_t open = reading->lanes.open_count, misnamed = reading->lanes.misnamed_count;
   if (open > 0)
-    import_note(reading->import, "%llu span%s never ended", (unsigned long long)open, open == 1 ? "" : "s");
+    import_note(reading->import, "%" PRIu64 " span%s never ended", open, open == 1 ? "" : "s");
+  if (misnamed > 0)
+    import_note(reading->import, "%" PRIu64 " end event%s no open span's name", misnamed,
+                misnamed == 1 ? " has" : "s have");
   if (is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket");
   if (reading->event_count == 0)

@@ -49,19 +49,30 @@ static bool is_fraction(struct slice number)
   return false;
 }
 
+bool event_scalar(struct import *import, const struct trace_value *value, struct store_tag *ret_tag)
+{
+  ret_tag->type = STORE_INT;
+  if (value->type == TRACE_TRUE || value->type == TRACE_FALSE) {
+    ret_tag->value.integer = value->type == TRACE_TRUE;
+    return true;
+  }
+  if (value->type != TRACE_NUMBER)
+    return false;
+  if (trace_int64(value, &ret_tag->value.integer))
+    return true;
+  bool is_real = is_fraction(value->raw) && trace_double(value, &ret_tag->value.real);
+  ret_tag->type = is_real ? STORE_DOUBLE : STORE_TEXT;
+  if (!is_real)
+    ret_tag->value.string = import_slice(import, value->raw);
+  return true;
+}
+
 bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value)
 {
-  int64_t whole;
-  double real;
-  if (value->type == TRACE_STRING || value->type >= TRACE_OBJECT)
-    return false;
-  if (value->type == TRACE_TRUE || value->type == TRACE_FALSE)
-    import_tag_int(import, span_id, key, value->type == TRACE_TRUE);
-  else if (value->type == TRACE_NUMBER && trace_int64(value, &whole))
-    import_tag_int(import, span_id, key, whole);
-  else if (value->type == TRACE_NUMBER && is_fraction(value->raw) && trace_double(value, &real))
-    import_tag_double(import, span_id, key, real);
-  else if (value->type == TRACE_NUMBER)
-    import_tag_text(import, span_id, key, import_slice(import, value->raw));
-  return true;
+  struct store_tag tag = {.span_id = span_id, .key = key};
+  if (event_scalar(import, value, &tag)) {
+    import_tag(import, &tag);
+    return true;
+  }
+  return value->type == TRACE_NULL || value->type == TRACE_NONE;
 }
