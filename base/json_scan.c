@@ -96,11 +96,37 @@ static bool is_digit(char byte)
   return byte >= '0' && byte <= '9';
 }
 
+// By its first letters. NULL: none begins so.
+static const char *nonfinite_word(const char *at)
+{
+  return *at == 'N' ? "NaN" : *at == 'I' ? "Infinity" : *at == 'i' ? "inf" : *at == 'n' && at[1] == 'a' ? "nan" : NULL;
+}
+
+// The rest of a word of which a part stands at `at`.
+static const char *scan_letters(struct json_scan *scan, const char *at, const char *word)
+{
+  size_t length = strlen(word);
+  size_t left = (size_t)(scan->end - at);
+  if (length == 0 || memcmp(at, word, length < left ? length : left) != 0)
+    return json_scan_short(scan, at, "a value was expected");
+  if (left < length)
+    return json_scan_short(scan, scan->end, "a value was expected");
+  return at + length;
+}
+
+static const char *scan_nonfinite(struct json_scan *scan, const char *at) // at such a word, after its sign
+{
+  scan->nonfinite_count++;
+  return scan_letters(scan, at, nonfinite_word(at));
+}
+
 // Numbers of any length, and those at the window's end.
 const char *json_scan_long_number(struct json_scan *scan, const char *at)
 {
   if (*at == '-')
     at++;
+  if (scan->takes_nonfinite && nonfinite_word(at) != NULL)
+    return scan_nonfinite(scan, at);
   if (!is_digit(*at))
     return json_scan_short(scan, at, "a digit was expected");
   if (*at == '0')
@@ -131,14 +157,9 @@ const char *json_scan_long_number(struct json_scan *scan, const char *at)
 
 static const char *scan_word(struct json_scan *scan, const char *at)
 {
-  const char *word = *at == 't' ? "true" : *at == 'f' ? "false" : *at == 'n' ? "null" : "";
-  size_t length = strlen(word);
-  size_t left = (size_t)(scan->end - at);
-  if (length == 0 || memcmp(at, word, length < left ? length : left) != 0)
-    return json_scan_short(scan, at, "a value was expected");
-  if (left < length)
-    return json_scan_short(scan, scan->end, "a value was expected");
-  return at + length;
+  if (scan->takes_nonfinite && nonfinite_word(at) != NULL)
+    return scan_nonfinite(scan, at);
+  return scan_letters(scan, at, *at == 't' ? "true" : *at == 'f' ? "false" : *at == 'n' ? "null" : "");
 }
 
 // Which of the containers around a position are objects: a bit each, the innermost lowest. Full words go to `outer`.
@@ -262,4 +283,29 @@ size_t json_decode(const char *text, size_t length, char *to)
 size_t json_repair_utf8(const char *text, size_t length, char *to)
 {
   return copy_text(text, length, to, false);
+}
+
+size_t json_null_nonfinite(const char *text, size_t length, char *to)
+{
+  const char *at = text, *end = text + length;
+  const char *start = to;
+  while (at < end) {
+    const char *from = at;
+    if (*at == '"') {
+      for (at++; *at != '"'; at++)
+        at += *at == '\\';
+      at++;
+    } else if (nonfinite_word(at + (*at == '-')) != NULL) {
+      at += *at == '-';
+      at += strlen(nonfinite_word(at));
+      memcpy(to, "null", 4);
+      to += 4;
+      continue;
+    } else {
+      at++;
+    }
+    memcpy(to, from, (size_t)(at - from));
+    to += at - from;
+  }
+  return (size_t)(to - start);
 }

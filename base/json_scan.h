@@ -20,6 +20,9 @@ struct json_scan {
   bool is_last;    // the file ends at `end`: what is missing there never comes
   const char *at;
   const char *problem; // static text: what was expected
+  bool
+      takes_nonfinite; // NaN, Infinity and -Infinity, as Python's json writes them; nan, inf and -inf, as C prints them
+  uint64_t nonfinite_count; // of those that were read, again where a value is read again
 };
 
 struct json_string { // without its quotes, as in the file
@@ -48,6 +51,8 @@ const char *json_scan_short(struct json_scan *scan, const char *at, const char *
 size_t json_decode(const char *text, size_t length, char *to);
 // U+FFFD for invalid UTF-8, all else unchanged. Room as above.
 size_t json_repair_utf8(const char *text, size_t length, char *to);
+// A value that was read with takes_nonfinite, null in place of each such word. Room for 2 * length bytes.
+size_t json_null_nonfinite(const char *text, size_t length, char *to);
 
 static inline const char *json_skip_space(const char *at) // json_scan_space, quick where there is none
 {

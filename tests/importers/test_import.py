@@ -424,6 +424,29 @@ class BadInputTest(ImportTest):
         self.assertEqual(self.rows("select start_ns, duration_ns from span"), [(2**63 - 2, 1)])
         self.assertEqual(self.rows("select value, typeof(value) from tag"), [("9223372036854775808", "text")])
 
+    def test_numbers_that_are_none(self):
+        """As json.dump of Python writes them."""
+        nan, infinite = float("nan"), float("inf")
+        for extra, layout in (({"cat": "cpu_op"}, "kineto"), ({}, "chrome"), ({"cat": "Node"}, "ort")):
+            events = [event(**extra, name="a_kernel_time", args={"op_name": "a", "rate": infinite, "list": [1, nan, {"x": -infinite}],
+                                                                 "text": "NaN"}), event(**extra, ts=nan), event(**extra, dur=-infinite)]
+            file, = self.take(json.dumps(events), "--format", layout)["files"]
+            self.assertEqual((file["kept"], sum(file["skipped"].values())), (1, 2))
+            self.assertIn("5 values are NaN or infinite: read as null", file["notes"])
+            if layout != "ort":
+                tags = dict(self.rows("select key, value from tag where key in ('rate', 'list', 'text')"))
+                self.assertEqual({key: value.replace(" ", "") for key, value in tags.items()},
+                                 {"list": '[1,null,{"x":null}]', "text": "NaN"})
+
+    def test_advice_fits_the_fault(self):
+        text = json.dumps([event(name="x"), event()])
+        cut = self.refuse(self.file(text[:40]), "-o", self.out)
+        self.assertIn("copying it again", cut)
+        for wrong in (text.replace('"x"', '"\\x"'), text.replace(": 1,", ": 01,", 1), text.replace('"ts"', "ts")):
+            error = self.refuse(self.file(wrong), "-o", self.out)
+            self.assertNotIn("again", error)
+            self.assertIn("at this byte", error)
+
     def test_deep_nesting(self):
         for text in ("[" * 10**6, '[{"ph":"X","args":' * 10**6, '{"traceEvents":[{"args":{"a":' + "[" * 10**6,
                      '[{"ph":"X","ts":1,"name":"x","args":{"a":' + "[" * 10**6 + "]" * 10**6 + "}}]"):

@@ -2,8 +2,8 @@
 """The reader of Chrome trace events against Python's json: real traces, and small documents that were damaged at random.
 
 Both must accept the same documents, with the same events and values. Exceptions, as the format wants them:
- raw control bytes in strings are let through, invalid UTF-8 becomes U+FFFD, a bare array may lack its
-closing bracket.
+ raw control bytes in strings are let through, invalid UTF-8 becomes U+FFFD, NaN and infinities are null, a bare array
+may lack its closing bracket.
 """
 import codecs
 import fractions
@@ -49,11 +49,7 @@ class Members(list):
 QUOTED_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
-def refuse(constant):
-    raise ValueError(constant)
-
-
-DECODER = json.JSONDecoder(strict=False, parse_int=Number, parse_float=Number, parse_constant=refuse,
+DECODER = json.JSONDecoder(strict=False, parse_int=Number, parse_float=Number, parse_constant=lambda word: None,
                            object_pairs_hook=Members)
 
 
@@ -216,7 +212,7 @@ ARRAY = b'[{"cat" : "Node","pid" :1,"tid" :2,"dur" :3,"ts" :4,"ph" : "X","name" 
 PIECES = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b" ", b"\n", b"0", b"-", b"1", b".", b"e", b"E9", b"true",
           b"nul", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"\\ud83d", b"\\ude00", b"\x00", b"\t", b"ts", b'"dur": ',
           b"1e400", b"999999999999999999999", b"0.00099999999", b'"args": {', b'{}, "args": {"again": 1}, "dur": ',
-          b"NaN", b"\\u12", b"\xc3"]
+          b"NaN", b"Infinity", b"-Infinity", b"\\u12", b"\xc3"]
 
 
 class TraceEvents(unittest.TestCase):
@@ -241,6 +237,22 @@ class TraceEvents(unittest.TestCase):
             self.assertTrue(self.check(SAMPLE, path))
             self.assertTrue(self.check(ARRAY, path))
             self.assertTrue(self.check(b"\xef\xbb\xbf" + SAMPLE, path))
+
+    def test_numbers_that_are_none(self):
+        places = (b'[{"ts": 1, "dur": 2, "name": "x", "args": {"a": %s, "b": [%s, "%s\\" NaN", {"Infinity": %s}]}}]',
+                  b'[{"ts": %s, "dur": 1, "id": %s}, {"ts": 1, "dur":%s}, {"ts":%s}]',
+                  b'{"a": %s, "b": [1, [ %s ], "\xff%s", -%s], "traceEvents": []}')
+        words = (b"NaN", b"Infinity", b"-Infinity")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace.json"
+            for place in places:
+                for i in range(9):
+                    self.check(place % (words[i % 3], words[i // 3], words[(i + 1) % 3], words[1]), path)
+            for word, same in ((b"nan", b"NaN"), (b"inf", b"Infinity"), (b"-inf", b"-Infinity"), (b"-nan", b"NaN")):
+                for place in places:
+                    path.write_bytes(place % (word, word, b"1", b"inf"))
+                    items, unclosed = expected(place % (same, same, b"1", b"Infinity"))
+                    self.assertEqual(dumped(dump(path).stdout), (items, unclosed))
 
     def test_damaged(self):
         chance = random.Random(4)

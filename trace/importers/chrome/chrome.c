@@ -227,8 +227,9 @@ static enum status read_event(void *context, const struct trace_event *event, st
 
 static enum status read_events(struct reading *reading, struct error *err)
 {
-  bool is_unclosed;
-  XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &is_unclosed, err));
+  struct trace_ending ending;
+  XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &ending, err));
+  event_note_nonfinite(reading->import, ending.nonfinite_count);
   XSP_TRY(lanes_finish(&reading->lanes, err));
   uint64_t open = reading->lanes.open_count, misnamed = reading->lanes.misnamed_count;
   if (open > 0)
@@ -236,7 +237,7 @@ static enum status read_events(struct reading *reading, struct error *err)
   if (misnamed > 0)
     import_note(reading->import, "%" PRIu64 " end event%s no open span's name", misnamed,
                 misnamed == 1 ? " has" : "s have");
-  if (is_unclosed)
+  if (ending.is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket");
   if (reading->event_count == 0)
     import_note(reading->import, "it holds no events");

@@ -254,9 +254,10 @@ static enum status read_event(void *context, const struct trace_event *event, st
 
 static enum status read_events(struct reading *reading, struct error *err)
 {
-  bool is_unclosed;
-  XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &is_unclosed, err));
-  if (is_unclosed)
+  struct trace_ending ending;
+  XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &ending, err));
+  event_note_nonfinite(reading->import, ending.nonfinite_count);
+  if (ending.is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket: the session was not ended properly");
   if (reading->event_count >= EVENTS_MOST)
     import_note(reading->import, "it holds a million events: ONNX Runtime records no more, so the end may be missing");

@@ -77,6 +77,9 @@ static enum trace_value_type value_type(char first)
   case 'f':
     return TRACE_FALSE;
   case 'n':
+  case 'N': // as in NaN
+  case 'i':
+  case 'I':
     return TRACE_NULL;
   default:
     return TRACE_NUMBER;
@@ -95,6 +98,12 @@ static const char *read_string(struct trace_reader_private *own, const char *at,
   return at;
 }
 
+static void set_null(struct trace_value *value)
+{
+  value->type = TRACE_NULL;
+  value->raw = (struct slice){"null", 4};
+}
+
 static const char *read_number(struct trace_reader_private *own, const char *at, struct trace_value *ret_value)
 {
   unsigned digits;
@@ -103,6 +112,8 @@ static const char *read_number(struct trace_reader_private *own, const char *at,
   ret_value->is_whole = digits > 0;
   ret_value->whole = (int64_t)few_digits(at, digits);
   ret_value->raw = (struct slice){at, (size_t)(end - at)};
+  if (digits == 0 && end != NULL && end[-1] > '9') // -Infinity
+    set_null(ret_value);
   return end;
 }
 
@@ -111,6 +122,7 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
 {
   const char *start = at;
   bool is_plain;
+  uint64_t nonfinite_count = own->scan.nonfinite_count;
   if (*at == '"')
     return read_string(own, at + 1, ret_value);
   if ((at = json_scan_value(&own->scan, at, depth, &is_plain)) == NULL)
@@ -118,9 +130,16 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
   ret_value->type = value_type(*start);
   ret_value->is_whole = false;
   ret_value->raw = (struct slice){start, (size_t)(at - start)};
-  if (!is_plain && !utf8_is_valid(start, ret_value->raw.length)) {
+  if (own->scan.nonfinite_count > nonfinite_count) {
+    char *room = scratch_room(own, ret_value->raw.length * 2);
+    if (*start != '{' && *start != '[')
+      set_null(ret_value);
+    else
+      ret_value->raw = keep_scratch(own, room, json_null_nonfinite(start, ret_value->raw.length, room));
+  }
+  if (!is_plain && !utf8_is_valid(ret_value->raw.data, ret_value->raw.length)) {
     char *room = scratch_room(own, ret_value->raw.length * 3);
-    ret_value->raw = keep_scratch(own, room, json_repair_utf8(start, ret_value->raw.length, room));
+    ret_value->raw = keep_scratch(own, room, json_repair_utf8(ret_value->raw.data, ret_value->raw.length, room));
   }
   return at;
 }

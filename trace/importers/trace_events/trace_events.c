@@ -23,8 +23,9 @@ static enum status broken(struct trace_reader_private *own, struct error *err)
   char where[sizeof err->where];
   snprintf(where, sizeof where, "%s, byte %" PRIu64, own->input->path, input_offset(own->input, own->scan.at));
   bool cut = own->scan.at >= own->input->end;
-  return error_set(err, STATUS_INPUT, "cannot import", where, "recording or copying it again", "%s%s",
-                   cut ? "the file ends too early: " : "", own->scan.problem);
+  return error_set(err, STATUS_INPUT, "cannot import", where,
+                   cut ? "recording or copying it again" : "correcting it at this byte: what wrote it is at fault",
+                   "%s%s", cut ? "the file ends too early: " : "", own->scan.problem);
 }
 
 // Moves over space, also beyond the window's end; *input->at is 0 at `end` only where the file ends.
@@ -50,10 +51,12 @@ static enum status run_step(struct trace_reader *reader, step_function *step, st
     own->scan.end = input->end;
     own->scan.is_last = input->is_last;
     own->scan.problem = NULL;
+    own->scan.nonfinite_count = reader->nonfinite_count;
     reset_scratch(own);
     const char *behind = step(reader, input->at);
     if (behind != NULL) {
       input->at = behind;
+      reader->nonfinite_count = own->scan.nonfinite_count;
       return STATUS_OK;
     }
     if (own->scan.problem != NULL)
@@ -194,6 +197,7 @@ enum status trace_open(struct input *input, struct trace_reader *ret_reader, str
   own->arguments = memory_new(ARGUMENTS_FIRST, sizeof *own->arguments);
   shapes_init(&own->shapes);
   own->input = input;
+  own->scan.takes_nonfinite = true;
   own->argument_capacity = ARGUMENTS_FIRST;
   while (input->end - input->at < 3 && !input->is_last)
     XSP_TRY(input_more(input, err));
@@ -216,7 +220,7 @@ void trace_close(struct trace_reader *reader)
 }
 
 enum status trace_read(struct input *input, trace_event_function *event, trace_key_function *key, void *context,
-                       bool *ret_is_unclosed, struct error *err)
+                       struct trace_ending *ret_ending, struct error *err)
 {
   struct trace_reader reader;
   enum trace_item item;
@@ -227,7 +231,7 @@ enum status trace_read(struct input *input, trace_event_function *event, trace_k
     else if (key != NULL)
       status = key(context, reader.key, &reader.value, err);
   }
-  *ret_is_unclosed = reader.is_unclosed;
+  *ret_ending = (struct trace_ending){reader.is_unclosed, reader.nonfinite_count};
   trace_close(&reader);
   return status;
 }

@@ -50,6 +50,7 @@ struct trace_reader {
   struct slice key;         // after TRACE_KEY: a key of the top object other than traceEvents
   struct trace_value value; // next to it
   bool is_unclosed; // after TRACE_END: a bare array without its closing bracket; the importer says if that will do
+  uint64_t nonfinite_count; // values up to here that are NaN or infinite in the file: null
   struct trace_reader_private *private_;
 };
 enum trace_item { TRACE_END = 0, TRACE_EVENT, TRACE_KEY };
@@ -59,12 +60,16 @@ enum status trace_open(struct input *input, struct trace_reader *ret_reader, str
 // STATUS_INPUT with file, byte and reason: not JSON, truncated, nested deeper than 512, a time beyond int64 ns.
 enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, struct error *err) MUST_CHECK;
 void trace_close(struct trace_reader *reader);
-// All items of a file in order. `key`, for those of TRACE_KEY, may be NULL. *ret_is_unclosed: as in struct trace_reader.
+struct trace_ending {
+  bool is_unclosed;
+  uint64_t nonfinite_count;
+};
+// All items of a file in order. `key`, for those of TRACE_KEY, may be NULL. *ret_ending: as in struct trace_reader.
 typedef enum status trace_event_function(void *context, const struct trace_event *event, struct error *err);
 typedef enum status trace_key_function(void *context, struct slice key, const struct trace_value *value,
                                        struct error *err);
 enum status trace_read(struct input *input, trace_event_function *event, trace_key_function *key, void *context,
-                       bool *ret_is_unclosed, struct error *err) MUST_CHECK;
+                       struct trace_ending *ret_ending, struct error *err) MUST_CHECK;
 
 bool trace_any_int64(const struct trace_value *value, int64_t *ret_value);
 static inline bool trace_int64(const struct trace_value *value,
@@ -92,6 +97,9 @@ enum status event_track(struct event_tracks *tracks, const struct trace_event *e
 bool event_scalar(struct import *import, const struct trace_value *value, struct store_tag *ret_tag);
 // Tags a span with such a value; null gives no tag. False: it is another value.
 bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value);
+
+// A note where values of the file were NaN or infinite.
+void event_note_nonfinite(struct import *import, uint64_t count);
 
 // ---- json_time.c: times as traces write them: decimal microseconds with any number of digits, read exactly. Pure.
 // Both texts must be JSON numbers. start = ⌊start µs⌋ and end = ⌊start µs + duration µs⌋ in ns, computed exactly;

@@ -224,7 +224,11 @@ static void test_refused(void **state)
   expect_refused("[{\"a\": -}]", 8, "a digit was expected");
   expect_refused("[{\"a\": +1}]", 7, "a value was expected");
   expect_refused("[{\"a\": nul}]", 7, "a value was expected");
-  expect_refused("[{\"a\": NaN}]", 7, "a value was expected");
+  expect_refused("[{\"a\": Nan}]", 7, "a value was expected");
+  expect_refused("[{\"a\": --Infinity}]", 8, "a digit was expected");
+  expect_refused("[{\"a\": +inf}]", 7, "a value was expected");
+  expect_refused("[{\"a\": Infinit", 14, "a value was expected");
+  expect_refused("[{\"a\": nanb}]", 10, "',' or '}' was expected");
   expect_refused("[{\"a\": \"\\x\"}]", 8, "a bad escape in a string");
   expect_refused("[{\"a\": \"\\u12g4\"}]", 8, "a bad escape in a string");
   expect_refused("[{\"args\": {\"a\": [1 2]}}]", 19, "',' or ']' was expected");

@@ -2,6 +2,8 @@
 // Tracks of trace events by process and thread; see trace_events.h.
 #include "importers/trace_events/trace_events.h"
 
+#include <inttypes.h>
+
 // A process or thread as an id of a text: 12 and "12" are the same, as in viewers of such files.
 static uint32_t id_text(struct import *import, const struct trace_value *value)
 {
@@ -75,4 +77,10 @@ bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, cons
     return true;
   }
   return value->type == TRACE_NULL || value->type == TRACE_NONE;
+}
+
+void event_note_nonfinite(struct import *import, uint64_t count)
+{
+  if (count > 0)
+    import_note(import, "%" PRIu64 " value%s NaN or infinite: read as null", count, count == 1 ? " is" : "s are");
 }
