@@ -39,7 +39,7 @@ static enum status check_values(struct check *check, const struct otlp_attribute
     if (value->type != OTLP_ARRAY && value->type != OTLP_MAP)
       continue;
     buf_clear(&check->text);
-    check->verdict->problem = otlp_value_text(value, &check->text);
+    check->verdict->problem = otlp_value_text(value, NULL, &check->text);
     if (check->text.failed)
       check->verdict->problem = "an array or a map is longer than 16 MiB";
   }

@@ -654,6 +654,28 @@ class ProtobufTest(OtlpTest):
         text = json.loads(self.exported(source, "otlp").read_bytes())
         self.assertEqual(text["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"], one.name)
 
+    def test_unknown_members_are_counted_and_named(self):
+        """As encoding/json of Go writes the structs of protobuf: what they say of a value is lost."""
+        number = {"key": "n", "value": {"Value": {"IntValue": 5}}}
+        nested = {"key": "list", "value": {"arrayValue": {"values": [{"Value": 1}, {"intValue": "2"}]}}}
+        padding = {"key": "padding", "value": {"stringValue": "x" * 200_000}}  # spans are read again at a window's end
+        spans = [{"traceId": "01" * 16, "spanId": f"{i + 1:016x}", "name": "s", "startTimeUnixNano": START,
+                  "endTimeUnixNano": START + 1, "flags": 257, "droppedLinksCount": 0, "colour": "red",
+                  "attributes": [number, nested, padding]} for i in range(20)]
+        group = {"resource": {"attributes": [{"key": "a", "value": {"Value": {}}}], "entityRefs": []}, "schemaUrl": "x",
+                 "scopeSpans": [{"scope": {"name": "s", "attributes": []}, "spans": spans, "extra": 1}]}
+        _, report = self.imported(json.dumps({"resourceSpans": [group], "mine": 1}))
+        note, = [note for note in report["files"][0]["notes"] if "OTLP does not have" in note]
+        self.assertEqual(sorted(note.rpartition(": ")[2].split(", ")),
+                         ["1 extra of ScopeSpans", "20 colour of Span", "41 Value of AnyValue"])
+        many = {"resourceSpans": [{"scopeSpans": [{"spans": [{**spans[0], "colour": 1, **{f"m{i}" * 30: i for i in range(9)}}]}]}]}
+        note, = [note for note in self.imported(json.dumps(many))[1]["files"][0]["notes"] if "OTLP" in note]
+        self.assertIn("m0m0", note)
+        self.assertRegex(note, r" [0-9]+ others$")
+        _, report = self.imported(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{
+            **spans[0], "colour": None, "attributes": []}]}]}]}))
+        self.assertIn("1 colour of Span", str(report["files"][0]["notes"]))
+
     def test_unknown_fields_are_passed_over(self):
         unknown = (otlp.field(1000, b"\0\1\2") + otlp.field(77, otlp.varint(2**64 - 1), 0) + otlp.field(31, b"12345678", 1) +
                    otlp.field(2**29 - 1, b"1234", 5))

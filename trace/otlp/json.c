@@ -17,6 +17,7 @@
 void otlp_json_clear(struct otlp_json *json)
 {
   otlp_parts_clear(&json->parts, true);
+  otlp_unknown_forget(json->unknown);
   if (json->decoded.head == NULL)
     return;
   arena_done(&json->decoded);
@@ -329,6 +330,8 @@ const char *otlp_json_message(struct otlp_json *json, const char *at, enum otlp_
   for (bool is_first = true; (at = otlp_json_member(json, at, is_first, &key)) != NULL && key.data != NULL;
        is_first = false) {
     const struct otlp_field *field = otlp_field_named(message, key, &hint);
+    if (field == NULL)
+      otlp_unknown_add(json->unknown, message, key);
     at = field != NULL ? read_field(json, at, &field->step, target) : otlp_json_skip(json, at);
     if (at == NULL)
       return NULL;

@@ -3,13 +3,15 @@
 //
 // Each function takes the position of a value and returns the one after it, or NULL with json->scan.problem and
 // json->scan.at; problem NULL: the window ends within the value, which is to be read again from its beginning when there
-// is more. Names are accepted in lowerCamelCase and in snake_case; unknown members are passed over.
+// is more. Names are accepted in lowerCamelCase and in snake_case; unknown members are passed over, and
+// named in json->unknown.
 #ifndef XSP_OTLP_JSON_H
 #define XSP_OTLP_JSON_H
 
 #include "base/arena.h"
 #include "base/json_scan.h"
 #include "otlp/fields.h"
+#include "otlp/unknown.h"
 
 struct otlp_json { // starts as {0}; the caller sets scan.end and scan.is_last
   struct json_scan scan;
@@ -17,6 +19,7 @@ struct otlp_json { // starts as {0}; the caller sets scan.end and scan.is_last
   struct arena decoded; // texts with escapes or invalid UTF-8, of the current span
   char *room;
   size_t room_left;
+  struct otlp_unknown *unknown; // NULL: nobody asks
 };
 
 const char *otlp_json_span(struct otlp_json *json, const char *at); // into json->parts.span

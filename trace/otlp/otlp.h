@@ -86,11 +86,13 @@ struct otlp_visitor {
 // ---- value.c: values as text, for tags that hold arrays, maps or bytes, and as numbers. Pure.
 // Appends a value as text: a TEXT as it is, numbers and truth values as in JSON, BYTES as base64, ARRAY and MAP as
 // compact JSON. The same for values from JSON and from protobuf. NULL, or why the value is broken (static text).
-const char *otlp_value_text(const struct otlp_value *value, struct buf *out);
+struct otlp_unknown; // unknown.h; NULL: nobody asks
+const char *otlp_value_text(const struct otlp_value *value, struct otlp_unknown *unknown, struct buf *out);
 // A whole number, also as text; false: the value is none.
 bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number);
 // Appends attributes as one JSON object. Returns as above.
-const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct buf *out);
+const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct otlp_unknown *unknown,
+                                 struct buf *out);
 void otlp_text_json(struct slice text, struct buf *out);
 
 #endif

@@ -135,10 +135,10 @@ static const char *next_proto(struct frame *frame, struct otlp_attribute *item, 
   return NULL;
 }
 
-static const char *put_nested(const struct otlp_value *value, struct buf *out)
+static const char *put_nested(const struct otlp_value *value, struct otlp_unknown *unknown, struct buf *out)
 {
   struct walk walk;
-  walk.json = (struct otlp_json){.scan.is_last = true};
+  walk.json = (struct otlp_json){.scan.is_last = true, .unknown = unknown};
   if (value->type == OTLP_ARRAY || value->type == OTLP_MAP)
     walk.json.scan.end = value->text.data + value->text.length; // also of what is in it
   walk.depth = 0;
@@ -169,14 +169,14 @@ static const char *put_nested(const struct otlp_value *value, struct buf *out)
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------
-const char *otlp_value_text(const struct otlp_value *value, struct buf *out)
+const char *otlp_value_text(const struct otlp_value *value, struct otlp_unknown *unknown, struct buf *out)
 {
   if (value->type == OTLP_TEXT || (value->type == OTLP_BYTES && value->is_json))
     buf_put(out, value->text.data, value->text.length);
   else if (value->type == OTLP_BYTES)
     base64_put(out, value->text.data, value->text.length);
   else if (value->type != OTLP_EMPTY)
-    return put_nested(value, out);
+    return put_nested(value, unknown, out);
   return NULL;
 }
 
@@ -199,7 +199,8 @@ bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number)
   }
 }
 
-const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct buf *out)
+const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct otlp_unknown *unknown,
+                                 struct buf *out)
 {
   const char *problem = NULL;
   buf_text(out, "{");
@@ -207,7 +208,7 @@ const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t
     buf_text(out, i > 0 ? "," : "");
     otlp_text_json(attributes[i].key, out);
     buf_text(out, ":");
-    problem = put_nested(&attributes[i].value, out);
+    problem = put_nested(&attributes[i].value, unknown, out);
   }
   buf_text(out, "}");
   return problem;

@@ -11,6 +11,7 @@ struct reader {
   struct input *input;
   struct otlp_json json;
   struct otlp_model model;
+  struct otlp_unknown unknown;
   bool has_resource_spans; // of any request
   bool is_wrapped;         // in the object of a request's "trace"
 };
@@ -92,6 +93,8 @@ static const char *take_head(struct reader *reader, const char *at, const struct
     *ret_status = visitor->resource(&reader->model, json->parts.attributes.items, json->parts.attributes.count, err);
   else if (at != NULL)
     *ret_status = visitor->scope(&reader->model, name, err);
+  if (at != NULL)
+    otlp_unknown_keep(&reader->unknown);
   return at;
 }
 
@@ -142,6 +145,7 @@ static enum status read_span(struct reader *reader, struct error *err)
   while ((at = otlp_json_span(&reader->json, reader->input->at)) == NULL)
     XSP_TRY(more_or_broken(reader, err));
   XSP_TRY(reader->model.visitor.span(&reader->model, &reader->json.parts.span, err)); // `at`: what errors point at
+  otlp_unknown_keep(&reader->unknown);
   reader->input->at = at;
   return STATUS_OK;
 }
@@ -172,6 +176,24 @@ static enum status read_wrapped(struct reader *reader, struct error *err)
   return STATUS_OK;
 }
 
+// Around spans, other tools put members of their own; those that look like what OTLP has lose spans.
+static void name_group_member(struct reader *reader, enum otlp_message message, struct slice name)
+{
+  if (message == OTLP_REQUEST_MESSAGE || slice_is(name, "schemaUrl") || slice_is(name, "schema_url"))
+    return;
+  otlp_unknown_add(&reader->unknown, message, name);
+  otlp_unknown_keep(&reader->unknown);
+}
+
+static void note_unknown(struct reader *reader)
+{
+  struct buf *text = &reader->model.text;
+  buf_clear(text);
+  otlp_unknown_text(&reader->unknown, text);
+  if (text->length > 0)
+    import_note(reader->import, "members that OTLP does not have are left out: %.*s", (int)text->length, text->data);
+}
+
 // A request, a resource's or a scope's spans: a head (not of requests) and items.
 static enum status read_group(struct reader *reader, enum otlp_message message, struct error *err)
 {
@@ -190,6 +212,7 @@ static enum status read_group(struct reader *reader, enum otlp_message message, 
     if (message == OTLP_REQUEST_MESSAGE && !reader->is_wrapped && slice_is(key, "trace") && *reader->input->at == '{') {
       XSP_TRY(read_wrapped(reader, err));
     } else if (field == NULL) {
+      name_group_member(reader, message, key);
       STEP(reader, otlp_json_skip(&reader->json, reader->input->at), err);
     } else if (field->step.form == OTLP_FORM_HEAD) {
       if (state == HEAD_MISSED)
@@ -226,6 +249,7 @@ static enum status read_requests(struct reader *reader, struct error *err)
   if (!reader->has_resource_spans)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, NULL,
                      "it is JSON without resourceSpans: not an OTLP trace");
+  note_unknown(reader);
   otlp_model_finish(&reader->model);
   return STATUS_OK;
 }
@@ -267,6 +291,7 @@ static enum status read_file(struct import *import, struct error *err)
       importer_otlp_proto.recognize(all, input->is_last) > 0)
     return importer_otlp_proto.read(import, err);
   otlp_model_start(&reader.model, import);
+  reader.json.unknown = reader.model.unknown = &reader.unknown;
   enum status status = read_requests(&reader, err);
   otlp_model_done(&reader.model);
   otlp_json_done(&reader.json);

@@ -83,8 +83,9 @@ struct otlp_tag {
 struct otlp_model { // by otlp_model_start
   struct import *import;
   struct otlp_visitor visitor;
-  struct otlp_join *join; // NULL: runs stay apart
-  bool is_survey;         // nothing is stored
+  struct otlp_join *join;       // NULL: runs stay apart
+  struct otlp_unknown *unknown; // of JSON; NULL: another encoding
+  bool is_survey;               // nothing is stored
   struct interner resource_texts, experiment_texts, run_texts, track_texts, key_texts, note_texts;
   VECTOR(struct otlp_resource *) resources; // by id of their text
   VECTOR(struct otlp_experiment *) experiments;

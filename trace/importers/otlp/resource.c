@@ -11,7 +11,7 @@ enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *v
                             struct error *err)
 {
   buf_clear(&model->text);
-  const char *problem = otlp_value_text(value, &model->text);
+  const char *problem = otlp_value_text(value, model->unknown, &model->text);
   if (problem != NULL)
     return import_broken(model->import, err, input_offset(model->import->input, model->import->input->at), "%s",
                          problem);

@@ -73,7 +73,8 @@ static enum status put_links(struct otlp_model *model, int64_t span_id, const st
     buf_format(out, ",\"spanId\":\"%016llx\"", (unsigned long long)link->span_id.number);
     if (link->attributes.count > 0) {
       buf_text(out, ",\"attributes\":");
-      const char *problem = otlp_attributes_text(&span->inner[link->attributes.first], link->attributes.count, out);
+      const char *problem =
+          otlp_attributes_text(&span->inner[link->attributes.first], link->attributes.count, model->unknown, out);
       if (problem != NULL)
         return broken_inner(model, problem, err);
     }
@@ -110,7 +111,7 @@ static enum status put_events(struct otlp_model *model, int64_t span_id, const s
     buf_put(out, event->name.data, event->name.length);
     if (count > 0) {
       buf_text(out, event->name.length > 0 ? " " : "");
-      const char *problem = otlp_attributes_text(first, count, out);
+      const char *problem = otlp_attributes_text(first, count, model->unknown, out);
       if (problem != NULL)
         return broken_inner(model, problem, err);
     }
