@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings of the calling thread: get one, write to it, hand it on when the thread ends. The process's rings are claimed by
-// compare-and-swap; everything else belongs to one thread and its signal handlers.
+// Rings of the calling thread: get one, write to it, hand it on when the thread ends. The process's rings are claimed
+// by compare-and-swap; everything else belongs to one thread and its signal handlers.
+//
+//                tail: the collector's     head: the owner's        limit
+//   positions -----|=========================|------------------------|------------->   slot = position & mask
+//     consumed     | records that wait       | room                   | look for more room first
+//
+// - Write: take a position by one add to `head`, so that a signal handler gets the next; fill the slot; store `commit`,
+//   which is the position + 1, by release. The collector takes a record with the `commit` that it expects, so never
+//   half of one.
+// - At the limit: ring_make_room finds what the collector gave back, or more memory. Else the record is dropped and
+//   counted.
+// - Open spans are in a list in the ring's head. Those that a thread leaves open become records before its ring is used
+//   again.
+// - Owner: a thread claims a ring that is free, or whose owner is dead, else makes one. It begins with a record of its
+//   own id: the records after it are its own. The destructor of a thread-specific key frees the ring at the thread's
+//   end.
+//
+//   owner_tid:   0 -- claim --> tid -- release, at the thread's end --> 0
+//                     dead tid -- claim, once tgkill reports ESRCH --> tid
 #include "capture/capture.h"
 
 #include <errno.h>

@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sites, tracers and tracks: what spans refer to. Registered once, then only read. Lock-free and signal-safe.
+//
+// A site is on where the word at its `levels` has a bit of its mask. The pointer is also the site's state:
+//
+//   xsp_unregistered_v1, all bits --> first use: is there a session?
+//                                       no: before_session, 0 until somebody attaches; then the site is registered
+//                                       yes: register, as below
+//   levels[slot] of session_control <-- the tracer has a slot: switched by whoever maps the session's file
+//   never, 0 for ever               <-- the session has no slot left for the tracer; counted as lost
+//
+// - Register: claim the tracer's slot by name (0 free, 1 being written, 2 valid), intern the texts and the site in the
+//   catalog, store the id, then the pointer. Threads that come together store the same values.
+// - xsp_site_create looks for the site's catalog id in a hash table, in at most 64 places. It claims a free place by
+//   storing the id, fills it, and stores the mask last: other threads pass over a place without a mask.
+// - A track takes the next number of its process by compare-and-swap, then stores its catalog id there.
 #include "capture/capture.h"
 
 #include "base/clock.h"

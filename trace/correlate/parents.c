@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is whose parent: named by the source, by correlation, by containment. Called by correlate_spans and the bench.
 //
-// Containment is found by sweeping with one stack per track and level. A thread's own ring is in the order of its
-// ends, so a first sweep runs over the file backward, without sorting, and gives up a track as soon as that order is
-// broken or spans cross; the rows of those tracks are then sorted by start and swept forward, which settles everything.
-// tests/support/parent_rules.py says the same rules by brute force.
+// 1. Backward, by blocks of rows: survey them, then find parents by containment, with a stack of open spans for each
+//    track and level. A thread's ring is in the order of its ends, so what encloses comes first, without sorting. A
+//    track is left as soon as that order is broken or spans cross.
+// 2. Parents that the source named become rows.
+// 3. The rows of the tracks that were left, sorted by start, pass the same stacks forward, which settles everything.
+// 4. Executions take the launch with their correlation id as parent, or none where several could be it.
+//
+//   time -->   a |-----------------------|       file, by ends: d b c a
+//              b   |--------|                    backward:  a, a c, a b, a b d   (open, after each row)
+//              c               |------|          forward:   a, a b, a b d, a c
+//              d      |--|                       parents:   b and c in a, d in b
+//
+// tests/support/parent_rules.py has the same rules by brute force.
 #include "correlate/parents.h"
 
 #include "base/sorted.h"

@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the kernels of the sets that answer, and pairs them across observations and sets by layer, ordinal in it, and name
-// (without layers: by ordinal in the observation). Called by A8 to A15. One number a kernel's execution, no allocation.
+// Loads the kernels of the sets that answer, and pairs them across observations and sets by layer, ordinal in it, and
+// name (without layers: by ordinal in the observation). Called by A8 to A15. One number a kernel's execution, no
+// allocation.
+//
+// 1. Load the device rows of all sets at once. A range has those of one observation, in order of time. Where the
+//    metrics are of another set, its ranges come after the measured ones.
+// 2. Pair: the range with most kernels comes first and gives the order. Each further row takes the pair with its key,
+//    else starts one after the pair of the row before it. `row` of a device row is its pair, later its kernel.
+// 3. Kernels are the pairs in this order; those that only metric runs have come last.
+// 4. Sort executions by kernel: count, add up, place. Those of kernel k are at first[k] to first[k + 1] - 1.
+// 5. Device time of an observation, and of each layer in it: the union of its kernels, copies and memory sets.
+//
+//   observation 0    layer 0: conv, relu    layer 1: gemm, gemm
+//   observation 1    layer 0: conv          layer 1: gemm, gemm
+//   kernel                    0     1                2     3          present: 2 1 2 2
+//   first                     0     2                3     5     7
 #include "analyze/kernels/kernels.h"
 
 #include "analyze/keep.h"
@@ -374,18 +388,4 @@ enum status kernels_load(struct question *question, int64_t batch_size, enum ker
   pairing_done(&all.pairing);
   arena_done(&arena);
   return status;
-}
-
-struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer)
-{
-  if (kernels->layer_set == NULL)
-    return (struct figure){.value = NAN, .occurrence = NAN};
-  return layer_latency(question, &kernels->layer_side, &kernels->layers.items[layer]);
-}
-
-double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer)
-{
-  if (kernels->source.on_device)
-    return layer_value(question, &kernels->layer_side, &kernels->layers.items[layer], LAYER_EXECUTED);
-  return question_value(question, kernels->set, kernels->layer_gpu_ms + layer * kernels->observation_count);
 }

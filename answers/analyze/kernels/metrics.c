@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one call of each kernel takes and does: its latency, and its metrics from the runs that collected them. Called by
-// kernels.c; groups.c adds them up.
+// kernels.c; groups.c adds them up. And what a layer takes, for analyses by layer.
 #include "analyze/kernels/kernels.h"
 
 #include <math.h>
@@ -55,4 +55,18 @@ void kernels_measure(struct question *question, struct kernels *kernels)
     for (size_t k = 0; k < kernels->count; k++)
       kernels->metrics[m][k] = metric(question, kernels, k, m, question->room);
   }
+}
+
+struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer)
+{
+  if (kernels->layer_set == NULL)
+    return (struct figure){.value = NAN, .occurrence = NAN};
+  return layer_latency(question, &kernels->layer_side, &kernels->layers.items[layer]);
+}
+
+double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer)
+{
+  if (kernels->source.on_device)
+    return layer_value(question, &kernels->layer_side, &kernels->layers.items[layer], LAYER_EXECUTED);
+  return question_value(question, kernels->set, kernels->layer_gpu_ms + layer * kernels->observation_count);
 }

@@ -2,9 +2,27 @@
 // Sessions, model spans and profiling of inferences, for both ways into ONNX Runtime; see door_runs.h.
 //
 // Why profiling of single inferences and not of the session: a session keeps up to a million events in memory (1.8 GB),
-// then writes a line to stderr, and a file at its end; an inference keeps its own and drops them, and it can be switched
-// on and off while the program runs. The file has a name that cannot be opened: the runtime does not look, and writes
-// nothing.
+// then writes a line to stderr, and a file at its end; an inference keeps its own and drops them, and it can be
+// switched on and off while the program runs. The file has a name that cannot be opened: the runtime does not look, and
+// writes nothing.
+//
+// Objects are known by their addresses, in four tables without locks. The address hashes to an entry. At most 64 from
+// there on are compared, up to the first that was never used. Adding claims a free or removed entry by
+// compare-and-swap.
+//
+//   address --hash-->  | other | removed | address: site, state | free |
+//
+// The program's options for a run are switched only while no inference uses them, since the runtime reads them at each
+// start. Their state is one word: inferences that use them * 256, and flags (profiled, busy, the program profiles
+// itself).
+//
+//   unused --- enters, set as wanted ------------------> used by 1 -- enters --> used by 2, as they are
+//      |                                                   ^   |
+//      +-- enters, set otherwise --> busy: switch them ----+   +-- leaves --> unused
+//                                    (others yield meanwhile)
+//
+// An inference without options gets xsp's own, made once, where it is profiled. One that ends on another thread is kept
+// among 256 pending ones until the runtime calls back; without a free place it is not traced.
 #include "frameworks/onnxruntime/door_runs.h"
 
 #include "format/range.h"
