@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs the items of several sequences, such as the layers of each observation, by key; and puts the pairs in one order.
 // The k-th item of a key in one sequence pairs with the k-th of that key in every other. A pair that earlier sequences
-// lack stands after the pair that it followed where it was first seen, so place the fullest sequence first.
+// lack comes after the pair that it followed where it was first seen, so place the fullest sequence first.
 //
 // Keys are numbers that mean the same in all sequences: string ids within one file, an interner's across files.
 #ifndef XSP_ANALYZE_PAIRING_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tracer that comes by another door: started once whatever number of threads it joins from, with the options that
+// A tracer that its vendor's door loads: started once whatever number of threads it joins from, with the options that
 // XSP_TRACERS keeps for it, stopped at exit in the process that started it.
 #include <errno.h>
 #include <pthread.h>

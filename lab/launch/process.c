@@ -230,7 +230,7 @@ static void stop_too(struct process *process, int number)
 {
   siginfo_t since = {0};
   if (waitid(P_PID, (id_t)process->process, &since, WCONTINUED | WEXITED | WNOHANG | WNOWAIT) == 0 && since.si_pid != 0)
-    return; // it does not stand any more
+    return; // it was continued, or has ended
   process->watcher = start_watcher(process->process);
   sigset_t one;
   sigemptyset(&one);

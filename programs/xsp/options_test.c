@@ -83,7 +83,7 @@ static void expect_use(struct parsed parsed, const char *where, const char *advi
   invocation_done(&parsed.invocation);
 }
 
-// The first plain argument begins a command, whose options are its own; before it stand only the verb's.
+// The first plain argument begins a command, whose options are its own; before it are only the verb's.
 static void test_a_command(void **state)
 {
   static const struct verb runs = {.name = "run",

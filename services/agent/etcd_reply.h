@@ -24,7 +24,7 @@ struct etcd_reply {
 bool etcd_reply_read(struct slice body, struct etcd_reply *ret_reply); // false: malformed
 // Of a range: keys and values, decoded, in `arena`. False: malformed, or too many.
 bool etcd_reply_entries(struct slice body, struct arena *arena, struct etcd_entries *ret_entries);
-// The token of a reply to auth/authenticate. False: it has none that may stand in a header, or a longer one.
+// The token of a reply to auth/authenticate. False: it has none that may be in a header, or a longer one.
 bool etcd_reply_token(struct slice body, char *text, size_t size);
 // What the gateway says is wrong, cut; empty: nothing.
 void etcd_reply_problem(struct slice body, char *text, size_t size);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Input without a byte, at every door: files, bodies of requests, replies of servers. Each gives an answer or one error, never a crash."""
+"""Input without a byte, wherever xsp reads: files, bodies of requests, replies of servers. Each gives an answer or one error, never a crash."""
 import gzip
 import http.server
 import json

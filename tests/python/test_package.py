@@ -172,7 +172,7 @@ class Findings(package_case.PackageTest):
 
 class Documentation(package_case.PackageTest):
     def test_examples_run(self):
-        """Those of docs/python.md, but for pandas and evaluations (tests/evaluate/test_doors.py)."""
+        """Those of docs/python.md, but for pandas and evaluations (tests/evaluate/test_evaluate_interfaces.py)."""
         place = self.folder / "examples"
         place.mkdir()
         shutil.copy(self.file, place / "out.xsp")

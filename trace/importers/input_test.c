@@ -56,7 +56,7 @@ static void save(struct bytes bytes)
   free(bytes.data);
 }
 
-// Bytes that tell where they stand and compress a little.
+// Bytes that have their position and compress a little.
 static struct bytes counting(size_t length)
 {
   struct bytes bytes = {malloc(length + 16), length};

@@ -396,7 +396,7 @@ static void the_first_file_is_believed(void **state)
   begin_run(&bench, (struct store_run){0});
   import_framework(&bench.import, "pytorch", NULL);
   import_system_text(&bench.import, "gpu", "V100");
-  import_system_text(&bench.import, "gpu", "A100"); // a second device: the first stands
+  import_system_text(&bench.import, "gpu", "A100"); // a second device: the first is kept
   import_system_number(&bench.import, "gpus", 2);
   struct import_file first = end_file(&bench);
   assert_int_equal(first.note_count, 0);

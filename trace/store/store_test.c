@@ -466,7 +466,7 @@ static void test_overlay_shows_derived_without_writing(void **state)
   arena_done(&arena);
 }
 
-// Kinds that correlate made stand before those that were stored, for typed readers and SQL alike.
+// Kinds that correlate made come before those that were stored, for typed readers and SQL alike.
 static void check_kinds(struct store *store, size_t count, const uint8_t *expected)
 {
   struct arena arena = {0};

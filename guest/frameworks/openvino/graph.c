@@ -246,7 +246,7 @@ static void mark_constant(struct reading *reading, const struct element *edge)
 {
   uint64_t from = number_attribute(edge, "from-layer"), to = number_attribute(edge, "to-layer");
   uint64_t port = number_attribute(edge, "to-port");
-  // Layers are numbered in the order in which they stand.
+  // Layers are numbered in the order of the list.
   if (from >= reading->items.count || to >= reading->items.count || reading->items.items[from].id != from ||
       reading->items.items[to].id != to)
     return;

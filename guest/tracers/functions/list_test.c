@@ -125,7 +125,7 @@ static void test_faults(void **state)
   char with_nul[] = "abc\nd\0f\n";
   assert_false(functions_list_parse(with_nul, sizeof with_nul - 1, rules, &count, &fault));
   assert_int_equal(fault.line, 2);
-  assert_int_equal(count, 1); // what stands before the fault is usable
+  assert_int_equal(count, 1); // what is before the fault is usable
 }
 
 static void test_bounds(void **state)

@@ -37,7 +37,7 @@ struct nsys_database {
   size_t table_count;
 };
 
-// `path` is opened, `shown_path` stands in errors. STATUS_INPUT: no SQLite database, or a damaged one.
+// `path` is opened, errors show `shown_path`. STATUS_INPUT: no SQLite database, or a damaged one.
 enum status nsys_database_open(struct nsys_database *ret_database, const char *path, const char *shown_path,
                                struct arena *arena, struct error *err) MUST_CHECK;
 void nsys_database_close(struct nsys_database *database); // {0} is fine

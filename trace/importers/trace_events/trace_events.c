@@ -102,7 +102,7 @@ static void step_to(struct trace_reader_private *own, enum trace_place place)
   own->place = place;
 }
 
-// After an event: over the comma to the next one, where it stands in this window; false: trace_next must look.
+// After an event: over the comma to the next one, where it is in this window; false: trace_next must look.
 static bool skip_to_event(struct trace_reader_private *own)
 {
   const char *at = own->input->at;

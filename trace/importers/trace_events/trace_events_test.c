@@ -263,7 +263,7 @@ static void test_shapes(void **state)
          "1 - x| pid:0: tid:0: id:0:\n19 - y| pid:0: tid:0: id:0:\n37 - | pid:0: tid:0: id:0:\nend\n");
 }
 
-// Times in quotes are times where all that stands there is a number.
+// Times in quotes are times where all that is there is a number.
 static void test_quoted_times(void **state)
 {
   (void)state;

@@ -25,7 +25,7 @@ PYTHON = "import json, sys, xsp; print(json.dumps(xsp.evaluate(*json.loads(sys.a
 
 class DoorTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="xsp-doors-")
+        folder = tempfile.TemporaryDirectory(prefix="xsp-interfaces-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         test_evaluate.model(self.folder / "net.onnx")
@@ -41,7 +41,7 @@ class DoorTest(unittest.TestCase):
         self.arguments = [str(self.manifest), "--data", str(self.folder / "set"), "--batch", "4", "--items", "--force", "--output",
                           str(self.folder / "out.xsp")]
 
-    def run_door(self, *command, status=0, env=None):
+    def run_program(self, *command, status=0, env=None):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False,
                               env={**os.environ, "PYTHONPATH": str(SOURCE / "answers/python" / "src"), "XSP_LIBRARY_READ": str(BUILD / "libxsp_read.so"),
                                    "XSP_LIBRARY_EVALUATE": str(LIBRARY), "PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
@@ -56,14 +56,14 @@ class DoorTest(unittest.TestCase):
             self.assertTrue(all(row[key] > 0 for key in MEASURED))
         return rows
 
-    def test_figures_are_equal_through_every_door(self):
-        wanted = self.figures(self.run_door(BUILD / "xsp", "evaluate", *self.arguments, "--json", "-q").stdout)
+    def test_figures_are_equal_through_every_interface(self):
+        wanted = self.figures(self.run_program(BUILD / "xsp", "evaluate", *self.arguments, "--json", "-q").stdout)
         self.assertEqual((len(wanted), len(wanted[1])), (2, 12))
-        self.assertEqual(self.figures(self.run_door(BUILD / "test-programs" / "evaluate-door", *self.arguments).stdout), wanted)
+        self.assertEqual(self.figures(self.run_program(BUILD / "test-programs" / "evaluate-program", *self.arguments).stdout), wanted)
         if os.environ.get("XSP_SANITIZE"):
             return  # other interpreters cannot load such a library
         options = {"data": str(self.folder / "set"), "batch": 4, "items": True, "force": True, "limit": None, "output": str(self.folder / "out.xsp")}
-        done = self.run_door(os.environ["XSP_PYTHON"], "-c", PYTHON, json.dumps([str(self.manifest)]), json.dumps(options))
+        done = self.run_program(os.environ["XSP_PYTHON"], "-c", PYTHON, json.dumps([str(self.manifest)]), json.dumps(options))
         self.assertEqual(self.figures(done.stdout), wanted)
 
     @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "Java cannot load a library that is built with a sanitizer")
@@ -72,17 +72,17 @@ class DoorTest(unittest.TestCase):
         version = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=600, check=False).stderr if java else ""
         if '"17' not in version or not shutil.which("javac"):
             self.skipTest("there is no JDK 17")
-        wanted = self.figures(self.run_door(BUILD / "xsp", "evaluate", *self.arguments, "--json", "-q").stdout)
+        wanted = self.figures(self.run_program(BUILD / "xsp", "evaluate", *self.arguments, "--json", "-q").stdout)
         command = [java, "--add-modules", "jdk.incubator.foreign", "--enable-native-access=ALL-UNNAMED", HERE / "Evaluate.java", LIBRARY]
-        self.assertEqual(self.figures(self.run_door(*command, *self.arguments).stdout), wanted)
-        self.assertIn("missing.yml", self.run_door(*command, "missing.yml", "--data", "x", status=2).stderr)
+        self.assertEqual(self.figures(self.run_program(*command, *self.arguments).stdout), wanted)
+        self.assertIn("missing.yml", self.run_program(*command, "missing.yml", "--data", "x", status=2).stderr)
 
     @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "Python cannot load a library that is built with a sanitizer")
     def test_errors_are_those_of_xsp(self):
         code = "import sys, xsp\ntry: xsp.evaluate(*sys.argv[1:], data='missing')\nexcept xsp.Error as why: print(why.status, why)"
 
         def error(*arguments, **env):
-            return self.run_door(os.environ["XSP_PYTHON"], "-c", code, *arguments, env=env).stdout
+            return self.run_program(os.environ["XSP_PYTHON"], "-c", code, *arguments, env=env).stdout
         self.assertRegex(error("missing.yml"), "^2 xsp: .*missing.yml")
         self.assertRegex(error(self.manifest), "^2 xsp: .*missing")
         self.assertRegex(error(self.manifest, XSP_PROGRAM="/bin/false"), "^1 xsp ended with status 1")

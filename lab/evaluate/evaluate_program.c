@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates what its arguments say through libxsp_evaluate, in two threads at once, and prints the tables of one. For
-// tests/evaluate/test_doors.py.
+// tests/evaluate/test_evaluate_interfaces.py.
 #include <xsp/evaluate.h>
 
 #include <pthread.h>
